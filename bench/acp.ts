@@ -1,7 +1,7 @@
 /**
- * What the ACP agent costs beside the provider, measured by a bare client over stdio: start, first session, prompts at
- * the beginning of a conversation and after a thousand turns, memory. The provider is a process of its own kind, on the
- * real wire, that answers at once; its own time is taken off.
+ * The cost of the ACP agent without the provider, measured by a minimal client over stdio: start, first session, prompts at
+ * the beginning of a conversation and after a thousand turns, memory. The provider is a separate process, on the
+ * real wire, that answers at once; its own time is subtracted.
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -41,7 +41,7 @@ export async function benchAcp(): Promise<BenchRow[]> {
   }
 }
 
-/** Each start in a data folder of its own, like the first one on a machine; the compiled code is there by then. */
+/** Measures starts, each in a new data folder, like the first start on a machine. The compiled code already exists. */
 async function startRows(at: Surroundings): Promise<BenchRow[]> {
   const initialize: number[] = [];
   const newSession: number[] = [];
@@ -51,7 +51,7 @@ async function startRows(at: Surroundings): Promise<BenchRow[]> {
     await agent.initialize();
     const ready = performance.now();
     await agent.request("session/new", { cwd: at.project, mcpServers: [] });
-    // The first one compiles what the others find.
+    // The first start compiles the code for the others.
     if (run > 0) {
       initialize.push(ready - startedAt);
       newSession.push(performance.now() - ready);
@@ -65,7 +65,7 @@ async function startRows(at: Surroundings): Promise<BenchRow[]> {
 }
 
 /**
- * One process has a session of a thousand turns and then a second one, so that turn 10 of a warm process is told apart
+ * One process has a session of a thousand turns and then a second one, so that turn 10 of a warm process is distinguished
  * from the first prompts of a new one, whose code V8 has not compiled yet.
  */
 async function promptRows(at: Surroundings): Promise<BenchRow[]> {
@@ -95,7 +95,7 @@ async function openSession(agent: Agent, at: Surroundings): Promise<string> {
   return session.sessionId;
 }
 
-/** What each prompt took beside its provider, in milliseconds. */
+/** Returns the time of each prompt without its provider, in milliseconds. */
 async function prompts(
   agent: Agent,
   at: Surroundings,
@@ -175,7 +175,7 @@ function ended(child: ChildProcess): Promise<void> {
   return closed;
 }
 
-/** Of the process and all that it started. */
+/** Returns the memory of the process and of all that it started. */
 function residentBytes(pid: number): number {
   const own = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -186,12 +186,12 @@ function residentBytes(pid: number): number {
 
 interface Provider {
   url: string;
-  /** From the last request's last byte to the last byte of its answer. */
+  /** The provider's time, from the last byte of the last request to the last byte of its answer. */
   lastMs(): number;
   close(): void;
 }
 
-/** OpenAI's wire with five tokens at once. */
+/** A provider on OpenAI's wire that sends five tokens at once. */
 async function startProvider(): Promise<Provider> {
   let answers = 0;
   let took = 0;

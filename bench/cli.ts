@@ -1,4 +1,4 @@
-/** How long a command takes from nothing: a new process, an engine of its own, no server. */
+/** The time of a command in a new process with its own engine, without a server. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

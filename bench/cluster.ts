@@ -1,6 +1,6 @@
 /**
- * Several servers of one team on PostgreSQL, with the folder of blobs that they share, on one machine: what one more
- * server brings, 500 streams at once that are read from another server than runs them, and how long turns of a
+ * Several servers of one team on PostgreSQL with a shared folder of blobs, on one machine: the gain of one more
+ * server, 500 streams at once that are read from another server than the one that runs them, and the time that turns of a
  * killed server stay open.
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -26,7 +26,7 @@ const recoverPollMs = 50;
 interface Team {
   clients: AptoveClient[];
   residentBytes(): Promise<number>;
-  /** kill -9 of the first server; `silence` leaves it there without a sign of life, as a machine that is gone. */
+  /** Kills the first server with SIGKILL. `silence` leaves it running without a sign of life, like a lost machine. */
   killFirst(): Promise<void>;
   silenceFirst(): void;
   stop(): Promise<void>;
@@ -84,7 +84,7 @@ async function startServer(args: string[]) {
   };
 }
 
-/** The model answers at once. The clients are in this process, on the same processors. */
+/** Measures throughput. The model answers at once. The clients are in this process, on the same processors. */
 async function throughput(): Promise<BenchRow[]> {
   const perSecond: number[] = [];
   for (const size of [1, serversMax]) {
@@ -117,7 +117,7 @@ async function turnsPerSecond(clients: readonly AptoveClient[]): Promise<number>
   return turns / (loadMs / 1_000);
 }
 
-/** Each is read from another server than runs it. A token is the time at which it left the model. */
+/** Measures streams that are read from another server than the one that runs them. A token is the time at which it left the model. */
 async function manyStreams(): Promise<BenchRow[]> {
   const team = await startTeam(serversMax, { tokens: streamedTokens, tokenMs: streamedTokenMs });
   try {
@@ -127,7 +127,7 @@ async function manyStreams(): Promise<BenchRow[]> {
     const what = `${streams} streams on ${serversMax} servers`;
     return [
       {
-        name: `${what}, ${streamedTokens} tokens at ${streamedTokenMs} ms: tokens heard`,
+        name: `${what}, ${streamedTokens} tokens at ${streamedTokenMs} ms: tokens received`,
         value: onTheWay.length,
         unit: "tokens",
       },
@@ -151,15 +151,15 @@ async function hear(clients: readonly AptoveClient[], index: number): Promise<nu
     const at = performance.timeOrigin + performance.now();
     since ??= at;
     const sent = Number(event.delta) / 1_000;
-    // What left before the listener was there waited for it, and not for us.
+    // Tokens that left before the listener connected waited for the listener, so they do not count.
     if (sent >= since) onTheWay.push(at - sent);
   }
   return onTheWay;
 }
 
 /**
- * From the server's end to the last of its turns being failed, as another server tells it. One that is killed is known
- * to be dead on its own machine; of one that is silent only its lease tells, as of another machine.
+ * Measures the time from a server's end until another server has failed the last of its turns. A killed server is known
+ * to be dead on its own machine. A silent one is noticed only when its lease expires, like a server on another machine.
  */
 async function recovery(how: "kill" | "silence"): Promise<BenchRow[]> {
   const team = await startTeam(serversMax, { tokens: 1_000, tokenMs: 100 });

@@ -1,5 +1,5 @@
 /**
- * What it costs to explain and to move a conversation of a thousand turns: the difference of two turns at its end, the
+ * The cost of explaining and moving a conversation of a thousand turns: the difference of two turns at its end, the
  * proof of its digests, its export, and its import elsewhere. Each by an engine that has read nothing before.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -42,9 +42,9 @@ async function withAptove<T>(dataDir: string, work: Work<T>): Promise<T> {
 interface Turns {
   sessionId: string;
   head: string;
-  /** The head's sibling. */
+  /** The id of the head's sibling. */
   rerun: string;
-  /** A child of the first turn. */
+  /** The id of a child of the first turn. */
   early: string;
 }
 

@@ -8,7 +8,7 @@ const words =
     " ",
   );
 
-/** About 400 characters of English that differ from turn to turn. */
+/** Returns about 400 characters of English that differ from turn to turn. */
 export function text400(seed: string): string {
   let state = [...seed].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) >>> 0, 7);
   let text = `${seed}:`;
@@ -27,7 +27,7 @@ export interface Pace {
   /** Number of deltas of one answer, and the wait before each, in milliseconds. */
   tokens?: number;
   tokenMs?: number;
-  /** Told when a delta leaves the provider. */
+  /** Called when a delta leaves the provider. */
   onToken?: (itemId: string, index: number) => void;
 }
 

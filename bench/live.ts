@@ -1,7 +1,7 @@
 /**
  * How long an event takes from the model on one server to a listener on another: through PostgreSQL, and through Redis
  * before it. Servers and listeners are processes of this machine, so there is no network; PostgreSQL syncs its commits
- * to the disk that there is.
+ * to the disk of this machine.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -66,20 +66,20 @@ async function rowsOf(name: string, dataDir: string, overrides: Record<string, u
   }
 }
 
-/** Milliseconds that each token was on its way, of those that left while the listener was there. A token is its own time, in microseconds. */
+/** Returns the delay of each token in milliseconds, for tokens that left while the listener was connected. A token is its send time in microseconds. */
 async function listen(runner: Server, other: Server): Promise<number[]> {
   const { turnId } = await runner.client.start({ instruction: "go" });
   const ways: number[] = [];
-  let heard = 0;
+  let received = 0;
   let sinceUs: number | null = null;
   for await (const { event } of other.client.events(turnId)) {
     if (event.type !== "TEXT_MESSAGE_CONTENT") continue;
     const nowUs = (performance.timeOrigin + performance.now()) * 1_000;
-    heard += 1;
+    received += 1;
     sinceUs ??= nowUs;
     const leftUs = Number(event.delta);
     if (leftUs > sinceUs) ways.push((nowUs - leftUs) / 1_000);
   }
-  if (heard !== tokens) throw new Error(`${heard} of ${tokens} tokens were heard`);
+  if (received !== tokens) throw new Error(`${received} of ${tokens} tokens were received`);
   return ways;
 }

@@ -1,5 +1,5 @@
 /**
- * What an index costs to build, to bring up to date and to ask (Q1–Q3), on source made for the purpose: 10 MB
+ * The cost of building, updating and querying an index (Q1–Q3), on generated source: 10 MB
  * for the runs, 100,000 chunks for the questions. Everything happens in temporary folders.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -16,9 +16,9 @@ import { Dice, syntheticTree } from "./synthetic-source.ts";
 const megabyte = 1_000_000;
 const sourceBytes = 10 * megabyte;
 const chunksWanted = 100_000;
-/** Too long for two of them to become one chunk. */
+/** The size of a part, so large that two parts never become one chunk. */
 const partBytes = 850;
-/** What such a part comes to, with a name and a comment. */
+/** The size of such a part with a name and a comment. */
 const chunkBytes = 880;
 const questionsAsked = 60;
 
@@ -102,7 +102,7 @@ export async function benchSearch(): Promise<BenchRow[]> {
   }
 }
 
-/** Sentences, names, and a few words, in turn. */
+/** Returns queries: sentences, names, and a few words, in turn. */
 function questions(): string[] {
   const dice = new Dice(7);
   const forms = [

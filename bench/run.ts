@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import type { BenchRow } from "./rows.ts";
 import { type BenchResult, formatTable, isOver } from "./table.ts";
 
-/** Loaded when they are run: one bench must not warm up another. */
+/** The benches. Each is loaded when it runs, so that one does not warm up another. */
 const benches: Record<string, () => Promise<BenchRow[]>> = {
   turn: async () => (await import("./turn.ts")).benchTurn(),
   footprint: async () => (await import("./footprint.ts")).benchFootprint(),

@@ -1,5 +1,5 @@
 /**
- * What a turn takes of a server and of its stores, for sizing (docs/sizing.md): processor time, calls of the stores, rows and
+ * The resources that a turn uses on a server and in its stores, for sizing (docs/sizing.md): processor time, store calls, rows and
  * bytes. The provider answers at once, in 25 pieces; eight sessions run side by side.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -67,7 +67,7 @@ async function measure(name: string, options: AptoveOptions): Promise<BenchRow[]
   }
 }
 
-/** Continues the sessions, side by side; makes them where there are none. */
+/** Continues the sessions in parallel. Creates them if there are none. */
 async function ask({ engine }: Aptove, sessions: Map<number, string>, count: number): Promise<void> {
   const owner = await engine.keys.owner();
   const lane = async (number: number): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * What PostgreSQL and S3 cost a turn over SQLite and files. The set-ups take turns in turns, so that the load of the
+ * The cost of a turn with PostgreSQL and S3 compared with SQLite and files. The set-ups alternate, so that the load of the
  * machine falls on all of them alike: read the ratios. Ceph keeps its objects in memory here, and the database is on
- * this machine, so there is neither a disk behind S3 nor a network; every round trip of a real one comes on top.
+ * this machine, so there is neither a disk behind S3 nor a network; real round trips add to these figures.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

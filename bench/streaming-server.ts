@@ -1,8 +1,8 @@
 /**
- * The server of the streaming bench, in a process of its own. Each token of its model is the time at which it
+ * The server of the streaming bench, in a separate process. Each token of its model is the time at which it
  * left, in microseconds since the epoch, so the reader knows how long it was on its way. Prints its address
  * and key; a line on standard input is answered with its resident memory in bytes. Several on one data folder are
- * servers of one team where `overrides` names stores that they can share.
+ * servers of one team if `overrides` names stores that they can share.
  */
 import { createInterface } from "node:readline";
 import { httpDoor } from "../src/doors/http/door.ts";

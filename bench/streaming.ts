@@ -1,4 +1,4 @@
-/** How quickly tokens come through, over HTTP from another process: alone, and with 64 sessions at once. */
+/** The delay of tokens over HTTP from another process: in one session, and in 64 sessions at once. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,35 +38,35 @@ async function startServer(tokens: number, tokenMs: number): Promise<Server> {
   };
 }
 
-/** Microseconds since the epoch; the same clock in both processes. */
+/** Returns the time in microseconds since the epoch. Both processes use the same clock. */
 function nowUs(): number {
   return (performance.timeOrigin + performance.now()) * 1000;
 }
 
-interface Heard {
-  /** Milliseconds from asking to the first token, and from there how long each token was on its way. */
+interface ReceivedTokens {
+  /** Milliseconds from the request to the first token, and then the delay of each token. */
   firstMs: number;
   tokenMs: number[];
 }
 
-async function listen(client: AptoveClient, instruction: string): Promise<Heard> {
+async function listen(client: AptoveClient, instruction: string): Promise<ReceivedTokens> {
   const askedAt = nowUs();
-  const heard: Heard = { firstMs: 0, tokenMs: [] };
+  const received: ReceivedTokens = { firstMs: 0, tokenMs: [] };
   await client.execute(
     { instruction },
     {
       onEvent: ({ event }) => {
         if (event.type !== "TEXT_MESSAGE_CONTENT") return;
         const at = nowUs();
-        if (heard.tokenMs.length === 0) heard.firstMs = (at - askedAt) / 1000;
-        heard.tokenMs.push((at - Number(event.delta)) / 1000);
+        if (received.tokenMs.length === 0) received.firstMs = (at - askedAt) / 1000;
+        received.tokenMs.push((at - Number(event.delta)) / 1000);
       },
     },
   );
-  return heard;
+  return received;
 }
 
-/** The provider answers at once, so the whole time to the first token is ours. */
+/** Measures the time to the first token. The provider answers at once, so all of it is aptove's. */
 async function firstToken(): Promise<BenchRow[]> {
   const server = await startServer(1, 0);
   try {
@@ -86,10 +86,10 @@ async function manySessions(): Promise<BenchRow[]> {
   try {
     await listen(server.client, "warm");
     const all = await Promise.all(Array.from({ length: 64 }, (_, index) => listen(server.client, `session ${index}`)));
-    const tokens = all.flatMap((heard) => heard.tokenMs);
+    const tokens = all.flatMap((received) => received.tokenMs);
     const memory = await server.residentBytes();
     return [
-      { name: "64 sessions of 50 tokens at 20 ms: tokens heard", value: tokens.length, unit: "tokens" },
+      { name: "64 sessions of 50 tokens at 20 ms: tokens received", value: tokens.length, unit: "tokens" },
       { name: "64 sessions: added latency of a token, median", value: median(tokens), unit: "ms" },
       {
         name: "64 sessions: added latency of a token, 95th percentile",

@@ -1,5 +1,5 @@
 /**
- * Source code that never was: TypeScript, Python, Go and Markdown with functions, comments and identifiers made
+ * Generated source code: TypeScript, Python, Go and Markdown with functions, comments and identifiers made
  * of words that are as unevenly common as real ones (Zipf). The same seed gives the same text.
  */
 const languages = ["ts", "py", "go", "md"] as const;
@@ -20,7 +20,7 @@ view volume wall wave weight window worker writer zone`.split(/\s+/);
 const endings = ["", "s", "er", "ing", "ed", "able", "less"];
 const words = endings.flatMap((ending) => roots.map((root) => root + ending));
 
-/** A small generator of numbers, seeded (mulberry32). */
+/** A small seeded random number generator (mulberry32). */
 export class Dice {
   #state: number;
 
@@ -49,14 +49,14 @@ export class Dice {
     return Array.from({ length: count }, () => this.word()).join(" ");
   }
 
-  /** A name in camel case, as a rule of three words. */
+  /** Returns a name in camel case, usually of three words. */
   name(): string {
     const [first = "a", ...rest] = Array.from({ length: 2 + this.below(3) }, () => this.word());
     return first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
   }
 }
 
-/** A file of about `bytes` bytes: definitions or sections of about `partBytes` each. */
+/** Returns a file of about `bytes` bytes, with definitions or sections of about `partBytes` each. */
 function syntheticFile(
   dice: Dice,
   language: Language,
@@ -98,7 +98,7 @@ function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Files for a whole tree of about `bytes` bytes, path by path. */
+/** Yields the files of a whole tree of about `bytes` bytes. */
 export function* syntheticTree(
   dice: Dice,
   size: { bytes: number; fileBytes: number; partBytes: number },

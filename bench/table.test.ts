@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatTable, formatValue, isOver } from "./table.ts";
 
-test("a figure at its limit is within it; one that is no number is not", () => {
+test("a figure at its limit is within the limit; a figure that is not a number is not", () => {
   assert.equal(isOver({ name: "n", value: 6, unit: "ms", limit: 6 }), false);
   assert.equal(isOver({ name: "n", value: 6.01, unit: "ms", limit: 6 }), true);
   assert.equal(isOver({ name: "n", value: Number.NaN, unit: "ms", limit: 6 }), true);

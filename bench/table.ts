@@ -10,14 +10,14 @@ export function isOver({ value, limit }: BenchRow): boolean {
   return limit !== undefined && !(value <= limit);
 }
 
-/** Three significant digits are as much as one run can tell; large figures keep all before the point. */
+/** Formats a figure with three significant digits: one run is not more precise. Large figures keep all digits before the point. */
 export function formatValue(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.001))));
   return value.toLocaleString("en-US", { maximumFractionDigits: Math.min(digits, 3) });
 }
 
-/** Columns are as wide as their widest cell; figures stand to the right. */
+/** Formats the rows. Columns are as wide as their widest cell; figures are aligned to the right. */
 export function formatTable(results: readonly BenchResult[]): string {
   const lines = results.flatMap(({ bench, rows }) => rows.map((row) => cells(bench, row)));
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...lines.map((line) => (line[column] ?? "").length)));

@@ -1,4 +1,4 @@
-/** What it costs to branch: fork, the set-up of a rerun, a head move, at growing depths of one conversation (K1). */
+/** The cost of branching: fork, the set-up of a rerun and a head move, at growing depths of one conversation (K1). */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -77,7 +77,7 @@ async function measureAt({ engine }: Aptove, caller: Caller, { sessionId, head, 
   const rerun: number[] = [];
   for (let run = 0; run < runs; run += 1) {
     const startedAt = performance.now();
-    // Of a turn that is not the head: the conversation itself stays as it is.
+    // The turn is not the head, so the conversation stays unchanged.
     const running = await engine.turns.run(caller, { instruction: "", rerun: { turnId: parent } });
     rerun.push(performance.now() - startedAt);
     await running.finished;

@@ -1,6 +1,6 @@
 /**
- * What a turn costs beside the provider: time, bytes and files, at the beginning of a conversation and after
- * a thousand turns. The provider answers at once, so all that is measured is ours.
+ * The cost of a turn without the provider: time, bytes and files, at the beginning of a conversation and after
+ * a thousand turns. The provider answers at once, so all measured time is aptove's.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -18,16 +18,16 @@ import { median, type BenchRow } from "./rows.ts";
 
 const turnsTotal = 1_000;
 const warmTurns = 200;
-/** Windows of 16 turns: each holds the same mix of long and short states, whatever its place (K2). */
+/** Windows of 16 turns: each holds the same mix of long and short states, at any position (K2). */
 const window = 16;
 
 interface Conversation {
   aptove: Aptove;
   dataDir: string;
   headTurnId: string;
-  /** Milliseconds of each turn, the first one at 0. */
+  /** Milliseconds of each turn, by index from 0. */
   times: number[];
-  /** Bytes of the blobs of each turn. */
+  /** The bytes of each turn's blobs. */
   blobBytes: number[];
 }
 
@@ -79,7 +79,7 @@ async function converse(history: "chain" | "replay"): Promise<Conversation> {
   return conversation;
 }
 
-/** Another conversation first: what is measured is the program, not how it is compiled. */
+/** Runs another conversation first, so that the compilation of the program is not measured. */
 async function warmUp({ engine }: Aptove): Promise<void> {
   const caller = await engine.keys.owner();
   let sessionId: string | undefined;
@@ -91,7 +91,7 @@ async function warmUp({ engine }: Aptove): Promise<void> {
   }
 }
 
-/** Notes which keys a turn wrote. */
+/** Records the keys that a turn wrote. */
 function counting(store: BlobStore, written: Map<string, number>): BlobStore {
   return {
     put: async (key, bytes) => {
@@ -111,7 +111,7 @@ async function storedBytes(store: BlobStore, written: Map<string, number>): Prom
   return sum;
 }
 
-/** The turns around a place in the conversation. */
+/** Returns the turns around a position in the conversation. */
 function around(values: readonly number[], turn: number): number[] {
   const from = Math.max(0, Math.min(turn - window / 2, values.length - window));
   return values.slice(from, from + window);
@@ -171,7 +171,7 @@ function countFiles(folder: string): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 }
 
-/** The whole history of the last turn, read by a process that has nothing in memory. */
+/** Measures how long a process with empty caches takes to read the whole history of the last turn. */
 async function coldRows({ dataDir, headTurnId }: Conversation): Promise<BenchRow[]> {
   const times: number[] = [];
   let reads = 0;
@@ -201,7 +201,7 @@ async function coldRows({ dataDir, headTurnId }: Conversation): Promise<BenchRow
   ];
 }
 
-/** The same provider without aptove, for scale. */
+/** Measures the same provider without aptove, for comparison. */
 async function bareRow(): Promise<BenchRow[]> {
   const provider = instantProvider();
   const times: number[] = [];

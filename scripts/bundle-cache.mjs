@@ -1,6 +1,6 @@
 /**
- * Where a clone keeps the bundle of its sources: in a folder named by what it was made of, so that a change of any
- * source makes it another one, and a process that runs an older bundle keeps its files. Plain JavaScript for any Node
+ * The folder in which a clone keeps the bundle of its sources. Its name depends on the sources, so that a change of any
+ * source gives another folder, and a process that runs an older bundle keeps its files. Plain JavaScript for any Node
  * from 20 on, and small, because each call of the command pays for it.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -10,7 +10,7 @@ import { root } from "./pinned-node.mjs";
 
 export const bundlesFolder = join(root, ".cache", "bundles");
 
-/** How many sources there are, and the sums of their sizes and times; of the packages, those of their list. Reads no file. */
+/** Returns the number of sources and the sums of their sizes and times, and the same for the package list. Reads no file. */
 export function sourcesMark() {
   const names = readdirSync(join(root, "src"), { recursive: true });
   const files = names.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
@@ -24,7 +24,7 @@ export function sourcesMark() {
   return `${files.length}-${bytes}-${times}`;
 }
 
-/** Address of the bundle's program if it is made of the sources as they are now; else null. */
+/** Returns the URL of the bundle's program if it was made from the current sources; else null. */
 export function freshBundle() {
   if (!existsSync(bundlesFolder)) return null;
   const program = join(bundlesFolder, sourcesMark(), "main.js");

@@ -1,5 +1,5 @@
 /**
- * Makes few files of the many that the program and the packages it starts with are: loading is most of a short
+ * Bundles the program and the packages that it starts with into a few files: loading is most of a short
  * command. For the published package (`npm run build`), and for a clone, whose bundle is a cache of its sources. Plain
  * JavaScript for any Node from 20 on.
  */
@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { bundlesFolder, freshBundle, sourcesMark } from "./bundle-cache.mjs";
 import { isCheckout, root } from "./pinned-node.mjs";
 
-/** What nearly every command loads. The other packages are loaded from their own folders, by those who need them. */
+/** The packages that nearly every command loads. The others are loaded from their own folders when they are needed. */
 const bundledPackages = [
   "@agentclientprotocol/sdk",
   "@hono/node-server",
@@ -36,12 +36,12 @@ const entryPoints = {
   "client/client": "src/client/client.ts",
   "search-worker": "src/tools/files/search-worker.ts",
 };
-/** A process may still run an older bundle of this clone, and load more of it. */
+/** The number of older bundles that stay, because a process may still run one and load more of it. */
 const keptDays = 7;
 
 /**
- * An import of a part of Node makes all of its exports, and with them what they load when they are first looked at: of
- * `node:crypto` that is the whole of WebCrypto. Asked for as an object, only what is used is loaded.
+ * Loads Node's modules as objects. An import of a module of Node reads all of its exports, and with them all that they load when they are first read: for
+ * `node:crypto` that is the whole of WebCrypto. From an object, only what is used is loaded.
  */
 const plainBuiltins = {
   name: "plain-builtins",
@@ -53,7 +53,7 @@ const plainBuiltins = {
   },
 };
 
-/** Bundles into a folder, which it makes. */
+/** Creates the folder and writes the bundle to it. */
 export async function bundleInto(folder) {
   const { build } = await import("esbuild");
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -77,7 +77,7 @@ export async function bundleInto(folder) {
   writeFileSync(join(folder, "LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
 }
 
-/** Their licences ask that the text goes with the code. */
+/** Copies the licences: they require that their text is published with the code. */
 function licencesOf(inputs) {
   const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   const texts = [...new Set(folders)].toSorted().map((folder) => {
@@ -89,7 +89,7 @@ function licencesOf(inputs) {
   return texts.join("\n---\n\n");
 }
 
-/** Brings a clone's bundle to its sources. Where it cannot be made, the sources run as they are. Two at once make it twice. */
+/** Updates a clone's bundle. If it cannot be made, the sources run instead. Two processes at once make it twice. */
 export async function refreshBundle() {
   if (!isCheckout || freshBundle() !== null) return;
   try {
@@ -105,7 +105,7 @@ export async function refreshBundle() {
   }
 }
 
-/** What is left of a bundling that was killed too. */
+/** Removes older bundles, and what a killed bundling left. */
 function removeOld(current) {
   for (const name of readdirSync(bundlesFolder)) {
     const folder = join(bundlesFolder, name);

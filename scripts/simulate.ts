@@ -1,6 +1,6 @@
 /**
- * `npm run simulate [-- --seed 7 --steps 100000 --stores sqlite]`: random commands against real engines for as long as
- * one likes. Without a seed it takes one from the clock. Ends with 1 at the first thing that is not as it must be.
+ * `npm run simulate [-- --seed 7 --steps 100000 --stores sqlite]`: random commands against real engines for any number of
+ * steps. By default the seed comes from the clock. Ends with 1 at the first violation.
  */
 import { parseArgs } from "node:util";
 import { simulate } from "../testing/simulation/simulate.ts";

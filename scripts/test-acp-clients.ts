@@ -1,6 +1,6 @@
 /**
  * `npm run test:acp`: public ACP clients drive the agent. They are installed from their own lock file beside the tests,
- * because nobody else needs them.
+ * because nothing else needs them.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * `npm run test:mcp`: the official conformance runner of MCP against our client. It is installed from its own lock file
- * beside the tests, because nobody else needs it.
+ * beside the tests, because nothing else needs it.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
- * The access matrix: every route and every door, by everybody who may stand before it (S3, S7, H4). What each may is worked
- * out from docs/people.md's rules, not from what the program does; a route without a rule does not compile. What somebody may
- * not see is answered to the last byte as what is not there. It prints the table: what holds for a public session, and for a private one.
+ * The access matrix: every route and every door, for every kind of caller (S3, S7, H4). What each caller may do is worked
+ * out from the rules of docs/people.md, not from what the program does. A route without a rule does not compile. What a caller
+ * may not see gets, to the last byte, the answer for what does not exist. The test prints the table for a public and a private session.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { paths } from "../src/protocol/routes/paths.ts";
 import { routes } from "../src/protocol/routes/routes.ts";
 import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Who } from "./access-world.ts";
 
-/** How somebody stands to the owner's session. */
+/** The relation of a caller to the owner's session. */
 type Standing = "owner" | "participant" | "colleague" | "none";
 type Rule = (who: Who, standing: Standing) => Outcome;
 
@@ -25,7 +25,7 @@ const roles: Record<Who, "admin" | "member" | "reader" | null> = {
   revoked: null,
   expired: null,
   disabled: null,
-  nobody: null,
+  anonymous: null,
 };
 
 function standingOf(who: Who, isPublic: boolean): Standing {
@@ -36,7 +36,7 @@ function standingOf(who: Who, isPublic: boolean): Standing {
 
 const isKnown = (who: Who): boolean => roles[who] !== null;
 const isOfOrg = (who: Who): boolean => isKnown(who) && who !== "stranger";
-/** What needs a role is asked first, and tells nothing of what is there. */
+/** The role is checked first, so a refusal does not reveal what exists. */
 const keyed =
   (rule: Rule): Rule =>
   (who, standing) =>
@@ -66,16 +66,16 @@ const rules = {
   ownOrgAdmin: admins((who) => (isOfOrg(who) ? "ok" : "not_found")),
   read: keyed(seen(() => "ok")),
   continue: continuing,
-  /** By the turn the session is found first, which is nobody's to whom it is not there. */
+  /** The turn leads to the session, which does not exist for a caller who may not see it. */
   continueOnce: keyed(seen((who, standing) => continuing(who, standing))),
   stop: writing(seen((who, standing) => ifSo(standing !== "colleague" || who === "admin"))),
   change: writing(seen((who, standing) => ifSo(standing === "owner" || who === "admin"))),
-  /** Gone from lists, it is there only for whoever may bring it back. */
+  /** A deleted session is in no list. It exists only for callers who may restore it. */
   removed: writing((who, standing) =>
     standing === "owner" || (who === "admin" && standing === "colleague") ? "ok" : "not_found",
   ),
   fork: writing(seen(() => "ok")),
-  /** Of the owner: a code is seen by its maker alone. */
+  /** Only the user who made a code sees it. */
   ownersCode: keyed((who) => (who === "owner" || who === "device" ? "ok" : "not_found")),
   ownersKey: writing((who) =>
     who === "device" ? "forbidden" : who === "owner" || who === "admin" ? "ok" : "not_found",
@@ -150,7 +150,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   openapi: "everybody",
 };
 
-/** Ways to the same session or turn that one route has beside its plain one, and the other doors. */
+/** Other ways to the same session or turn: variants of one route, and the other doors. */
 const otherWays: [name: string, rule: keyof typeof rules, ask: (world: AccessWorld, one: Case) => Promise<Outcome>][] =
   [
     [
@@ -210,7 +210,7 @@ const shown: Partial<Record<Outcome, string>> = {
   unauthenticated: "401",
 };
 
-test("[S7] [H4] [P3] lists and search hold what one may see, and nothing else", async (t) => {
+test("[S7] [H4] [P3] lists and search contain what the caller may see, and nothing else", async (t) => {
   const world = await accessWorld(t);
   for (const isPublic of [true, false]) await world.target({ isPublic, isRemoved: false, isSpent: false });
   for (const who of people.filter(isKnown)) {
@@ -219,11 +219,11 @@ test("[S7] [H4] [P3] lists and search hold what one may see, and nothing else", 
   }
 });
 
-test("[H4] the access of a route's table is what its rule begins with", () => {
+test("[H4] the access in the route table agrees with the first check of the route's rule", () => {
   for (const name of Object.keys(paths) as RouteName[]) {
     const rule: Rule = rules[ruleOf[name]];
     const { access } = routes[name];
-    assert.equal(rule("nobody", "none") === "ok", access === "open", name);
+    assert.equal(rule("anonymous", "none") === "ok", access === "open", name);
     if (access === "write" || access === "admin") assert.equal(rule("reader", "owner"), "forbidden", name);
     if (access === "admin") assert.equal(rule("owner", "owner"), "forbidden", name);
   }

@@ -1,4 +1,4 @@
-/** Two orgs, their people with good and bad keys, and sessions of one of them, behind every door of one server. */
+/** Two orgs, their people with valid and invalid keys, and sessions of one of them, behind every door of one server. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { ErrorCode } from "../src/domain/errors.ts";
@@ -12,8 +12,8 @@ import { cliWorld, type CliWorld } from "./cli.ts";
 import { addUser } from "./people.ts";
 
 /**
- * Of one org: the owner of the sessions, somebody invited, a colleague, an admin, a reader, and a device of the owner's with
- * a workspace of its own; a stranger is the admin of another org. The next three come with the owner's rights and bad keys.
+ * The callers. The first org has the owner of the sessions, a participant, a colleague, an admin, a reader, and a device of the
+ * owner that has its own workspace. The stranger is the admin of another org. The next three are the owner with an invalid key.
  */
 export const people = [
   "owner",
@@ -26,14 +26,14 @@ export const people = [
   "revoked",
   "expired",
   "disabled",
-  "nobody",
+  "anonymous",
 ] as const;
 export type Who = (typeof people)[number];
 
-/** `ok`: it was let through; whatever else became of it. */
+/** `ok`: the access check passed, whatever happened afterwards. */
 export type Outcome = "ok" | ErrorCode;
 
-/** A session of the owner's with two turns: the second's id is not the session's (S4). */
+/** A session of the owner with two turns. The id of the second turn differs from the id of the session (S4). */
 export interface Target {
   sessionId: string;
   turnId: string;
@@ -41,7 +41,7 @@ export interface Target {
 
 export interface Wanted {
   isPublic: boolean;
-  /** Softly deleted, to be restored or purged. */
+  /** A deleted session that can be restored or purged. */
   isRemoved: boolean;
 }
 
@@ -51,16 +51,16 @@ export interface Case {
 }
 
 export interface AccessWorld {
-  /** `isSpent`: what is asked of it will change it, so it is used once. */
+  /** `isSpent`: the request changes the session, so the session is used only once. */
   target(wanted: Wanted & { isSpent: boolean }): Promise<Target>;
   ask(name: RouteName, one: Case): Promise<Outcome>;
   execute(one: Case, body: object): Promise<Outcome>;
   create(one: Case, body: object): Promise<Outcome>;
-  /** By the command line, as a client of the server. */
+  /** The command line as a client of the server. */
   show(one: Case): Promise<Outcome>;
   /** A WebSocket to `/acp`. */
   connect(one: Case): Promise<Outcome>;
-  /** Whether each of the sessions of `target` that were not spent is there, the public one first. */
+  /** True for each unspent session of `target` that the caller sees, the public one first. */
   listed(who: Who): Promise<{ listed: boolean[]; searched: boolean[]; ofOwner: boolean[] }>;
 }
 
@@ -70,11 +70,11 @@ interface World {
   records: RecordStore;
   keys: Record<Who, string | null>;
   ids: Record<"owner" | "participant" | "org", string>;
-  /** A key, a code or a device of the owner's, or a context of the org, for one question. */
+  /** A key, a code or a device of the owner, or a context of the org, for one request. */
   spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
 }
 
-/** What the samples of these routes are refused for once they are let through. */
+/** The error codes that these routes' samples get after the access check has passed. */
 const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   importSessions: ["import_invalid"],
   steerSession: ["turn_not_running"],
@@ -159,7 +159,7 @@ async function openWorld(t: TestContext): Promise<World> {
       revoked: revoked.secret,
       expired: await expiredKey(records, owner.caller),
       disabled: disabled.key,
-      nobody: null,
+      anonymous: null,
     },
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
@@ -169,7 +169,7 @@ async function openWorld(t: TestContext): Promise<World> {
   };
 }
 
-/** No door makes one. */
+/** No door creates one. */
 async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: string; userId: string }): Promise<string> {
   const secret = `aptove_${newId()}`;
   const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null };
@@ -194,7 +194,7 @@ async function newTarget({ server, keys, ids, records }: World, { isPublic, isRe
 
 interface Sample {
   name: RouteName;
-  /** What stands in place of `{id}`, and of `{name}`: a context. */
+  /** The value for `{id}` in the path, and the context for `{name}`. */
   id?: string;
   context?: string;
   json?: object;
@@ -249,7 +249,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   search: () => "?q=hello",
 };
 
-/** Asks, and where it is not there asks the same about what never was: the answers must not differ. */
+/** Sends the request. If the answer is "not found", sends it again for an id that never existed: both answers must be equal. */
 async function refusalOf(world: World, { who, target }: Case, sample: Sample): Promise<Outcome> {
   const outcome = await answerOf(world, who, { sample, turnId: target.turnId });
   if (outcome.code !== "not_found") return outcome.code;
@@ -287,9 +287,9 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
   });
   const text = await response.text();
   if (response.ok) return { code: "ok", text };
-  const { code, requestId: _requestId, ...said } = JSON.parse(text) as { code: ErrorCode; requestId?: string };
+  const { code, requestId: _requestId, ...problem } = JSON.parse(text) as { code: ErrorCode; requestId?: string };
   const isPassed = passes[sample.name]?.includes(code) === true || code === "context_changed";
-  return { code: isPassed ? "ok" : code, text: JSON.stringify({ status: response.status, ...said }) };
+  return { code: isPassed ? "ok" : code, text: JSON.stringify({ status: response.status, ...problem }) };
 }
 
 interface Sent {
@@ -318,8 +318,8 @@ async function send({ server, keys }: World, who: Who, { method, at, json, type,
 async function showSession({ server, keys, cli }: World, { who, target }: Case): Promise<Outcome> {
   const argv = ["session", "show", target.sessionId, "--json", "--server", server.url, "--key", keys[who] ?? "none"];
   const { stdout } = await cli.run(argv);
-  const said = JSON.parse(stdout) as { error?: { code: ErrorCode } };
-  return said.error?.code ?? "ok";
+  const output = JSON.parse(stdout) as { error?: { code: ErrorCode } };
+  return output.error?.code ?? "ok";
 }
 
 async function connect({ server, keys }: World, { who }: Case): Promise<Outcome> {

@@ -1,6 +1,6 @@
 /**
- * What AG-UI 1.0 says of a run's events and its schemas cannot tell: their order, their pairs, and what a run
- * leaves open. Stricter than the protocol where ours promises more: one step at a time, no id used twice.
+ * Rules of AG-UI 1.0 for a run's events that its schemas cannot express: their order, their pairs, and what a run
+ * leaves open. The check is stricter than the protocol where ours promises more: one step at a time, no id used twice.
  */
 import assert from "node:assert/strict";
 import { EventSchemas } from "@ag-ui/core/schemas";
@@ -9,7 +9,7 @@ import type { AgUiEvent } from "../src/protocol/ag-ui.ts";
 type Kind = "text" | "reasoning" | "call";
 type Terminal = Extract<AgUiEvent, { type: "RUN_FINISHED" | "RUN_ERROR" }>;
 
-/** `waiting`: calls of the run before that have no result yet. Gives the terminal event. */
+/** Checks the order and returns the terminal event. `waiting`: calls of the previous run that have no result yet. */
 export function checkRun(events: readonly unknown[], waiting: readonly string[] = []): Terminal {
   const run = new Run(waiting);
   for (const event of events) {
@@ -74,7 +74,7 @@ class Run {
 
   #takePart(event: Parameters<typeof partOf>[0]): void {
     const { place, ...part } = partOf(event);
-    // What is cut short may be closed after its step.
+    // An item that was cut short may be closed after its step.
     if (place !== "end") assert.notEqual(this.#step, null, `${event.type} outside of a step`);
     if (place === "start") {
       assert.equal(this.#open, null, `${event.type} within another message`);

@@ -1,23 +1,15 @@
-/** What an editor, a person with a text editor and a crash may leave to `aptove acp`, as real processes. */
+/** Bad input for `aptove acp` from an editor, from a person with a text editor and from a crash, with real processes. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { RequestError, type NewSessionRequest } from "@agentclientprotocol/sdk";
+import type { NewSessionRequest } from "@agentclientprotocol/sdk";
+import { requestErrorOf } from "./acp/request-error.ts";
 import { program, type AcpOptions, type AcpProcess, type Program } from "./program.ts";
-
-async function refused(request: Promise<unknown>): Promise<RequestError> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof RequestError, String(error));
-  return error;
-}
 
 const phone: Partial<NewSessionRequest> = { _meta: { "aptove.dev/deviceId": "phone" } };
 
-test("[P1] whatever is written to the agent's input costs itself only, and nothing but answers come out", async (t) => {
+test("[P1] bad input to the agent affects only itself, and the output contains nothing but answers", async (t) => {
   const world = await program(t);
   const ask = (id: number | string, method: string, params: object): string =>
     JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -44,7 +36,7 @@ test("[P1] whatever is written to the agent's input costs itself only, and nothi
     .map((line) => JSON.parse(line) as { id?: unknown; error?: { code: number } })
     .flatMap(({ id, error }) => (id === undefined ? [] : [JSON.stringify({ id, code: error?.code ?? null })]));
   const expected = lines.flatMap(([, answer]) => (answer === null ? [] : [JSON.stringify(answer)]));
-  // Those that need the stores take longer.
+  // Requests that need the stores take longer.
   assert.deepEqual(answered.toSorted(), expected.toSorted());
   assert.deepEqual([exit, stderr], [0, ""]);
 });
@@ -54,7 +46,7 @@ for (const [who, dies] of [
   ["an editor that is killed", (agent: AcpProcess) => agent.vanish()],
   ["an agent that is killed", (agent: AcpProcess) => agent.kill()],
 ] as const) {
-  test(`[P4] [T8] [T11] ${who} in the middle of a permission question: nothing is written, and the session goes on whole`, async (t) => {
+  test(`[P4] [T8] [T11] ${who} in the middle of a permission question: nothing is written, and the session continues complete`, async (t) => {
     const world = await program(t);
     const asked = Promise.withResolvers<void>();
     const agent = await world.acp({ onPermission: () => (asked.resolve(), new Promise(() => {})) });
@@ -84,7 +76,7 @@ for (const [who, dies] of [
   });
 }
 
-test("[W5] [W4] a session.md that is binary, torn or 100 MB is kept aside and begun without; half a conversation is one", async (t) => {
+test("[W5] [W4] a session.md that is binary, torn or 100 MB is set aside and the session begins without it; half a conversation is used", async (t) => {
   const world = await program(t);
   const agent = await world.acp();
   const { sessionId, _meta } = await agent.begin(phone);
@@ -97,7 +89,7 @@ test("[W5] [W4] a session.md that is binary, torn or 100 MB is kept aside and be
     ["## User\n\n", /it has 104857600 bytes, and at most 67108864 are read/],
   ];
   for (const [bytes, reason] of unreadable) {
-    // A session begins when the transcript of the last turn is written.
+    // The next session begins after the transcript of the last turn was written.
     await agent.begin(phone);
     const aside = asideIn(folder).length;
     writeFileSync(file, bytes);
@@ -115,7 +107,7 @@ test("[W5] [W4] a session.md that is binary, torn or 100 MB is kept aside and be
 
 const asideIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith(".unreadable.md"));
 
-/** What people said in all that the model sees, when the phone begins its next session. */
+/** Returns all user messages that the model sees when the phone begins its next session. */
 async function historyOfNext({ model }: Program, agent: AcpProcess): Promise<string[]> {
   const { sessionId } = await agent.begin(phone);
   await agent.prompt(sessionId, "which word?");
@@ -126,13 +118,13 @@ async function historyOfNext({ model }: Program, agent: AcpProcess): Promise<str
   });
 }
 
-test("[W2] [W1] damaged bindings, and one that leads out, cost devices a clear error until they are mended, and nobody else", async (t) => {
+test("[W2] [W1] damaged bindings, and one that leads out, give devices, and only them, a clear error until they are fixed", async (t) => {
   const world = await program(t);
   const file = join(world.dataDir, "bindings.toml");
   const agent = await world.acp();
   for (const damage of ["[bindings\nphone", '[bindings]\nphone = ".."\n', "\u0000\u0001"]) {
     writeFileSync(file, damage, { mode: 0o600 });
-    const { message, data } = await refused(agent.begin(phone));
+    const { message, data } = await requestErrorOf(agent.begin(phone));
     assert.match(message, /bindings\.toml.*correct the file, or move it to another folder/);
     assert.equal((data as { code: string }).code, "bindings_damaged");
     assert.equal((await agent.begin())._meta?.["aptove.dev/workspaceId"], "default");
@@ -143,12 +135,12 @@ test("[W2] [W1] damaged bindings, and one that leads out, cost devices a clear e
   assert.equal(await agent.leave(), 0);
 });
 
-test("[W7] [P1] a key for an unknown provider is told to the editor with its mend, and once it is mended the agent works", async (t) => {
+test("[W7] [P1] the editor gets an error with the fix for a key of an unknown provider, and after the fix the agent works", async (t) => {
   const world = await program(t);
   const file = join(world.dataDir, "config.toml");
-  writeFileSync(file, '[providers.opnai]\napi_key = "sk-of-nobody"\n', { mode: 0o600 });
+  writeFileSync(file, '[providers.opnai]\napi_key = "sk-of-no-user"\n', { mode: 0o600 });
   const agent = await world.acp();
-  const { message, data } = await refused(agent.begin());
+  const { message, data } = await requestErrorOf(agent.begin());
   assert.match(message, /config\.toml: providers\.opnai is not known; did you mean "providers\.openai"\?/);
   assert.equal((data as { code: string }).code, "config_invalid");
   rmSync(file);
@@ -156,13 +148,13 @@ test("[W7] [P1] a key for an unknown provider is told to the editor with its men
   assert.equal((await agent.prompt(sessionId, "hello")).stopReason, "end_turn");
   assert.equal(await agent.leave(), 0);
   assert.deepEqual(agent.faults, []);
-  assert.doesNotMatch(agent.stderr(), /sk-of-nobody/);
+  assert.doesNotMatch(agent.stderr(), /sk-of-no-user/);
 });
 
-test("[W1] [P1] a workspace that is none of ours is refused by aptove acp, and nothing is made of it", async (t) => {
+test("[W1] [P1] aptove acp refuses a workspace that does not exist, and creates nothing for it", async (t) => {
   const world = await program(t);
   const agent = await world.acp({ args: ["--workspace", ".."] } satisfies AcpOptions);
-  const { message, data } = await refused(agent.begin());
+  const { message, data } = await requestErrorOf(agent.begin());
   assert.match(message, /"\.\." is neither "default" nor a UUID/);
   assert.equal((data as { code: string }).code, "workspace_invalid");
   assert.equal(await agent.leave(), 0);

@@ -1,6 +1,6 @@
 /**
- * The terminal's door for tests: a real engine on its own data folder, a working copy with a commit, and a
- * terminal that keeps what is written to it.
+ * The command line for tests: a real engine on its own data folder, a working copy with a commit, and a
+ * terminal that records its output.
  */
 import { execFileSync } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -33,23 +33,23 @@ export interface CliRun {
 }
 
 export interface RunOptions {
-  /** Piped in; absent: nothing stands behind standard input. */
+  /** The content of standard input. If absent, standard input is not piped. */
   stdin?: string;
   env?: Record<string, string>;
   cwd?: string;
   isTerminal?: boolean;
-  /** What a person sees; it makes `isTerminal` true. */
+  /** The screen that the person sees. If present, `isTerminal` is true. */
   terminal?: TestTerminal;
 }
 
-/** A call that still runs. */
+/** A command that still runs. */
 export interface LiveCli {
   io: CliIo;
-  /** Emits `SIGINT` and its like. */
+  /** Emits `SIGINT` and similar signals. */
   signals: EventEmitter;
   input: PassThrough;
   finished: Promise<CliRun>;
-  /** Resolves when standard output or error has this text; rejects when the call ends without it. */
+  /** Resolves when standard output or error contains this text. Rejects if the command ends without it. */
   saw(text: string): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export interface CliWorld {
 }
 
 export interface CliWorldOptions extends Partial<AptoveOptions> {
-  /** What a chat runs in its own process. */
+  /** The programs that a chat runs in this process. */
   sessionTools?: Tool[];
 }
 
@@ -73,7 +73,7 @@ export async function cliWorld(
   { sessionTools = [], ...options }: CliWorldOptions = {},
 ): Promise<CliWorld> {
   const closers: (() => Promise<void>)[] = [];
-  // Registered before the folder is: what still runs in it ends before it is taken away.
+  // Registered before the folder's cleanup: what still runs in the folder ends before it is removed.
   context.after(async () => void (await Promise.all(closers.map((close) => close()))));
   const folder = await temporaryFolder(context);
   const dataDir = join(folder, "data");
@@ -107,7 +107,7 @@ export async function cliWorld(
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };
 }
 
-/** What git made of the first world's files. Those of every world are the same, and git takes longer than many tests. */
+/** The `.git` folder of the first world. Every world has the same files, and git takes longer than many tests. */
 const committed = new Map<string, Buffer>();
 
 function commitAll(copy: string): void {
@@ -128,7 +128,7 @@ function commitAll(copy: string): void {
   }
 }
 
-/** Without anybody's own settings: a signing key or a hook would make the tests depend on the machine. */
+/** Settings that hide the user's own git configuration: a signing key or a hook would make the tests depend on the machine. */
 function runGit(cwd: string, args: string[]): string {
   const who = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"];
   const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
@@ -149,7 +149,7 @@ async function openTestEngine(
     await engine.close({ graceMs });
     await listening?.close();
   };
-  // A command that was stopped at once leaves its engine to the end of the process, which is here the test's.
+  // A command that was stopped at once leaves its engine open until the process ends, which here is the test's process.
   closers.push(() => (closing ??= close(0)));
   return {
     ...(await localClients({ engine, report })),

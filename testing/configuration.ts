@@ -1,4 +1,4 @@
-/** The configuration for tests: layers as they stand, in a data folder that goes with the test. */
+/** The configuration for tests: layers in a data folder that is removed after the test. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface Layers {
   file?: string;
-  /** What a workspace says: the `provider` of its `workspace.toml`, and its own `config.toml`. */
+  /** The settings of a workspace: the `provider` of its `workspace.toml`, and its own `config.toml`. */
   workspace?: { provider?: string; config?: string };
   env?: Record<string, string>;
   overrides?: Record<string, unknown>;
 }
 
-/** Where a workspace's `config.toml` would be. */
+/** Returns the path of a workspace's `config.toml`. */
 export const workspaceFile = "workspaces/w/config.toml";
 
-/** Loads the layers from a data folder of their own. */
+/** Loads the layers from a new data folder. */
 export async function load(t: TestContext, layers: Layers = {}): Promise<LoadedConfiguration & { file: string }> {
   const dataDir = await temporaryFolder(t);
   const file = join(dataDir, "config.toml");
@@ -32,7 +32,7 @@ export async function load(t: TestContext, layers: Layers = {}): Promise<LoadedC
   return { ...mergeLayers(shared, { id: "w", provider, config: own }), file };
 }
 
-/** Why the layers are refused. */
+/** Returns the reason why the layers are refused. */
 export async function faultOf(t: TestContext, layers: Layers): Promise<string> {
   try {
     await load(t, layers);

@@ -1,8 +1,8 @@
-/** Sessions and their finished turns as the engine tells a workspace of them, without an engine. */
+/** Sessions and their finished turns in the form that the engine passes to a workspace, without an engine. */
 import { newId } from "../src/domain/ids.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../src/domain/transcript.ts";
 
-interface Said {
+interface StoredTurn {
   turnId: string;
   sessionId: string;
   parentTurnId: string | null;
@@ -10,12 +10,12 @@ interface Said {
 }
 
 export class Conversations {
-  readonly #turns = new Map<string, Said>();
+  readonly #turns = new Map<string, StoredTurn>();
   readonly #sessions = new Map<string, { createdAt: number; head: string | null }>();
-  /** How often anybody asked for what was said before a turn. */
+  /** The number of times that the history before a turn was read. */
   earlierAsked = 0;
 
-  /** A session that begins empty, or below a turn. */
+  /** Begins a session, empty or below a turn. */
   begin({ at = 0, below = null }: { at?: number; below?: string | null } = {}): string {
     const id = newId();
     this.#sessions.set(id, { createdAt: at, head: below });
@@ -26,27 +26,27 @@ export class Conversations {
     return this.#session(sessionId).head;
   }
 
-  /** The session's next turn; `after`: not below its head but below this turn. */
+  /** Adds the session's next turn below its head, or below the turn `after`. */
   say(sessionId: string, messages: TranscriptMessage[], after?: string | null): TranscribedTurn {
     const session = this.#session(sessionId);
     const parentTurnId = after === undefined ? session.head : after;
     const turn = { turnId: newId(), sessionId, parentTurnId, messages };
     this.#turns.set(turn.turnId, turn);
     session.head = turn.turnId;
-    return this.#told(turn);
+    return this.#transcribed(turn);
   }
 
-  /** The same turn once more, as the engine would tell it. */
+  /** Returns the same turn again, as the engine would pass it. */
   again(turnId: string): TranscribedTurn {
-    return this.#told(this.#turn(turnId));
+    return this.#transcribed(this.#turn(turnId));
   }
 
-  /** All that was said from the root to the session's head. */
+  /** Returns all messages from the root to the session's head. */
   messagesOf(sessionId: string): TranscriptMessage[] {
     return this.#lineage(this.#session(sessionId).head).flatMap(({ messages }) => messages);
   }
 
-  #told(turn: Said): TranscribedTurn {
+  #transcribed(turn: StoredTurn): TranscribedTurn {
     return {
       ...turn,
       provider: "scripted",
@@ -59,13 +59,13 @@ export class Conversations {
     };
   }
 
-  #lineage(turnId: string | null): Said[] {
-    const lineage: Said[] = [];
+  #lineage(turnId: string | null): StoredTurn[] {
+    const lineage: StoredTurn[] = [];
     for (let at = turnId; at !== null; at = this.#turn(at).parentTurnId) lineage.unshift(this.#turn(at));
     return lineage;
   }
 
-  #turn(id: string): Said {
+  #turn(id: string): StoredTurn {
     const turn = this.#turns.get(id);
     if (turn === undefined) throw new RangeError(`there is no turn ${id}`);
     return turn;

@@ -1,6 +1,6 @@
 /**
- * Stands between a store and its PostgreSQL, and cuts the connection where it hurts most: when a COMMIT was sent and not
- * answered. The messages pass as they are; nothing is made up.
+ * A proxy between a store and its PostgreSQL. It cuts the connection at the worst moment: when a COMMIT was sent and not
+ * answered. The messages pass unchanged.
  */
 import { createConnection, createServer, type Socket } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,23 +9,23 @@ import { join } from "node:path";
 import { once } from "node:events";
 
 /**
- * `before`: the COMMIT does not reach the server. `unnoticed`: neither does it, and the server does not see that the client
+ * `before`: the COMMIT does not reach the server. `unnoticed`: the same, and the server does not see that the client
  * is gone. `after`: the server committed, and its answer is lost.
  */
 export const cuts = ["before", "unnoticed", "after"] as const;
 export type Cut = (typeof cuts)[number];
 
 export interface CuttingProxy {
-  /** Of the database, through here. */
+  /** The URL of the database through this proxy. */
   url: string;
-  /** The next COMMIT is cut. */
+  /** Cuts the connection at the next COMMIT. */
   cutNext(cut: Cut): void;
-  /** Whether a cut that was asked for still waits for its COMMIT. */
+  /** True if a requested cut still waits for its COMMIT. */
   readonly isWaiting: boolean;
-  /** Nothing passes any more, and nobody is told: as where a cable is pulled. */
+  /** Drops all traffic without a notice, like a pulled cable. */
   partition(): void;
   heal(): void;
-  /** All connections break, and none is taken: as where the server restarts. Resolves when the first was refused. */
+  /** Breaks all connections and refuses new ones, like a server restart. Resolves when the first was refused. */
   goDown(): Promise<void>;
   comeBack(): void;
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ interface State {
 
 const commit = Buffer.from("Q\0\0\0\x0bcommit\0");
 
-/** In front of a server that `startPostgres` gave. */
+/** Starts the proxy in front of a server of `startPostgres`. */
 export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
   const server = new URL(serverUrl);
   const socketFolder = server.searchParams.get("host") ?? "";
@@ -76,7 +76,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     partition: () => void (state.isPartitioned = true),
     heal: () => {
       state.isPartitioned = false;
-      // What was sent meanwhile is lost, so what was open is of no more use.
+      // What was sent meanwhile is lost, so the open connections cannot be used any more.
       dropAll();
     },
     goDown: async () => {

@@ -1,4 +1,4 @@
-/** The files of deploy/: that they are what they say, name what there is, and fit each other and the program. */
+/** Checks the files of deploy/: they are valid, name only what exists, and fit each other and the program. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ interface Node {
 const folder = new URL("../deploy/", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), "utf8");
 
-/** Variables that the program reads, and those of the libraries that it hands them to. */
+/** The variables that the program reads, and those that its libraries read. */
 const variables = new Set([
   ...knownKeys().flatMap(({ field }) => field.env ?? []),
   "APTOVE_DATA_DIR",
@@ -30,14 +30,14 @@ function checkVariables(names: string[]): void {
   for (const name of names) assert.ok(variables.has(name), `${name} is no variable of the program`);
 }
 
-/** What the text says as the program's configuration: unknown keys and wrong values are errors there. */
+/** Parses the text as the program's configuration, where unknown keys and wrong values are errors. */
 async function configurationOf(context: TestContext, text: string): Promise<Configuration> {
   const dataDir = await temporaryFolder(context);
   writeFileSync(join(dataDir, "config.toml"), text, { mode: 0o600 });
   return loadConfiguration({ dataDir, env: {} }).configuration;
 }
 
-/** Every key below, with its place, so that a misspelt one is found. Maps that anybody names (labels and the like) are left out. */
+/** Returns every key with its path, so that a misspelt one is found. Maps with free keys, such as labels, are left out. */
 function keysOf(value: unknown, free: readonly string[]): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => keysOf(item, free));
   if (typeof value !== "object" || value === null) return [];
@@ -55,7 +55,7 @@ const kubernetesKeys = new Set(
   secretName rules host http paths pathType backend service number`.split(/\s+/),
 );
 
-test("[R4] [H2] the Kubernetes example: every name it uses is there, probes and grace times fit the program", async (t) => {
+test("[R4] [H2] the Kubernetes example: every name that it uses exists, and probes and grace periods fit the program", async (t) => {
   const documents = parseAllDocuments(read("kubernetes.yaml"), { strict: true, uniqueKeys: true });
   assert.deepEqual(
     documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]),
@@ -63,7 +63,7 @@ test("[R4] [H2] the Kubernetes example: every name it uses is there, probes and 
   );
   const objects = documents.map((document) => document.toJS() as Node);
   const free = ["labels", "matchLabels", "annotations", "data"];
-  // Names of labels and annotations have a slash, and stand in selectors too.
+  // Names of labels and annotations have a slash, and are in selectors too.
   const keys = keysOf(objects, free).filter((key) => !key.includes("/"));
   for (const key of keys) assert.ok(kubernetesKeys.has(key), `${key} is no key`);
   const ofKind = (kind: string): Node => {
@@ -112,7 +112,7 @@ const composeKeys = new Set(
   healthcheck test interval timeout retries start_period ports`.split(/\s+/),
 );
 
-test("[R4] the compose file, the image and the proxies: every name is there, and grace times fit", async (t) => {
+test("[R4] the compose file, the image and the proxies: every name exists, and grace periods fit", async (t) => {
   const compose = parse(read("compose.yaml"), { strict: true, uniqueKeys: true }) as Node;
   const services = compose["services"] as Node;
   for (const service of Object.values(services)) {

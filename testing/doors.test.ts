@@ -13,19 +13,19 @@ import type { FakeOpenAI, FakeRequest } from "./fake-openai/fake-openai.ts";
 import type { FakeReply } from "./fake-openai/replies.ts";
 import { program, type Program, type ServeProcess } from "./program.ts";
 
-/** A line for each message and tool call, whoever shows it. */
+/** One line for each message and tool call, in the same form for every door. */
 type Line = `user: ${string}` | `assistant: ${string}` | `call: ${string}` | `result: ${string}`;
 
-test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on a phone and on the command line, loaded again", async (t) => {
+test("[P4] [W4] [C3] one session begins in an editor, continues over HTTP, on a phone and on the command line, and is loaded again", async (t) => {
   const world = await program(t);
-  const told: Line[] = [];
-  /** The model has all that was said before, and says this; gives what it was sent. */
-  const turn = async (said: { asks: string; answer: string }, run: () => Promise<unknown>): Promise<void> => {
-    world.model.next(said.answer);
-    told.push(`user: ${said.asks}`);
+  const expected: Line[] = [];
+  /** Runs a turn with this answer, and checks that the model got the whole conversation. */
+  const turn = async (step: { asks: string; answer: string }, run: () => Promise<unknown>): Promise<void> => {
+    world.model.next(step.answer);
+    expected.push(`user: ${step.asks}`);
     await run();
-    assert.deepEqual(linesOf(lastRequest(world.model)), told);
-    told.push(`assistant: ${said.answer}`);
+    assert.deepEqual(linesOf(lastRequest(world.model)), expected);
+    expected.push(`assistant: ${step.answer}`);
   };
 
   const questions: RequestPermissionRequest[] = [];
@@ -33,7 +33,7 @@ test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on 
   const { sessionId, _meta } = await editor.begin();
   assert.equal(_meta?.["aptove.dev/workspaceId"], "default");
   world.model.next(calls("write", { path: "greeting.txt", content: "hello\n" }));
-  told.push("user: write a greeting");
+  expected.push("user: write a greeting");
   world.model.next("It is written.");
   await editor.prompt(sessionId, "write a greeting");
   assert.equal(readFileSync(join(world.project, "greeting.txt"), "utf8"), "hello\n");
@@ -41,7 +41,7 @@ test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on 
   const [, call = assert.fail(), result = assert.fail()] = linesOf(lastRequest(world.model));
   assert.equal(call, 'call: write {"path":"greeting.txt","content":"hello\\n"}');
   assert.ok(result.startsWith("result: "));
-  told.push(call, result, "assistant: It is written.");
+  expected.push(call, result, "assistant: It is written.");
   assert.equal(await editor.leave(), 0);
 
   const server = await world.serve();
@@ -50,8 +50,10 @@ test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on 
   );
   const phone = await pairedPhone(world, server);
   await phone.load(sessionId);
-  assert.deepEqual(replayed(phone.updates(sessionId)), told);
-  await turn({ asks: "who is greeted?", answer: "Nobody by name." }, () => phone.prompt(sessionId, "who is greeted?"));
+  assert.deepEqual(replayed(phone.updates(sessionId)), expected);
+  await turn({ asks: "who is greeted?", answer: "No person by name." }, () =>
+    phone.prompt(sessionId, "who is greeted?"),
+  );
   assert.deepEqual(phone.faults, []);
   phone.close();
   assert.equal(await server.stop(), 0);
@@ -68,7 +70,7 @@ test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on 
 
   const again = await world.acp();
   await again.load(sessionId);
-  assert.deepEqual(replayed(again.updates(sessionId)), told);
+  assert.deepEqual(replayed(again.updates(sessionId)), expected);
   await turn({ asks: "then we are done", answer: "We are." }, () => again.prompt(sessionId, "then we are done"));
   assert.equal(await again.leave(), 0);
   assert.deepEqual([...editor.faults, ...again.faults], []);
@@ -77,7 +79,7 @@ test("[P4] [W4] [C3] one session begun in an editor, gone on with over HTTP, on 
   assert.ok(transcript.kind === "transcript");
   assert.deepEqual(
     transcript.messages.map(({ role, text }) => `${role}: ${text}`),
-    told.filter((line) => /^(user|assistant): /.test(line)),
+    expected.filter((line) => /^(user|assistant): /.test(line)),
   );
   const verified = await world.run(["session", "verify", sessionId]);
   assert.equal(verified.exit, 0, verified.stdout + verified.stderr);
@@ -97,7 +99,7 @@ function lastRequest(model: FakeOpenAI): FakeRequest {
   return model.requests.at(-1) ?? assert.fail("nothing was sent");
 }
 
-/** What the model sees, but for the boot prompt: what the provider remembers, and what was sent now. */
+/** Returns all that the model sees except the boot prompt: what the provider remembers, and what was sent now. */
 function linesOf({ assembled }: FakeRequest): Line[] {
   return (assembled ?? []).flatMap((item): Line[] => {
     if (item.type === "function_call") return [`call: ${item.name} ${item.arguments}`];
@@ -110,7 +112,7 @@ function linesOf({ assembled }: FakeRequest): Line[] {
   });
 }
 
-/** The same, as `session/load` shows it to an editor. */
+/** Returns the same as `session/load` shows it to an editor. */
 function replayed(updates: readonly SessionUpdate[]): Line[] {
   const inputs = new Map<string, Line>();
   return updates.flatMap((update): Line[] => {
@@ -128,7 +130,7 @@ function replayed(updates: readonly SessionUpdate[]): Line[] {
   });
 }
 
-/** A phone that got its token by a code, shares the editor's workspace, and speaks ACP over a WebSocket. */
+/** Connects a phone that got its token by a code, shares the editor's workspace, and uses ACP over a WebSocket. */
 async function pairedPhone({ project }: Program, { url, client }: ServeProcess): Promise<TestClient> {
   const { code } = await client.devices.createPairingCode({ workspaceId: "default" });
   const { token } = await createClient({ url, key: "" }).devices.pair({ code, name: "phone" });

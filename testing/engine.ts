@@ -1,11 +1,13 @@
 /**
- * An engine for tests: memory stores and the scripted provider unless a test brings others. Waits of the
- * engine itself (retries, grace) end at once, and the clock is the test's.
+ * An engine for tests, with memory stores and the scripted provider by default. The waits of the
+ * engine itself (retries, grace periods) end at once, and a test can set the clock.
  */
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { localOrgId, type Caller } from "../src/domain/caller.ts";
 import { builtInModes, type AgentContext, type ConversationContext } from "../src/domain/context.ts";
+import type { TurnEvent } from "../src/domain/events.ts";
 import { newId } from "../src/domain/ids.ts";
 import { limits } from "../src/domain/limits.ts";
 import type { FinishedTurn } from "../src/domain/turn.ts";
@@ -22,10 +24,10 @@ import type { Runner } from "../src/records/record-store.ts";
 
 export interface TestEngineOptions extends Partial<EngineDependencies> {
   script?: Script;
-  /** Whether the scripted provider keeps chains. */
+  /** True if the scripted provider keeps chains; true by default. */
   remembers?: boolean;
   provider?: Provider;
-  /** Beside the scripted one. */
+  /** More providers beside the scripted one. */
   otherProviders?: Provider[];
   conversation?: Partial<ConversationContext>;
 }
@@ -35,7 +37,7 @@ export interface TestEngine {
   deps: EngineDependencies;
   provider: ScriptedProvider;
   caller: Caller;
-  /** What was reported to the operator. */
+  /** The reports to the operator. */
   reports: string[];
   /** Runs a turn to its end. */
   ask(instruction: string, more?: Partial<TurnRequest>): Promise<FinishedTurn>;
@@ -62,7 +64,7 @@ export function testRunner(more: Partial<Runner> = {}): Runner {
   return { id, host: "here", bootId: "boot", pid: 1, processStart: id, startedAt: 0, ...more };
 }
 
-/** An admin of the data's own org, as its owner is. */
+/** An admin of the local org, like its owner. */
 export const alice: Caller = { orgId: localOrgId, userId: newId(), role: "admin" };
 
 export function testParts(options: TestEngineOptions = {}): EngineDependencies & { scripted: ScriptedProvider } {
@@ -120,9 +122,15 @@ export async function testEngine(context: TestContext, options: TestEngineOption
   };
 }
 
-/** Collects an iterable. */
+/** Collects the items of an async iterable. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
+}
+
+/** Resolves when the turn has sent an event of this type. Fails if the turn ends before. */
+export async function untilEvent(running: RunningTurn, type: TurnEvent["type"]): Promise<void> {
+  for await (const { event } of running.events()) if (event.type === type) return;
+  assert.fail(`the turn ended before ${type}`);
 }

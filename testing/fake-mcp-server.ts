@@ -1,6 +1,6 @@
 /**
  * An MCP server over streamable HTTP, in this process and on a free port. It starts sessions and lists one tool, `ask`;
- * what it answers to a call is the test's to say.
+ * the test decides how it answers a call.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,15 +15,15 @@ export interface McpRequest {
 
 export interface FakeMcp {
   url: string;
-  /** What came, oldest first; `GET` and `DELETE` by their HTTP method. */
+  /** The received messages, oldest first. `GET` and `DELETE` requests are listed by their HTTP method. */
   methods: string[];
   headers: IncomingMessage["headers"][];
-  /** The stream on which the server may speak by itself, once the client has opened it. */
+  /** The stream for the server's own messages, once the client has opened it. */
   standing: Promise<ServerResponse>;
 }
 
 export interface FakeMcpOptions {
-  /** Every request that is not answered otherwise; true: it was. */
+  /** Handles a request first. True: it has answered the request. */
   before?(request: McpRequest, response: ServerResponse, headers: IncomingMessage["headers"]): boolean;
   call(request: McpRequest, response: ServerResponse): void;
   tools?(): unknown[];
@@ -82,7 +82,7 @@ function answer(request: McpRequest, response: ServerResponse, options: FakeMcpO
   }
 }
 
-/** One message as JSON. */
+/** Sends one message as JSON. */
 export function send(response: ServerResponse, message: Record<string, unknown>): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", ...message }));
 }
@@ -91,7 +91,7 @@ export function textResult(id: number | undefined, words: string): Record<string
   return { id, result: { content: [{ type: "text", text: words }] } };
 }
 
-/** One event of a stream, which it begins where it has not begun. */
+/** Sends one event of a stream, and begins the stream if necessary. */
 export function sendEvent(response: ServerResponse, message: Record<string, unknown>, id?: string): void {
   if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
   response.write(`${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);

@@ -1,10 +1,10 @@
-/** Files of exports that were changed by somebody who knows how they are sealed. */
+/** Export files that were changed by a person who knows how they are sealed. */
 import assert from "node:assert/strict";
 import { sha256 } from "../src/domain/ids.ts";
 import { turnDigest } from "../src/engine/turn/kept/turn-digest.ts";
 import type { BlobLine, ExportLine, SessionLine, TurnLine } from "../src/engine/transfer/format.ts";
 
-/** The lines of a file, to be changed. */
+/** The lines of an export file, to be changed. */
 export class ForgedFile {
   lines: ExportLine[];
 
@@ -20,12 +20,12 @@ export class ForgedFile {
     return this.lines.flatMap((line) => ("kind" in line && line.kind === "turn" ? [line] : []));
   }
 
-  /** The first. */
+  /** The first line. */
   get session(): SessionLine["session"] {
     return this.sessions[0] ?? assert.fail("there is no session");
   }
 
-  /** The row of the turn at a place, from 0. */
+  /** Returns the row of the turn with this index, from 0. */
   row(at: number): TurnLine["turn"] {
     return this.turns[at]?.turn ?? assert.fail(`there is no turn ${at}`);
   }
@@ -39,7 +39,7 @@ export class ForgedFile {
     return found ?? assert.fail(`there is no blob ${key}`);
   }
 
-  /** Changes what a blob says. */
+  /** Changes the content of a blob. */
   edit(key: string | null, change: (content: Record<string, unknown>) => void): void {
     const blob = this.blob(key);
     const content = JSON.parse("text" in blob.content ? blob.content.text : "") as Record<string, unknown>;
@@ -51,7 +51,7 @@ export class ForgedFile {
     Object.assign(blob, { bytes: Buffer.byteLength(text), sha256: sha256(text), content: { text } });
   }
 
-  /** Takes out a turn with its blobs. */
+  /** Removes a turn with its blobs. */
   drop(turnId: string): void {
     this.lines = this.lines.filter((line) => {
       if ("turn" in line) return line.turn.id !== turnId;
@@ -59,13 +59,13 @@ export class ForgedFile {
     });
   }
 
-  /** Another id, wherever it stands. */
+  /** Replaces an id everywhere. */
   rename(from: string, to: string): void {
     this.lines = JSON.parse(JSON.stringify(this.lines).replaceAll(from, to)) as ExportLine[];
     for (const line of this.lines) if ("key" in line && "text" in line.content) this.fill(line, line.content.text);
   }
 
-  /** With digests and an end that fit, unless they are left as they were. */
+  /** Returns the lines with correct digests and end, unless the options leave them unchanged. */
   sealed({ digests = true }: { digests?: boolean } = {}): string[] {
     if (digests) this.#sealTurns();
     const body = this.lines.slice(0, -1);
@@ -83,7 +83,7 @@ export class ForgedFile {
     for (const { turn, steps } of this.turns) {
       const { opening, run, state } = turn.blobs;
       const hashes = { opening: hashOf(opening) ?? "", run: hashOf(run), state: hashOf(state) };
-      // A parent outside the file keeps the digest that it has, which nobody here knows.
+      // A parent outside the file keeps its digest, which is unknown here.
       if (turn.parentId !== null && !digests.has(turn.parentId)) continue;
       const parent = turn.parentId === null ? null : (digests.get(turn.parentId) ?? null);
       if (turn.digest !== null) turn.digest = turnDigest(turn, { parent, steps, hashes });

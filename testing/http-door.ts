@@ -29,9 +29,9 @@ export interface Person extends Caller {
 }
 
 export interface CallOptions {
-  /** Whose key is sent; null: none. Absent: the admin's. */
+  /** The caller whose key is sent; the admin by default. Null: no key. */
   as?: Person | null;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   json?: unknown;
   body?: string | Uint8Array<ArrayBuffer> | FormData | ReadableStream<Uint8Array>;
   headers?: Record<string, string>;
@@ -41,11 +41,11 @@ export interface CallOptions {
 export interface TestDoor extends TestEngine {
   door: HttpDoor;
   admin: Person;
-  /** Adds somebody, to the same org unless another is named. */
+  /** Adds a user, by default to the same org. */
   person(role: Role, orgId?: string): Promise<Person>;
-  /** `line` is a method and a path. The request is taken; the answer's body can still be read. */
+  /** Sends a request that must succeed. `line` is a method and a path. The answer's body can still be read. */
   call(line: string, options?: CallOptions): Promise<Response>;
-  /** The answer is a refusal with this code. */
+  /** Sends a request that must be refused with this code. */
   refused(code: ErrorCode, line: string, options?: CallOptions): Promise<WireProblem>;
   client(options?: Partial<ClientOptions>): AptoveClient;
 }
@@ -68,7 +68,7 @@ export async function testDoor(
   const send = async (line: string, more: CallOptions = {}): Promise<Response> => {
     const request = requestOf(line, { as: admin, ...more });
     const response = await door.fetch(request);
-    // A copy of a stream would read it too, and a stream must have one reader.
+    // A stream must have one reader, so it is not cloned.
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     const copy = isStream ? new Response(null, response) : response.clone();
     await checkAnswer(routeOf(request), copy);
@@ -131,7 +131,7 @@ function requestOf(line: string, { as, json, body, headers = {}, signal }: CallO
   });
 }
 
-/** Null: the table has no such route. */
+/** Returns the route, or null if the table has none. */
 function routeOf({ method, url }: Request): RouteName | null {
   const path = new URL(url).pathname;
   const matches = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path);
@@ -172,7 +172,7 @@ export interface SseMessage {
   data: string;
 }
 
-/** The messages of a whole stream; comments are left out. */
+/** Returns the messages of a whole stream, without comments. */
 export function sseMessages(text: string): SseMessage[] {
   return text
     .split("\n\n")

@@ -1,4 +1,4 @@
-/** MCP servers for tests: opened, called as the engine calls them, and closed when the test is over. */
+/** MCP servers for tests: opened, called like the engine does, and closed after the test. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TestContext } from "node:test";
@@ -9,10 +9,10 @@ import type { Tool, ToolResult } from "../src/tools/tool.ts";
 
 export interface McpWorld {
   mcp: McpTools;
-  /** By the name that the model has for it. */
+  /** Calls a tool by the name that the model sees. */
   tool(name: string): Promise<Tool>;
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
-  /** The names that the model has, in their order. */
+  /** Returns the tool names that the model sees, in order. */
   names(): Promise<string[]>;
 }
 
@@ -49,13 +49,13 @@ export function mcpWorld(
 
 const hostileMain = fileURLToPath(new URL("children/hostile-mcp-server.ts", import.meta.url));
 
-/** A server that is named like its mode; a call of it may take a second. */
+/** Returns a server that has its mode as its name. A call may take one second. */
 export function hostile(mode: string, more: Partial<Extract<McpServer, { type: "stdio" }>> = {}): McpServer {
   const args = [hostileMain, mode, ...(more.args ?? [])];
   return { type: "stdio", name: mode, command: process.execPath, env: {}, timeMs: 1_000, ...more, args };
 }
 
-/** Looks again and again, until it is so; a test that waits in vain ends by its own time limit. */
+/** Polls until the condition is true. A test that waits in vain ends by its own time limit. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(2);
 }

@@ -1,4 +1,4 @@
-/** The command line's output for tests of what only makes lines: no terminal, unless its variables say so. */
+/** The command line's output, for tests of code that only makes lines. It is no terminal, unless its variables say so. */
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { CliOutput } from "../src/doors/cli/output.ts";

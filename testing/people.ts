@@ -1,9 +1,9 @@
-/** Orgs and people for tests, put straight into the records. */
+/** Orgs and people for tests, written directly to the records. */
 import type { Role, User } from "../src/domain/caller.ts";
 import { newId } from "../src/domain/ids.ts";
 import type { RecordStore } from "../src/records/record-store.ts";
 
-/** Adds somebody, and their org where it is not there yet. */
+/** Adds a user, and the org if it does not exist. */
 export async function addUser(
   records: RecordStore,
   { role, ...more }: Partial<User> & { orgId: string; role: Role },

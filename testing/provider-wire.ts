@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Failure } from "../src/domain/errors.ts";
-import type { HistoryItem } from "../src/domain/history.ts";
 import { AnswerReader, type AnswerWire } from "../src/providers/answer-reader.ts";
 import { EventStream } from "../src/providers/event-stream.ts";
 import { type ErrorWire, httpErrorEvent, streamErrorFailure } from "../src/providers/http-failures.ts";
@@ -29,10 +28,6 @@ export function readAnswer<Part>(source: AnswerSource<Part>, pieces: readonly Ui
   const stream = new EventStream((data) => reader.read(data));
   const events = pieces.flatMap((piece) => stream.feed(piece));
   return reader.terminal === null ? events : [...events, reader.terminal];
-}
-
-export function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
 }
 
 /** Checks that noise made of random bytes and of these texts never throws and never finishes an answer. */

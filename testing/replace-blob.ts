@@ -1,4 +1,4 @@
-/** What no store does by itself, and a damaged disk or a person may: other bytes under the key of a blob. */
+/** Replaces the bytes of a blob. A store never does that, but a damaged disk or a person may. */
 import type { BlobStore } from "../src/blobs/blob-store.ts";
 
 export async function replaceBlob(store: BlobStore, key: string, bytes: Uint8Array): Promise<void> {

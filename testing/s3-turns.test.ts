@@ -1,4 +1,4 @@
-/** Turns whose blobs are in S3, by the configuration that people write (a fake server; the real one: `*.servers.ts`). */
+/** Turns with blobs in S3, set up by the configuration (with a fake server; `*.servers.ts` use a real one). */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { createAptove, type Aptove } from "../src/index.ts";
 import { startFakeS3, type FakeS3Options } from "./fake-s3/fake-s3.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** Without the launcher before it, so that what is killed is the program. */
+/** Starts the program without the launcher, so that a kill hits the program itself. */
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 async function world(context: TestContext, options: FakeS3Options = {}) {
@@ -31,7 +31,7 @@ async function world(context: TestContext, options: FakeS3Options = {}) {
   return { fake, env, dataDir, open };
 }
 
-test("[B1] [W7] the configured bucket holds what was said, and another process reads it; without keys nothing starts", async (t) => {
+test("[B1] [W7] the configured bucket holds the conversation, and another process reads it; without keys nothing starts", async (t) => {
   const { fake, env, dataDir, open } = await world(t);
   const { engine } = await open();
   const owner = await engine.keys.owner();
@@ -47,7 +47,7 @@ test("[B1] [W7] the configured bucket holds what was said, and another process r
   assert.equal((await next.finished).status, "completed");
   assert.equal((await other.engine.explain.verify(owner, turn.sessionId)).fault, null);
 
-  // S3 that is gone for a moment is only slow; one that refuses for good fails the turn, which is told why.
+  // A short failure of S3 only delays a turn. A lasting refusal fails the turn, with the reason.
   fake.next("PUT", { how: "refuse", status: 503 }, { how: "lost" });
   const third = await other.engine.turns.run(owner, { instruction: "three", sessionId: turn.sessionId });
   assert.equal((await third.finished).status, "completed");
@@ -60,7 +60,7 @@ test("[B1] [W7] the configured bucket holds what was said, and another process r
   await assert.rejects(keyless, { code: "config_invalid", message: /AWS_SECRET_ACCESS_KEY is not set/ });
 });
 
-test("[B1] [B3] [R2] kill -9 between a blob in S3 and its row leaves garbage, never a lie", async (t) => {
+test("[B1] [B3] [R2] kill -9 between a blob in S3 and its row leaves garbage, never a false record", async (t) => {
   const { fake, env, dataDir, open } = await world(t, {
     mayAnswer: ({ method, key }) => !(method === "PUT" && key.endsWith("/run.json.zst")) || !asking.kill("SIGKILL"),
   });
@@ -72,7 +72,7 @@ test("[B1] [B3] [R2] kill -9 between a blob in S3 and its row leaves garbage, ne
   });
   await once(asking, "exit");
   assert.equal(asking.signalCode, "SIGKILL");
-  // Later than garbage is old.
+  // A time at which the garbage is old enough.
   const { engine } = await open(() => Date.now() + 2 * 3_600_000);
   const owner = await engine.keys.owner();
   const [session] = (await engine.sessions.list(owner, {})).sessions;

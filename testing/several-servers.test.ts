@@ -1,4 +1,4 @@
-/** Several servers on one PostgreSQL: an engine each, with records of its own connections, and blobs and log in common. */
+/** Several servers on one PostgreSQL: each is an engine with its own connections to the records, and all share blobs and log. */
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
@@ -9,13 +9,12 @@ import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../src/domain/errors.ts";
 import type { SequencedEvent } from "../src/domain/events.ts";
 import { limits } from "../src/domain/limits.ts";
-import type { RunningTurn } from "../src/engine/engine.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { SessionCursor } from "../src/records/record-store.ts";
 import { openPostgresRecords } from "../src/records/sql/postgres/postgres.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
-import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions } from "./engine.ts";
+import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions, untilEvent } from "./engine.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -31,15 +30,15 @@ after(async () => {
 });
 
 const never = new Promise<void>(() => {});
-/** The answers of the model to some instructions; to others it says them again. */
+/** The model's script: special answers for some instructions, "done" for all others. */
 const script: NonNullable<TestEngineOptions["script"]> = (call) => {
-  const said = JSON.stringify(call.items.at(-1));
-  if (said.includes("wait for ever")) return [{ says: ["begun ", never] }];
-  return said.includes("use the tool") ? [{ says: ["I will. "] }, { calls: "hold" }] : "done";
+  const instruction = JSON.stringify(call.items.at(-1));
+  if (instruction.includes("wait for ever")) return [{ says: ["begun ", never] }];
+  return instruction.includes("use the tool") ? [{ says: ["I will. "] }, { calls: "hold" }] : "done";
 };
 
 interface World {
-  /** A server that sees the database directly, or through the proxy. */
+  /** Starts a server that reaches the database directly or through the proxy. */
   start(options?: TestEngineOptions & { url?: string }): Promise<TestEngine>;
   query(text: string): Promise<unknown[]>;
 }
@@ -66,10 +65,6 @@ async function world(context: TestContext): Promise<World> {
 }
 let schemas = 0;
 
-async function reach(running: RunningTurn, type: string): Promise<void> {
-  for await (const { event } of running.events()) if (event.type === type) return;
-}
-
 async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: unknown } | null> {
   try {
     await asked;
@@ -80,7 +75,7 @@ async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: 
   }
 }
 
-test("[T5] [S5] of two servers that are asked at once one runs the turn, or moves the head, and the other says who", async (context) => {
+test("[T5] [S5] if two servers get a request at once, one runs the turn or moves the head, and the other names it in its refusal", async (context) => {
   const { start, query } = await world(context);
   const servers = [await start(), await start()] as const;
   const [{ engine: one, ask }, { engine: two }] = servers;
@@ -132,13 +127,13 @@ test("[R3] [V4] a turn that runs on one server is followed, steered and interrup
   );
 
   const endless = await here.start("wait for ever", { sessionId: running.sessionId });
-  await reach(endless, "text_delta");
+  await untilEvent(endless, "text_delta");
   assert.equal(await there.engine.turns.interrupt(alice, { sessionId: running.sessionId }), endless.turnId);
   const turn = await endless.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
 });
 
-test("[R1] [R2] [T11] a server that is cut off stops by itself, cannot write when it is back, and serves on; another has failed its turn", async (context) => {
+test("[R1] [R2] [T11] a server that is cut off stops by itself, cannot write when it is back, and continues to serve; another server has failed its turn", async (context) => {
   const { start, query } = await world(context);
   const ahead = { ms: 0 };
   const began = Promise.withResolvers<AbortSignal>();
@@ -169,11 +164,11 @@ test("[R1] [R2] [T11] a server that is cut off stops by itself, cannot write whe
   assert.equal((await cut.ask("again", { sessionId: running.sessionId })).status, "completed");
 });
 
-test("[R2] servers that look for lost turns at once fail each of them once", async (context) => {
+test("[R2] servers that search for lost turns at the same time fail each of them once", async (context) => {
   const { start, query } = await world(context);
   const dying = await start();
   const lost = await Promise.all(Array.from({ length: 12 }, () => dying.start("wait for ever")));
-  await query("update turns set lease_expires_at = 0, runner_id = 'somebody who died'");
+  await query("update turns set lease_expires_at = 0, runner_id = 'a dead process'");
   const reports: string[] = [];
   const report = (message: string): void => void reports.push(message);
   const [one] = await Promise.all([start({ report }), start({ report }), start({ report })]);
@@ -181,12 +176,12 @@ test("[R2] servers that look for lost turns at once fail each of them once", asy
   assert.deepEqual(reports, []);
 });
 
-test("[R4] [V2] a server that ends lets go of streams of turns that run elsewhere, and they go on there from the same place", async (context) => {
+test("[R4] [V2] a server that ends releases streams of turns that run elsewhere, and they continue there from the same position", async (context) => {
   const { start } = await world(context);
   const here = await start();
   const ending = await start();
   const running = await here.start("wait for ever");
-  await reach(running, "text_delta");
+  await untilEvent(running, "text_delta");
   const had: SequencedEvent[] = [];
   const following = (async () => {
     for await (const event of await ending.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {
@@ -220,7 +215,7 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
     listed.push(...page.sessions.map(({ id }) => id));
     if (page.next === null) break;
     from = page.next;
-    // A server whose clock is behind adds one meanwhile: it stands where its time says.
+    // A server whose clock is behind adds a session meanwhile: its position in the list follows its time.
     await slow.engine.sessions.create(alice, {});
   }
   assert.equal(new Set(listed).size, listed.length, "nothing is repeated");
@@ -231,7 +226,7 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
   );
 });
 
-test("[B4] a server whose blobs lie in a folder of its own is refused; one that shares the folder starts", async (context) => {
+test("[B4] a server whose blobs are in another folder is refused; one that shares the folder starts", async (context) => {
   const env = {};
   const start = (dataDir: string): Promise<Aptove> =>
     createAptove({ dataDir, env, overrides: { records: { url: database.url } }, report: () => undefined });

@@ -1,6 +1,6 @@
 /**
- * A program that writes turns into the records of a file until it is killed: `sqlite-writer.ts FILE`. It says on
- * a line what the store has acknowledged, right after it has: the turn's id and the status that it has now.
+ * A program that writes turns into the records of a file until it is killed: `sqlite-writer.ts FILE`. It prints
+ * a line right after each acknowledgement of the store: the turn's id and its new status.
  */
 import { writeSync } from "node:fs";
 import { openSqliteRecords } from "../src/records/sql/sqlite/sqlite.ts";

@@ -1,4 +1,4 @@
-/** A folder for one test, gone when the test is over. */
+/** A folder for one test, which is removed after the test. */
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

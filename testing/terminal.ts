@@ -1,8 +1,8 @@
-/** A terminal for tests: it takes what a program writes, and tells what a person would see. */
+/** A terminal for tests: it takes a program's output, and returns what a person would see. */
 import { createRequire } from "node:module";
 import type { Terminal } from "@xterm/headless";
 
-// What it exports is made at run time, so it cannot be imported by name.
+// Its exports are made at run time, so they cannot be imported by name.
 const xterm = createRequire(import.meta.url)("@xterm/headless") as typeof import("@xterm/headless");
 
 export class TestTerminal {
@@ -18,7 +18,7 @@ export class TestTerminal {
   }
 
   write(text: string): void {
-    // A system's terminal makes a whole line end of a line feed.
+    // The terminal of a system turns a line feed into a full line end.
     const ended = text.replaceAll(/(?<!\r)\n/g, "\r\n");
     this.#written = new Promise((resolve) => this.#terminal.write(ended, resolve));
   }
@@ -28,7 +28,7 @@ export class TestTerminal {
     this.#terminal.resize(columns, rows);
   }
 
-  /** Everything that was ever shown and is still to be found, as lines: rows that were broken at the edge are joined. */
+  /** Returns the scrollback and the screen as lines. Rows that were wrapped at the edge are joined. */
   async lines(): Promise<string[]> {
     await this.#written;
     const { active } = this.#terminal.buffer;
@@ -45,19 +45,19 @@ export class TestTerminal {
     return trimmed;
   }
 
-  /** The same as one text. */
+  /** Returns the same as one text. */
   async text(): Promise<string> {
     return (await this.lines()).join("\n");
   }
 
-  /** Row and column of the cursor, from the top left of what is on the screen. */
+  /** Returns row and column of the cursor, from the top left of the screen. */
   async cursor(): Promise<{ row: number; column: number }> {
     await this.#written;
     const { cursorX, cursorY } = this.#terminal.buffer.active;
     return { row: cursorY, column: cursorX };
   }
 
-  /** The character in the cell to the left of the cursor. */
+  /** Returns the character in the cell to the left of the cursor. */
   async beforeCursor(): Promise<string> {
     await this.#written;
     const { active } = this.#terminal.buffer;

@@ -1,4 +1,4 @@
-/** The agent's own tools on a folder of one test: calls as the engine makes them, with what people would see. */
+/** The agent's own tools in a folder of one test: calls like the engine's, with the views that people would see. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -11,10 +11,10 @@ import type { Tool, ToolContext, ToolResult } from "../src/tools/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface ToolWorld {
-  /** Absolute, links resolved: the only folder of the session, if the options name no other. */
+  /** The absolute path, with links resolved. It is the only folder of the session, unless the options name others. */
   folder: string;
   tools: Tool[];
-  /** The whole result. */
+  /** Calls a tool and returns the whole result. */
   call(name: string, args: Record<string, unknown>, context?: Partial<ToolContext>): Promise<ToolResult>;
   /** The output of a call that must go well. */
   output(name: string, args: Record<string, unknown>): Promise<string>;

@@ -1,5 +1,5 @@
 /**
- * Real processes at once on one workspace. `APTOVE_ROUNDS=20 npx node --test testing/two-processes.test.ts` does more of the
+ * Several real processes on one workspace. `APTOVE_ROUNDS=20 npx node --test testing/two-processes.test.ts` does more of the
  * same (up to 24: transcripts of 50 sessions are kept), `APTOVE_SEED=7` the same in another way.
  */
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ const timeout = 30_000 + rounds * 15_000;
 
 const laptop = { _meta: { "aptove.dev/deviceId": "laptop" } };
 
-/** A prompt that was answered: nothing of it may be lost. */
+/** A prompt that was answered. Nothing of it may be lost. */
 interface Answered {
   sessionId: string;
   turnId: string;
@@ -27,7 +27,7 @@ interface Answered {
 
 const answerTo = (instruction: string): string => `the answer to ${instruction}`;
 
-/** Whatever was asked is repeated, a few pieces at a time, so that there is a middle to die in. */
+/** Returns an answer that repeats the instruction in a few pieces, so that a process can die in the middle. */
 function answerAll(model: FakeOpenAI): void {
   model.eventDelayMs = 1;
   model.answer((assembled) => {
@@ -54,7 +54,7 @@ test(
     const answered = workers.flatMap((worker) => worker.answered);
     const sessions = new Set([shared, ...workers.flatMap((worker) => worker.sessions)]);
 
-    // Turns that a crash kept from a file are written with the next one of their session.
+    // Turns that a crash kept out of a file are written with the next turn of their session.
     const last = await world.acp();
     for (const sessionId of sessions) {
       await last.load(sessionId);
@@ -72,7 +72,7 @@ test(
   },
 );
 
-/** One of the two: an agent that is started, prompted in two sessions at once, and killed at any place, again and again. */
+/** Runs one of the two agents: it is started, prompted in two sessions at once, and killed at any point, again and again. */
 class Worker {
   readonly answered: Answered[] = [];
   readonly sessions: string[] = [];
@@ -105,7 +105,7 @@ class Worker {
     }
   }
 
-  /** A place in the life of two prompts; false: nothing happens to it, and both are answered. */
+  /** Waits for a random point of two prompts. False: the agent is not killed there, and both are answered. */
   async #somewhere(
     agent: AcpProcess,
     { own, prompts, random }: { own: string; prompts: Promise<void>[]; random: Random },
@@ -127,13 +127,13 @@ class Worker {
       assert.equal(stopReason, "end_turn");
       this.answered.push({ sessionId, turnId: String(_meta?.["aptove.dev/turnId"]), instruction });
     } catch (error) {
-      // Whoever dies answers nothing.
+      // A dead process answers nothing.
       if (!/connection closed/i.test(String(error))) throw error;
     }
   }
 }
 
-/** What is in the store, by session; every answer that was given is there, in the conversation that its session goes on from. */
+/** Checks that every answer is stored, in the conversation from which its session continues. Returns the conversations by session. */
 async function storedConversations(
   { dataDir }: Program,
   answered: readonly Answered[],
@@ -161,8 +161,8 @@ async function storedConversations(
     for (const { sessionId, turnId, instruction } of answered) {
       const at = turnIds.get(sessionId)?.indexOf(turnId) ?? -1;
       assert.notEqual(at, -1, `the turn of "${instruction}" is not in its session any more`);
-      const said = conversations.get(sessionId)?.slice(at * 2, at * 2 + 2);
-      assert.deepEqual(said, [`user: ${instruction}`, `assistant: ${answerTo(instruction)}`]);
+      const stored = conversations.get(sessionId)?.slice(at * 2, at * 2 + 2);
+      assert.deepEqual(stored, [`user: ${instruction}`, `assistant: ${answerTo(instruction)}`]);
     }
     return conversations;
   } finally {

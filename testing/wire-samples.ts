@@ -1,8 +1,8 @@
-/** Sessions and turns as they come over the wire, for tests of what shows them. */
+/** Sessions and turns in their wire format, for tests of code that shows them. */
 import type { WireSession } from "../src/protocol/session.ts";
 import type { WireTurnSummary } from "../src/protocol/turn.ts";
 
-/** Ids that are in the order of their numbers. */
+/** Returns an id. Ids sort like their numbers. */
 function idOf(number: number): string {
   const hex = number.toString(16).padStart(12, "0");
   return `01999999-0000-7000-8000-${hex}`;
@@ -69,7 +69,7 @@ export function sampleTurn(number: number, parent: number | null): WireTurnSumma
     provider: "offline",
     model: "offline-1",
     instructionSummary: `say ${number}`,
-    answerSummary: `said ${number}`,
+    answerSummary: `answer ${number}`,
     stopReason: "stop",
     failures: [],
     durationMs: 1,

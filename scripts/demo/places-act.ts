@@ -1,6 +1,6 @@
 /**
- * The third act: where people work. An editor's agent changes a file once it may, dies, and is loaded again; a phone goes
- * on with the same conversation; a person corrects it by hand, and the terminal begins with what they wrote.
+ * The third act: the places where people work. An editor's agent gets permission, changes a file, dies, and is loaded again; a phone
+ * continues the same conversation; a person corrects it by hand, and the terminal begins with that correction.
  */
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export async function placesAct(stage: Stage, server: Server): Promise<void> {
   await editByHand(stage);
 }
 
-/** What an editor does: it starts `aptove acp`, and speaks the Agent Client Protocol with it. */
+/** Acts as an editor: starts `aptove acp` and uses the Agent Client Protocol with it. */
 async function editor(stage: Stage, options: ClientOptions = {}): Promise<AcpProcess> {
   const child = spawn(process.execPath, [bin, "acp"], { cwd: stage.repo, env: stage.env, stdio: "pipe" });
   const agent = acpProcess(child, testClient(stage.repo, options));
@@ -47,7 +47,7 @@ async function editThenKill(stage: Stage): Promise<string> {
   const sum = "cartTotal(cart) - discount(cart)";
   const change = { path: "src/checkout.ts", find: sum, replace: `Math.max(0, ${sum})` };
   const call = { type: "function_call" as const, name: "edit", arguments: JSON.stringify(change) };
-  stage.fake.next({ output: [call] }, "Nobody owes less than nothing now.");
+  stage.fake.next({ output: [call] }, "No customer owes less than nothing now.");
   await agent.prompt(sessionId, "an amount due must never be negative");
   showUpdates(agent.updates(sessionId));
   claim("the person was asked while the file was as before", asBefore.length === 1 && asBefore[0] === true);
@@ -82,7 +82,7 @@ async function loadAgain(stage: Stage, sessionId: string): Promise<void> {
   await agent.leave();
 }
 
-/** It gets a token of its own by a code, and speaks the same protocol over a WebSocket. */
+/** Acts as a phone: gets its own token by a code, and uses the same protocol over a WebSocket. */
 async function goOnOnPhone(stage: Stage, { url }: Server): Promise<void> {
   chapter("A phone goes on in the same workspace");
   const paired = await aptove(stage, ["device", "pair", "--workspace", "default", "--no-wait"]);
@@ -110,7 +110,7 @@ async function editByHand(stage: Stage): Promise<void> {
   printed(text);
   writeFileSync(
     file,
-    text.replace("Nobody owes less than nothing now.", "A negative amount is a gift card's matter: it stays."),
+    text.replace("No customer owes less than nothing now.", "A negative amount is a gift card's matter: it stays."),
   );
   say("the first answer was corrected by hand, in a text editor");
   stage.fake.next("Then amountDue must not cut it off at 0.");
@@ -120,10 +120,10 @@ async function editByHand(stage: Stage): Promise<void> {
     "the next session began with what the person wrote",
     sees(stage, ["gift card's matter", "where did you change it?"]),
   );
-  claim("and the model knows nothing of the old answer", !sees(stage, ["Nobody owes less"]));
+  claim("and the model knows nothing of the old answer", !sees(stage, ["No customer owes less"]));
 }
 
-/** It is written right after a turn was answered. */
+/** Waits for the transcript, which is written right after a turn was answered. */
 async function textWith(file: string, words: string): Promise<string> {
   for (let tries = 0; tries < 100; tries += 1) {
     const text = readFileSync(file, "utf8");
@@ -133,7 +133,7 @@ async function textWith(file: string, words: string): Promise<string> {
   return readFileSync(file, "utf8");
 }
 
-/** Whether all of this is in what the model was given last. */
+/** Returns true if the last input of the model contains all of these texts. */
 function sees({ fake }: Stage, texts: readonly string[]): boolean {
   const seen = JSON.stringify(fake.requests.at(-1)?.assembled);
   return texts.every((text) => seen.includes(text));
@@ -154,7 +154,7 @@ function showQuestion({ toolCall, options }: RequestPermissionRequest): void {
   }
 }
 
-/** As an editor shows them: pieces of one message together, a call by how it ended. */
+/** Returns the updates as an editor shows them: the pieces of one message together, each call with its result. */
 function showUpdates(updates: readonly SessionUpdate[]): void {
   const lines: { who: string; text: string }[] = [];
   const titles = new Map<string, string>();

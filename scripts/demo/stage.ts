@@ -1,4 +1,4 @@
-/** What the demo plays on: a small repository, a fake provider on the real wire, the program as a person runs it. */
+/** The demo's environment: a small repository, a fake provider on the real wire, and the program as a person runs it. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ export async function setStage(): Promise<Stage> {
   return { repo, dataDir, fake, anthropic, env: { ...surroundings, ...provider, APTOVE_DATA_DIR: dataDir } };
 }
 
-/** Two agents: the default one speaks with OpenAI by the environment, the other one with Anthropic. */
+/** The configuration of two agents: the default one uses OpenAI by the environment, the other one Anthropic. */
 function configuration(anthropicUrl: string): string {
   return `[agent_contexts.default]
 provider = "openai"
@@ -131,12 +131,12 @@ export interface Server {
   pid: number;
   url: string;
   client: AptoveClient;
-  /** kill -9. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the server and waits until it says that it listens. */
+/** Starts the server and waits until it reports its address. */
 export async function serve(stage: Stage): Promise<Server> {
   const child = spawn(process.execPath, [bin, "serve", "--port", "0", "--json"], {
     cwd: stage.repo,

@@ -1,4 +1,4 @@
-/** How the demo tells its story: headings, commands with what they print, requests as they went out, claims. */
+/** The demo's output: headings, commands with their output, requests as they were sent, and claims. */
 import { stripVTControlCharacters } from "node:util";
 import pc from "picocolors";
 import type { FakeRequest } from "../../testing/fake-openai/fake-openai.ts";
@@ -27,7 +27,7 @@ export function printed(text: string): void {
   for (const line of text.trimEnd().split("\n")) console.log(`  ${line}`);
 }
 
-/** Something that the story promised; the demo ends with 0 only if all of it is so. */
+/** Checks a claim of the story. The demo ends with 0 only if every claim is true. */
 export function claim(text: string, isTrue: boolean): void {
   console.log(isTrue ? `${colors.green("✔")} ${text}` : `${colors.red("✘")} ${colors.red(text)}`);
   if (!isTrue) broken.push(text);
@@ -71,10 +71,10 @@ export function plain(text: string): string {
 export function end(seconds: number): number {
   console.log("");
   if (broken.length === 0) {
-    console.log(colors.green(`All of it was as told, in ${seconds.toFixed(0)} s.`));
+    console.log(colors.green(`Every claim was true, in ${seconds.toFixed(0)} s.`));
     return 0;
   }
-  console.log(colors.red(`${broken.length} of it was not as told:`));
+  console.log(colors.red(`${broken.length} claims were not true:`));
   for (const text of broken) console.log(colors.red(`  ✘ ${text}`));
   return 1;
 }

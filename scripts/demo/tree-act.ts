@@ -1,6 +1,6 @@
 /**
  * The second act: what makes a session more than a log. It is a tree that branches for nothing, waits over a
- * restart, goes on with another provider, is stopped without harm, and knows when somebody changed it.
+ * restart, continues with another provider, is stopped without harm, and detects a later change.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ interface Act {
   turnIds: string[];
 }
 
-/** Gives the server that runs at the end. */
+/** Returns the server that runs at the end. */
 export async function treeAct(stage: Stage, server: Server): Promise<Server> {
   const act: Act = { stage, server, sessionId: "", turnIds: [] };
   await fork(act);
@@ -138,14 +138,14 @@ async function switchProviders(act: Act): Promise<void> {
   const back = await run(
     act,
     { instruction: "back to you", sessionId: act.sessionId, agentContextId: "default" },
-    "I see what it said.",
+    "I see the answer.",
   );
   claim(
     "OpenAI got it all back, the other's answer too",
     ["step 1 of", "Claude here"].every((text) => lastRequest(act).includes(text)),
   );
   claim(
-    "and the rebuild is said",
+    "and a warning reports the rebuild",
     back.warnings.some(({ code }) => code === "chain_rebuilt"),
   );
 }
@@ -167,7 +167,7 @@ async function interruptMidCall(act: Act): Promise<void> {
   );
   const stopped = await running;
   claim(
-    "the turn is kept with what it had said",
+    "the turn is kept with its partial answer",
     stopped.stopReason === "interrupted" && stopped.text === "I will deploy it.",
   );
   const next = await run(act, { instruction: "better not", sessionId: act.sessionId }, "Good, I did not.");
@@ -178,7 +178,7 @@ async function interruptMidCall(act: Act): Promise<void> {
 }
 
 async function verify(act: Act): Promise<void> {
-  chapter("Somebody changes a byte");
+  chapter("Another person changes a byte");
   const { client } = act.server;
   const whole = await client.sessions.verify(act.sessionId);
   claim(`all ${whole.turnsChecked} turns hold`, whole.fault === null);

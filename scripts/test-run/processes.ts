@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { markVariable } from "./test-home.ts";
 
-/** How long a process that is ending anyway may take. */
+/** The time that a process may take to end by itself. */
 const graceMs = 2_000;
 
-/** Ends them, and gives back what they were. Those that end by themselves in a moment are nobody's fault. */
+/** Ends the processes and returns them. Those that end by themselves within a moment do not count. */
 export async function endProcessesOf(mark: string): Promise<string[]> {
   const until = performance.now() + graceMs;
   let left = processesOf(mark);
@@ -30,12 +30,12 @@ function processesOf(mark: string): MarkedProcess[] {
     pids
       .filter((pid) => readProcess(pid, "environ").split("\0").includes(`${markVariable}=${mark}`))
       .map((pid) => ({ pid: Number(pid), command: readProcess(pid, "cmdline").replaceAll("\0", " ").trim() }))
-      // A zombie has ended: its parent only has not looked yet.
+      // A zombie has ended, but its parent has not waited for it yet.
       .filter(({ command }) => command !== "")
   );
 }
 
-/** Empty for a process that is gone, or another person's. */
+/** Returns the environment. It is empty for a process that has ended or belongs to another user. */
 function readProcess(pid: string, file: "environ" | "cmdline"): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");

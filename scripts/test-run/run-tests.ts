@@ -19,15 +19,15 @@ const testTimeoutMs = 60_000;
 const runTimeoutMs = 600_000;
 
 export interface TestRun {
-  /** How the names of the files end. */
+  /** The end of the file names. */
   suffix: string;
-  /** How many files run at the same time. */
+  /** The number of files that run at the same time. */
   concurrency: number;
-  /** Files and folders, and options of node --test. No place: all of them. */
+  /** Files and folders, and options of node --test. All test files by default. */
   args: readonly string[];
 }
 
-/** Gives the exit code: 1 too where the tests left something behind. */
+/** Returns the exit code. It is also 1 if the tests left something behind. */
 export async function runTests({ suffix, concurrency, args }: TestRun): Promise<number> {
   const { files, below, options } = sortArguments(args);
   const home = makeTestHome(process.env);
@@ -67,7 +67,7 @@ interface Arguments {
   options: string[];
 }
 
-/** What names a file or a folder is one; everything else is the runner's, values of its options included. */
+/** Separates files and folders, which exist, from the runner's options and their values. */
 function sortArguments(args: readonly string[]): Arguments {
   const isPlace = (argument: string): boolean => !argument.startsWith("-") && existsSync(argument);
   const places = args.filter(isPlace).map((place) => relative(root, place));

@@ -8,9 +8,9 @@ import { join } from "node:path";
 
 export interface TestHome {
   environment: NodeJS.ProcessEnv;
-  /** Stands in the environment of every process of the run. */
+  /** A mark in the environment of every process of the run. */
   mark: string;
-  /** Files and folders that are still there, relative to the home. */
+  /** Returns the remaining files and folders, relative to the home. */
   leftBehind(): string[];
   remove(): void;
 }
@@ -49,7 +49,7 @@ export function makeTestHome(outer: NodeJS.ProcessEnv): TestHome {
   };
 }
 
-/** What programs keep for the next time and no test is about. */
+/** Caches of programs, which no test checks. */
 const harmless = new Set(["node-compile-cache", "jiti"]);
 
 function entriesOf(root: string, folder: string): string[] {

@@ -1,10 +1,10 @@
 /**
  * Loaded into every test file's process: a file whose tests are all done and that still runs has left something
- * open. Without this it would hang for ever; so it says what is open, and fails.
+ * open. Without this it would hang for ever; so it reports what is open, and fails.
  */
 import { after, beforeEach } from "node:test";
 
-/** How long closing may take after the last test. */
+/** The time that closing may take after the last test. */
 const graceMs = 5_000;
 
 // The runner itself loads this too, and has no tests.

@@ -4,7 +4,8 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { suite, test } from "node:test";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import { hasCode } from "../../testing/refusals.ts";
+import type { ErrorCode } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { compressedBlobs } from "./compressed-blobs.ts";
 import { memoryBlobs } from "./memory/memory-blobs.ts";
@@ -34,12 +35,7 @@ async function assertDamaged(packed: Uint8Array, what: string): Promise<void> {
 }
 
 function isError(code: ErrorCode) {
-  return (error: unknown): boolean => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, code);
-    assert.match(error.detail, /turns\/1\/state\.json/);
-    return true;
-  };
+  return hasCode(code, /turns\/1\/state\.json/);
 }
 
 /** Returns a blob whose checksum is right, but which states `length` as the length of its content. */

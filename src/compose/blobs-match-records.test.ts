@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hasCode } from "../../testing/refusals.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
@@ -14,8 +15,7 @@ async function check(records: RecordStore, blobs: BlobStore): Promise<string[]> 
   return reports;
 }
 
-const isForeign = (error: unknown): boolean =>
-  error instanceof AptoveError && error.code === "blobs_foreign" && /share one folder.*blobs\.url/.test(error.detail);
+const isForeign = hasCode("blobs_foreign", /share one folder.*blobs\.url/);
 
 async function copied(from: BlobStore): Promise<BlobStore> {
   const to = memoryBlobs();

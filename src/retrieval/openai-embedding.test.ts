@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { AptoveError } from "../domain/errors.ts";
+import { rejectionOf } from "../../testing/refusals.ts";
+import type { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { Embedder } from "./embedding.ts";
 import { openaiEmbedder, type OpenaiEmbedderOptions } from "./openai-embedding.ts";
@@ -71,11 +72,7 @@ function assertClose(actual: Float32Array | undefined, expected: Float32Array): 
 }
 
 async function refusalOf(promise: Promise<unknown>): Promise<AptoveError> {
-  const error = await promise.then(
-    () => assert.fail("it was not refused"),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof AptoveError, String(error));
+  const error = await rejectionOf(promise);
   assert.equal(error.code, "retrieval_failed");
   const everything = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
   assert.ok(!everything.includes(apiKey), everything);

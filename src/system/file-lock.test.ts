@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../testing/children/path.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { FileLockFailure, FileLockTimeout, withFileLock as lock, type LockOptions } from "./file-lock.ts";
 import { systemCode } from "./system-error.ts";
 
-const holder = fileURLToPath(new URL("../../testing/children/hold-lock.ts", import.meta.url));
+const holder = childPath("hold-lock.ts");
 
 type Holder = ChildProcessByStdio<null, Readable, null>;
 

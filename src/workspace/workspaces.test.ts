@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../testing/children/path.ts";
+import { hasCode } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { BindingStore } from "./binding-store.ts";
 import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
@@ -56,14 +56,6 @@ async function world(context: TestContext): Promise<World> {
   return { folder, store, bindings, workspaces, steps, clock };
 }
 
-function withCode(code: string): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    return true;
-  };
-}
-
 function gcOf(request: Partial<GcRequest>): GcRequest {
   return { maxAgeDays: 90, dryRun: false, isRunning: () => Promise.resolve(false), ...request };
 }
@@ -96,7 +88,7 @@ test("[W2] a device that was bound explicitly gets that workspace, even if it is
 test("[W2] two first connections from two processes make one workspace and lose no other binding", async (t) => {
   const { folder, bindings, workspaces } = await world(t);
   await bindings.bind("other", "default");
-  const child = fileURLToPath(new URL("../../testing/children/connect-device.ts", import.meta.url));
+  const child = childPath("connect-device.ts");
   const started = ["phone", "phone", "tablet"].map((device) => {
     const stdio: ["pipe", "pipe", "inherit"] = ["pipe", "pipe", "inherit"];
     const one = spawn(process.execPath, [child, folder.dir, device], { stdio });
@@ -140,12 +132,12 @@ test("[W1] [W2] a damaged workspace and damaged bindings are errors for the devi
   const { id } = await workspaces.resolve("phone");
   const { workspace } = workspacePaths(folder, id);
   await writeFile(workspace, "uuid =");
-  await assert.rejects(workspaces.resolve("phone"), withCode("workspace_damaged"));
+  await assert.rejects(workspaces.resolve("phone"), hasCode("workspace_damaged"));
   assert.equal(await readFile(workspace, "utf8"), "uuid =");
   await writeFile(folder.bindings, "[bindings");
-  await assert.rejects(workspaces.resolve("phone"), withCode("bindings_damaged"));
-  await assert.rejects(workspaces.resolve("new"), withCode("bindings_damaged"));
-  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("bindings_damaged"));
+  await assert.rejects(workspaces.resolve("phone"), hasCode("bindings_damaged"));
+  await assert.rejects(workspaces.resolve("new"), hasCode("bindings_damaged"));
+  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), hasCode("bindings_damaged"));
   assert.equal(await readFile(folder.bindings, "utf8"), "[bindings");
   assert.equal((await readdir(folder.workspaces)).length, 1);
 });
@@ -154,9 +146,9 @@ test("[W1] an id that leads out of the folder is refused, and files there stay",
   const { workspaces, folder } = await world(t);
   await writeFile(folder.config, "");
   for (const id of ["..", "../..", "/", "default/..", "."]) {
-    await assert.rejects(workspaces.use(id), withCode("workspace_invalid"));
-    await assert.rejects(workspaces.find(id), withCode("workspace_invalid"));
-    await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("workspace_invalid"));
+    await assert.rejects(workspaces.use(id), hasCode("workspace_invalid"));
+    await assert.rejects(workspaces.find(id), hasCode("workspace_invalid"));
+    await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), hasCode("workspace_invalid"));
   }
   assert.deepEqual(await readdir(folder.dir), ["config.toml"]);
 });
@@ -177,7 +169,7 @@ test("[W6] every use is marked, at most once a minute, and an unknown workspace 
   clock.now += limits.useMarkMs;
   await workspaces.find(id);
   assert.equal(await markOf(), clock.now - limits.useMarkMs);
-  await assert.rejects(workspaces.use(randomUUID()), withCode("workspace_unknown"));
+  await assert.rejects(workspaces.use(randomUUID()), hasCode("workspace_unknown"));
   assert.equal((await workspaces.list()).length, 1);
 });
 
@@ -189,7 +181,7 @@ test("[W6] deleting unbinds the devices, then takes the transcript, then the fol
   await workspaces.delete(id, { isRunning: async () => false });
   assert.deepEqual(steps, ["bindings, with 5 entries left", "transcript, with 1 bindings left"]);
   assert.deepEqual(await readdir(folder.workspaces), [await bindings.resolve("other")]);
-  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("workspace_unknown"));
+  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), hasCode("workspace_unknown"));
   const again = await workspaces.resolve("phone");
   assert.notEqual(again.id, id);
 });
@@ -282,8 +274,8 @@ test("[P4] a workspace that does not exist allows nothing and stores nothing", a
   const { store, folder } = await world(t);
   const permissions = new Permissions({ store, now: Date.now });
   assert.equal(await permissions.isAllowed(randomUUID(), "edit"), false);
-  await assert.rejects(permissions.allow("default", "edit"), withCode("workspace_unknown"));
-  await assert.rejects(permissions.list("default"), withCode("workspace_unknown"));
-  await assert.rejects(permissions.isAllowed("..", "edit"), withCode("workspace_invalid"));
+  await assert.rejects(permissions.allow("default", "edit"), hasCode("workspace_unknown"));
+  await assert.rejects(permissions.list("default"), hasCode("workspace_unknown"));
+  await assert.rejects(permissions.isAllowed("..", "edit"), hasCode("workspace_invalid"));
   assert.deepEqual(await readdir(folder.dir), []);
 });

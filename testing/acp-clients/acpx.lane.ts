@@ -63,12 +63,12 @@ test(
       .map((line) => JSON.parse(line) as unknown);
     assert.ok(messages.length > 8, `${messages.length} messages`);
     assert.deepEqual(schemaFaults(messages), []);
-    const said = [...stdout.matchAll(/"agent_message_chunk","content":\{"type":"text","text":"([^"]*)"/g)];
-    assert.equal(said.map(([, part]) => part).join(""), "There is nothing in it.");
+    const chunks = [...stdout.matchAll(/"agent_message_chunk","content":\{"type":"text","text":"([^"]*)"/g)];
+    assert.equal(chunks.map(([, part]) => part).join(""), "There is nothing in it.");
   },
 );
 
-test("[P4] acpx: a tool runs when it is allowed, and does not when it is denied", { timeout: 60_000 }, async (t) => {
+test("[P4] acpx: a tool runs if it is allowed, and does not run if it is denied", { timeout: 60_000 }, async (t) => {
   const agent = await started(t);
   const path = join(agent.project, "made.txt");
   agent.model.next(calls("write", { path: "made.txt", content: "by hand\n" }), "Written.");

@@ -1,5 +1,5 @@
 /**
- * `aptove acp` as public clients start it: a process of its own over a fresh data folder, with a model that does what
+ * `aptove acp` as public clients start it: a separate process with a fresh data folder, and a model that does what
  * the test says, on the real wire of a provider.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { startFakeOpenai, type FakeOpenAI } from "../fake-openai/fake-openai.ts"
 import { temporaryFolder } from "../temporary-folder.ts";
 
 export interface Agent {
-  /** One file that can be run without arguments. */
+  /** Path of a program that starts the agent without arguments. */
   command: string;
-  /** The folder that sessions are about. */
+  /** The project folder of the sessions. */
   project: string;
   dataDir: string;
   model: FakeOpenAI;
   env: Record<string, string>;
-  /** Called when the test is over, before the agent is killed and its folder goes. */
+  /** Registers a function that runs after the test, before the agent is killed and its folder is removed. */
   beforeEnd(leave: () => Promise<unknown>): void;
   /** Kills every process of the agent with -9. */
   kill(): void;
@@ -27,7 +27,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function startAgent(context: TestContext): Promise<Agent> {
   const leaving: (() => Promise<unknown>)[] = [];
-  // Before the folder goes: what runs in it would write into it again.
+  // The processes end before the folder is removed: they would write into it again.
   context.after(async () => {
     for (const leave of leaving) await leave();
     kill();
@@ -38,7 +38,7 @@ export async function startAgent(context: TestContext): Promise<Agent> {
   const pids = join(folder, "pids");
   const command = join(folder, "agent.sh");
   for (const dir of [project, dataDir, join(folder, "home")]) mkdirSync(dir);
-  // Its process id is the one that `exec` keeps.
+  // `exec` keeps the process id, so this is the id of the agent.
   writeFileSync(command, `#!/bin/sh\necho $$ >> '${pids}'\nexec '${root}bin/aptove' acp "$@"\n`);
   chmodSync(command, 0o700);
   const model = await startFakeOpenai();

@@ -1,4 +1,4 @@
-/** Two older generations of ACP's own client, and the AI SDK through its provider for ACP, complete what they know (P1). */
+/** Two older versions of ACP's own client, and the AI SDK through its ACP provider, can do all that they support (P1). */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,12 +16,12 @@ type Update = { sessionUpdate: string; content?: unknown };
 interface Connected {
   connection: first.ClientSideConnection;
   updates: Update[];
-  /** What the person answers when asked. */
+  /** The person's answer to a permission request. */
   allows: boolean;
   asked: number;
 }
 
-/** Both generations have the same shape; the types of the newer one say all that is used here. */
+/** Both versions have the same shape. The types of the newer one cover all that is used here. */
 const generations = [
   { name: "0.4.5", sdk: oldest as unknown as typeof first },
   { name: "1.9.0", sdk: first },

@@ -1,6 +1,6 @@
 /**
- * The ACP door for tests, in this process: the real engine on memory stores with the scripted model, the real tools in a
- * folder of the test's own, and the SDK's own client at the other end. Every message of every connection is checked
+ * The ACP door for tests, in this process: the real engine on memory stores with the scripted model, the real tools in the
+ * test's folder, and the SDK's own client at the other end. Every message of every connection is checked
  * against the official schema when the test ends (P1).
  */
 import assert from "node:assert/strict";
@@ -34,23 +34,23 @@ export interface ConnectOptions extends ClientOptions {
   /** Replaces the ports that the data folder gives. */
   opened?: Partial<OpenedPorts>;
   ports?: Partial<AcpPorts>;
-  /** False: `initialize` is not sent. */
+  /** False if the test sends `initialize` itself. */
   initializes?: boolean;
 }
 
 export interface TestConnection extends TestClient {
-  /** The client goes away. Resolves when the agent has closed all that it had open. */
+  /** Disconnects the client. Resolves when the agent has closed all that it had open. */
   leave(): Promise<void>;
 }
 
 export interface AcpTest {
   aptove: Aptove;
   provider: ScriptedProvider;
-  /** What was reported to the operator. */
+  /** The reports to the operator. */
   reports: string[];
-  /** The folder that sessions are about. */
+  /** The project folder of the sessions. */
   project: string;
-  /** What a connection opens. */
+  /** The parts that a connection uses. */
   open(): Promise<OpenedPorts>;
   connect(options?: ConnectOptions): Promise<TestConnection>;
 }
@@ -58,7 +58,7 @@ export interface AcpTest {
 export async function acpTest(context: TestContext, options: AcpTestOptions = {}): Promise<AcpTest> {
   const leaving: (() => Promise<void>)[] = [];
   let close = async (): Promise<void> => {};
-  // Before the folder's own: it is taken away when nothing writes there any more.
+  // Registered before the folder's cleanup: the folder is removed when nothing writes there any more.
   context.after(async () => {
     await Promise.all(leaving.map((leave) => leave()));
     await close();

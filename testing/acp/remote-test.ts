@@ -1,4 +1,4 @@
-/** A server with `/acp` for tests: the engine of `acpTest` behind a real socket, and the SDK's own clients for both transports. */
+/** A server with `/acp` for tests: the engine of `acpTest` behind a real socket, and the SDK's own client for each transport. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -27,7 +27,7 @@ export interface RemoteTestOptions extends AcpTestOptions {
   served?: Partial<Aptove>;
 }
 
-/** A user, or a device of one, with the key that they come with. */
+/** A user or a user's device, with the key that it sends. */
 export interface Visitor {
   caller: Caller;
   key: string;
@@ -35,7 +35,7 @@ export interface Visitor {
 
 export interface Connecting {
   as: Visitor | null;
-  /** The device that the header names. */
+  /** The device id in the header. */
   device?: string;
   headers?: Record<string, string>;
   protocols?: string[];
@@ -44,7 +44,7 @@ export interface Connecting {
 export interface RemoteConnection {
   agent: ClientContext;
   updates: SessionUpdate[];
-  /** Titles of the calls that the person was asked about; the answer is yes, once. */
+  /** Titles of the tool calls that needed permission. The person allows each once. */
   asked: (string | null | undefined)[];
   begin(meta?: Record<string, unknown>): Promise<{ sessionId: string; _meta?: Record<string, unknown> | null }>;
   load(sessionId: string): Promise<unknown>;
@@ -56,29 +56,29 @@ export interface RemoteConnection {
 
 export interface SocketConnection extends RemoteConnection {
   socket: WebSocket;
-  /** The code by which the server closed it. */
+  /** The close code from the server. */
   closeCode: Promise<number>;
 }
 
 export interface DeviceStart {
   deviceId?: string;
-  /** The one that it is to share. */
+  /** The workspace to share. */
   workspaceId?: string;
 }
 
 export interface RemoteTest extends AcpTest {
   url: string;
-  /** The same without a socket. */
+  /** The same connection over HTTP. */
   door: HttpDoor;
   admin: Visitor;
   person(role: Role): Promise<Visitor>;
   device(of: Visitor, named?: DeviceStart): Promise<Visitor & { id: string; deviceId: string }>;
   overSocket(connecting: Connecting): Promise<SocketConnection>;
   overHttp(connecting: Connecting): Promise<RemoteConnection>;
-  /** What a handshake is answered with that is refused. */
+  /** The HTTP answer to a refused handshake. */
   refusedHandshake(headers: Record<string, string>, path?: string): Promise<WireProblem>;
   client(as: Visitor): AptoveClient;
-  /** Stops the server as the program does. */
+  /** Stops the server in the way the program does. */
   stop(): Promise<void>;
 }
 

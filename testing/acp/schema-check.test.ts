@@ -11,12 +11,12 @@ const call = (method: string, params: object, id?: number) => ({
 const answer = (id: number, result: unknown) => ({ jsonrpc: "2.0", id, result });
 const update = (fields: object) => call("session/update", { sessionId: "s", update: fields });
 
-test("[P1] an exchange as the official schema has it has no faults, in both directions", () => {
+test("[P1] an exchange that follows the official schema has no faults, in both directions", () => {
   const chunk = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hi" } };
   const messages = [
     call("initialize", { protocolVersion: 1 }, 1),
     answer(1, { protocolVersion: 1 }),
-    // Both sides count from where they like.
+    // Each side may start its ids at any number.
     call("session/prompt", { sessionId: "s", prompt: [] }, 2),
     call("fs/read_text_file", { sessionId: "s", path: "/a" }, 2),
     answer(2, { content: "a" }),
@@ -28,7 +28,7 @@ test("[P1] an exchange as the official schema has it has no faults, in both dire
   assert.deepEqual(schemaFaults(messages), []);
 });
 
-test("[P1] whatever is not as the official schema has it is found", () => {
+test("[P1] every deviation from the official schema is found", () => {
   const asked = call("session/new", { cwd: "/", mcpServers: [] }, 1);
   const cases: [unknown[], RegExp][] = [
     [[7], /^not an object/],

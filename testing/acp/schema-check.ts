@@ -1,12 +1,12 @@
-/** Checks the messages of an ACP connection against the official schema: what was sent, and that it was sent at all (P1). */
+/** Checks the messages of an ACP connection against the official schema: their content, and that each answer was sent (P1). */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-/** Who sent a message; null where a log does not tell: then its method does, and what it answers. */
+/** The sender of a message. Null if the log does not record it: then the method, or the answered request, decides. */
 export type Sender = "agent" | "client" | null;
 
-/** What is wrong with the messages of one connection, in the order in which they were sent; both directions. */
+/** Collects the faults of one connection's messages, in both directions and in the order in which they were sent. */
 export function schemaFaults(messages: readonly unknown[]): string[] {
   const wire = new WireCheck();
   return messages.flatMap((message) => wire.see(message, null) ?? []);
@@ -20,7 +20,7 @@ interface Asked {
 export class WireCheck {
   readonly #open = new Map<string, Asked[]>();
 
-  /** To be given the messages in the order in which they were sent. Null: there is nothing wrong with it. */
+  /** Checks the next message; call it in the order in which they were sent. Returns the fault, or null if there is none. */
   see(message: unknown, sender: Sender): string | null {
     const fault = this.#faultOf(message, sender);
     return fault === null ? null : `${fault}: ${JSON.stringify(message).slice(0, 400)}`;
@@ -41,7 +41,7 @@ export class WireCheck {
     }
     if (method.startsWith("_")) return null;
     const type = typeOf(method, id === undefined ? "Notification" : "Request");
-    // What a client may ask is its own matter; the agent asks and says only what the schema knows.
+    // A client may send methods of its own. The agent sends only methods that the schema defines.
     if (type === null) return sender === "client" || sideOf(method) === null ? null : "not in the schema";
     return schemaFault(type, params ?? {});
   }
@@ -82,7 +82,7 @@ interface OfficialSchema {
   $defs: Record<string, { "x-method"?: string; "x-side"?: string }>;
 }
 
-/** The stable schema first; methods that it does not have yet are in the other. */
+/** The stable schema first, then the unstable one for methods that the stable one lacks. */
 const schemas = ["schema.json", "schema.unstable.json"].map((name) => {
   const url = import.meta.resolve(`@agentclientprotocol/sdk/schema/v1/${name}`);
   return { name, schema: JSON.parse(readFileSync(fileURLToPath(url), "utf8")) as OfficialSchema };
@@ -91,7 +91,7 @@ const schemas = ["schema.json", "schema.unstable.json"].map((name) => {
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 for (const { name, schema } of schemas) ajv.addSchema(schema, name);
 
-/** Names a type of a schema by what it is for. */
+/** Returns the name of the schema's type for this use. */
 function typeOf(method: string, form: "Request" | "Notification" | "Response"): string | null {
   for (const { name, schema } of schemas) {
     const found = Object.entries(schema.$defs).find(([type, definition]) => {
@@ -102,7 +102,7 @@ function typeOf(method: string, form: "Request" | "Notification" | "Response"): 
   return null;
 }
 
-/** Who takes calls of this method. */
+/** Returns the side that handles this method. */
 function sideOf(method: string): string | null {
   for (const { schema } of schemas) {
     const found = Object.values(schema.$defs).find((definition) => definition["x-method"] === method);

@@ -1,5 +1,5 @@
 /**
- * An editor for tests: the SDK's own client, which says yes to every question unless the test says otherwise. It keeps every
+ * An editor for tests: the SDK's own client, which allows every permission request by default. It keeps every
  * message of both sides, and checks those of the agent against the official schema (P1).
  */
 import {
@@ -19,15 +19,15 @@ import {
 import { WireCheck } from "./schema-check.ts";
 
 export interface ClientOptions {
-  /** What the person says; absent: yes, once. */
+  /** The person's answer to a permission request; "allow once" by default. */
   onPermission?: (question: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionResponse>;
-  /** Other requests of the agent, by their methods. */
+  /** Handlers for other requests of the agent, by method. */
   answers?: Record<string, (params: never) => unknown>;
-  /** Before the client takes a message of the agent; what it waits for holds up all that follow. */
+  /** Runs before the client handles a message of the agent. Later messages wait for its promise. */
   holds?: (message: AnyMessage) => Promise<unknown> | undefined;
 }
 
-/** One message, and who sent it. */
+/** One message and its sender. */
 export interface Sent {
   by: "agent" | "client";
   message: AnyMessage;
@@ -36,7 +36,7 @@ export interface Sent {
 export interface TestClient {
   agent: ClientContext;
   sent: readonly Sent[];
-  /** Messages of the agent that the schema does not allow. */
+  /** Faults of the agent's messages against the schema. */
   faults: readonly string[];
   /** Returns the updates of one session, in order. Default: those of all sessions. */
   updates(sessionId?: string): SessionUpdate[];
@@ -44,14 +44,14 @@ export interface TestClient {
   begin(more?: Partial<NewSessionRequest>): Promise<NewSessionResponse>;
   load(sessionId: string): Promise<LoadSessionResponse>;
   prompt(sessionId: string, prompt: string | ContentBlock[]): Promise<PromptResponse>;
-  /** Resolves when it holds, looked at after every message of either side. Rejects when the connection ends before. */
+  /** Resolves when the condition is true. It is checked after every message. Rejects if the connection ends before. */
   until(holds: () => boolean): Promise<void>;
   /** Returns all text of the agent in one session. */
   text(sessionId: string): string;
   close(): void;
 }
 
-/** `agentEnd`: what the agent reads and writes. `project`: the folder that sessions are about. */
+/** `agentEnd`: the agent's end of the stream. `project`: the project folder of the sessions. */
 export function testClient(project: string, options: ClientOptions = {}): TestClient & { agentEnd: Stream } {
   const sent: Sent[] = [];
   const faults: string[] = [];
@@ -67,11 +67,11 @@ export function testClient(project: string, options: ClientOptions = {}): TestCl
         if (held !== undefined) await held;
         sent.push({ by, message });
         const fault = wire.see(message, by);
-        // What a test's client does wrong is the point of the test.
+        // Some tests send wrong messages on purpose, so only the agent's are checked.
         if (fault !== null && by === "agent") faults.push(fault);
         controller.enqueue(message);
         look();
-        // What the client does with it may be what is waited for.
+        // A condition may depend on how the client handles the message.
         setImmediate(look);
       },
     });

@@ -1,13 +1,13 @@
 /**
  * Appends events to the live log of a turn until it is killed. Arguments: the folder, the id of the turn.
- * Prints how many events there are as soon as an append is acknowledged.
+ * Prints the number of events as soon as an append is acknowledged.
  */
 import { writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TurnEvent } from "../../src/domain/events.ts";
 import { fileEventLog } from "../../src/live/files/file-event-log.ts";
 
-/** The event with a number; some are larger than what the kernel writes in one piece. */
+/** Returns the event with this number. Some are larger than what the kernel writes in one piece. */
 export function eventOfNumber(seq: number): TurnEvent {
   return { type: "text_delta", messageId: "message", delta: `${seq} \n`.repeat(1 + ((seq * 7_919) % 3_000)) };
 }

@@ -1,4 +1,4 @@
-/** Applies a bundle to a working copy and is killed before the given file is put in its place (X7). */
+/** Applies a bundle to a working copy and is killed before it renames the given file to its final name (X7). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { planBundle } from "../../src/domain/file-bundle.ts";
@@ -13,7 +13,7 @@ function read(path: string): CurrentFile | null {
     const content = readFileSync(join(root, path));
     return { content, sha256: sha256(content) };
   } catch {
-    // The files of the test are there or not; there is no third case.
+    // In this test every file either exists or does not.
     return null;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Connects a device for the first time. Arguments: the data folder, the device. Says `ready`, waits for a line on standard
- * input, so that several begin at the same moment, and prints the id of the workspace that it got.
+ * Connects a device for the first time. Arguments: the data folder, the device. Prints `ready`, waits for a line on standard
+ * input, so that several processes begin at the same moment, and prints the id of the workspace that the device got.
  */
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -14,7 +14,7 @@ const folder = dataFolderAt(dataDir);
 const workspaces = new Workspaces({
   store: fileWorkspaces(folder),
   bindings: fileBindings(folder),
-  // A connection touches no transcript.
+  // Connecting does not use the transcripts.
   transcripts: { locked: (_workspaceId, body) => body(), removeAll: () => Promise.resolve() },
   now: Date.now,
 });

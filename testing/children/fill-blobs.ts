@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { hasCode } from "../refusals.ts";
 import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
-import { AptoveError } from "../../src/domain/errors.ts";
 
 const folder = join(process.argv[2] ?? "", "blobs");
 const store = fileBlobs({ folder });
@@ -21,25 +21,19 @@ async function assertAllIntact(): Promise<void> {
   assert.deepEqual(await readdir(join(folder, "~aside")), []);
 }
 
-function isFull(error: unknown): boolean {
-  assert.ok(error instanceof AptoveError);
-  assert.equal(error.code, "storage_full");
-  return true;
-}
-
 await put("kept/state", randomBytes(2_000));
 const fill = async (): Promise<void> => {
   for (let turn = 1; turn < 1_000; turn += 1) await put(`turns/${turn}/run`, randomBytes(10_000));
 };
-await assert.rejects(fill(), isFull);
+await assert.rejects(fill(), hasCode("storage_full"));
 assert.ok(acknowledged.size > 3, "the disk was too small to begin with");
 await assertAllIntact();
 
-// One in a folder that is there already fails alike.
-await assert.rejects(store.put("kept/other", randomBytes(400_000)), isFull);
+// A blob in a folder that already exists fails in the same way.
+await assert.rejects(store.put("kept/other", randomBytes(400_000)), hasCode("storage_full"));
 await assertAllIntact();
 
-// As soon as there is room the store takes blobs again.
+// As soon as there is room, the store accepts blobs again.
 for (const key of [...acknowledged.keys()].slice(1, 4)) {
   await store.delete(key);
   acknowledged.delete(key);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AptoveError } from "../../src/domain/errors.ts";
+import { hasCode } from "../refusals.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { fileEventLog } from "../../src/live/files/file-event-log.ts";
 import { eventOfNumber } from "./append-events.ts";
@@ -11,7 +11,7 @@ const disk = process.argv[2] ?? "";
 const folder = join(disk, "live");
 const [log, other] = [fileEventLog({ folder }), fileEventLog({ folder })];
 const turnId = newId();
-/** Events that were given to append, whether it took them or failed. */
+/** The number of events that were passed to append, whether it succeeded or failed. */
 let given = 0;
 
 function append(count: number): Promise<void> {
@@ -20,7 +20,7 @@ function append(count: number): Promise<void> {
   return log.append(turnId, batch);
 }
 
-/** Asserts that the log and another process's see the same unbroken beginning; gives its length. */
+/** Asserts that this log and another process's log read the same unbroken beginning. Returns its length. */
 async function assertUnbroken(): Promise<number> {
   const events = await log.read(turnId, 0);
   assert.ok(events !== null);
@@ -32,12 +32,6 @@ async function assertUnbroken(): Promise<number> {
   return events.length;
 }
 
-function isFull(error: unknown): boolean {
-  assert.ok(error instanceof AptoveError);
-  assert.equal(error.code, "storage_full");
-  return true;
-}
-
 await writeFile(join(disk, "ballast"), Buffer.alloc(200_000));
 let acknowledged = 0;
 const fill = async (): Promise<void> => {
@@ -46,15 +40,15 @@ const fill = async (): Promise<void> => {
     acknowledged = given;
   }
 };
-await assert.rejects(fill(), isFull);
+await assert.rejects(fill(), hasCode("storage_full"));
 assert.ok(acknowledged > 0, "the disk was too small to begin with");
 const whole = await assertUnbroken();
 assert.ok(whole >= acknowledged && whole < given);
 
-await assert.rejects(append(1), isFull);
+await assert.rejects(append(1), hasCode("storage_full"));
 assert.ok((await assertUnbroken()) < given);
 
-// As soon as there is room, the events that were held up come first.
+// As soon as there is room, the events that waited are written first.
 await rm(join(disk, "ballast"));
 await append(1);
 assert.equal(await assertUnbroken(), given);

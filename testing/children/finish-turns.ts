@@ -1,5 +1,5 @@
 /**
- * Writes ever new turns of one session into the transcript of the default workspace. Arguments: the data folder, the
+ * Writes new turns of one session into the transcript of the default workspace. Arguments: the data folder, the
  * session, the number of the first turn, the last one (without it: until it is killed). Prints the number of a turn as
  * soon as it is written. The same number is always the same turn.
  */

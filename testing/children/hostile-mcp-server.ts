@@ -43,11 +43,11 @@ function nested(levels: number): Record<string, unknown> {
 
 const write = (message: unknown): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
 const answer = (id: Request["id"], result: unknown): void => write({ jsonrpc: "2.0", id, result });
-const text = (said: string): unknown => ({ content: [{ type: "text", text: said }] });
+const text = (content: string): unknown => ({ content: [{ type: "text", text: content }] });
 const notify = (method: string, params: Record<string, unknown> = {}): void =>
   write({ jsonrpc: "2.0", method, params });
 
-/** Without end, as fast as it is read. */
+/** Writes without end, as fast as the client reads. */
 function flood(line: string): void {
   const more = (): void => {
     while (process.stdout.write(line));
@@ -56,23 +56,23 @@ function flood(line: string): void {
   more();
 }
 
-/** What each mode does with a call; absent: the tool's name is the answer. */
+/** How each mode handles a call. The other modes answer with the tool's name. */
 const calls: Record<string, (request: Request) => void> = {
   hang: () => undefined,
   die: () => process.exit(3),
   "die-with-words": () => process.stderr.write("cannot open the database\n", () => process.exit(4)),
   "die-with-escapes": () => process.stderr.write("\u001b]0;title\u0007\u202eend\n", () => process.exit(4)),
   "wrong-id": ({ id }) => {
-    answer(Number(id) + 1_000, text("for nobody"));
-    answer(null as never, text("for nobody"));
-    answer("none", text("for nobody"));
+    answer(Number(id) + 1_000, text("for no request"));
+    answer(null as never, text("for no request"));
+    answer("none", text("for no request"));
   },
   "twice-answered": ({ id }) => {
     answer(id, text("first"));
     answer(id, text("second"));
   },
   "bad-json": ({ id }) => {
-    process.stdout.write(`Listening…\n{"jsonrpc":"2.0","id":${id},"result":\n\u0000\n[]\nnull\n{"id":"nobody"}\n`);
+    process.stdout.write(`Listening…\n{"jsonrpc":"2.0","id":${id},"result":\n\u0000\n[]\nnull\n{"id":"no request"}\n`);
     answer(id, text("after the rubbish"));
   },
   "bad-result": ({ id }) => answer(id, { content: "no list" }),
@@ -172,7 +172,7 @@ if (mode === "stubborn") {
   setInterval(() => undefined, 60_000);
 }
 
-/** Knows the protocol of 2026-07-28 and no older one: no `initialize`, and each result says that it is whole. */
+/** Supports only the protocol of 2026-07-28: no `initialize`, and each result states that it is complete. */
 function answerNewly({ id, method }: Request): void {
   const results: Record<string, Record<string, unknown>> = {
     "server/discover": {

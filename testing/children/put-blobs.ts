@@ -1,5 +1,5 @@
 /**
- * Puts ever more blobs, a few at the same time. Arguments: the folder, the first version, the last one (without it:
+ * Puts more and more blobs, a few at the same time. Arguments: the folder, the first version, the last one (without it:
  * until it is killed). Prints the key of a blob as soon as its put is acknowledged.
  */
 import { writeSync } from "node:fs";
@@ -9,12 +9,12 @@ import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
 
 const names = ["turns/1/opening", "turns/1/run", "turns/2/state"];
 
-/** The keys of a version: three. */
+/** Returns the three keys of a version. */
 export function keysOfVersion(version: number): string[] {
   return names.map((name) => `${name}-${version}`);
 }
 
-/** The bytes under a key, up to 200 KB; a part of them, or a mixture of two, is nobody's. */
+/** Returns the bytes for a key, up to 200 KB. A part of them, or a mixture of two, belongs to no key. */
 export function blobOfKey(key: string): Buffer {
   return Buffer.alloc(1_000 + ((Number(key.split("-")[1]) * 7_919) % 200_000), `${key} `);
 }

@@ -1,4 +1,4 @@
-/** Starts Redis and radosgw, says their addresses in one line of JSON, and waits to be killed. */
+/** Starts Redis and radosgw, prints their addresses in one line of JSON, and waits to be killed. */
 import { startRadosgw } from "../servers/radosgw.ts";
 import { startRedis } from "../servers/redis.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The small proxy before the servers: each request goes to the next one that says it is ready, as a load balancer does
- * it. It keeps nothing, retries only what no server has seen, and cuts a stream where its server is gone.
+ * The small proxy in front of the servers. Like a load balancer, it sends each request to the next server that reports
+ * itself ready. It stores nothing, retries only requests that no server has seen, and cuts a stream if its server is gone.
  */
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ export interface Balancer {
 const lookEveryMs = 250;
 const readyTimeoutMs = 1_000;
 
-/** `servers` gives the addresses as they are now: a server that was started again has another one. */
+/** `servers` returns the current addresses: a restarted server has another one. */
 export async function startBalancer(servers: () => readonly string[]): Promise<Balancer> {
   const ready = new Map<string, boolean>();
   let turn = 0;
@@ -36,7 +36,7 @@ export async function startBalancer(servers: () => readonly string[]): Promise<B
     turn += 1;
     const from = turn % Math.max(1, all.length);
     const rotated = [...all.slice(from), ...all.slice(0, from)];
-    // Where none says that it is ready, the answer of one of them says why.
+    // If no server is ready, the answer of one of them states why.
     return rotated.toSorted((a, b) => Number(ready.get(b) ?? true) - Number(ready.get(a) ?? true));
   };
   const server = createServer((incoming, outgoing) => forward(incoming, outgoing, inOrder()));
@@ -60,7 +60,7 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, [first, ..
   outbound.on("response", (response) => {
     outgoing.writeHead(response.statusCode ?? 502, response.headers);
     response.pipe(outgoing);
-    // A half answer must not look like a whole one.
+    // Half an answer must not look like a complete one.
     response.on("error", () => outgoing.destroy());
     response.on("close", () => response.complete || outgoing.destroy());
   });

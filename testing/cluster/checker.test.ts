@@ -1,4 +1,4 @@
-/** The checker itself: a history that is well passes, and each thing that must not be is seen. */
+/** Tests of the checker: a correct history passes, and every violation is found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../src/domain/ids.ts";
@@ -14,7 +14,7 @@ interface World {
   operations: [TurnOperation, TurnOperation];
 }
 
-/** One session of two turns, that was heard whole and that two servers tell alike. */
+/** One session of two turns. The client received all events, and two servers return the same. */
 function world(): World {
   const sessionId = newId();
   const first = finalTurn({ sequence: 1, parentId: null, word: "w1", sessionId });
@@ -38,15 +38,15 @@ function world(): World {
 
 function finalTurn(at: { sequence: number; parentId: string | null; word: string; sessionId: string }): FinalTurn {
   const id = newId();
-  const said: AgUiEvent[] = [
+  const sent: AgUiEvent[] = [
     { type: "RUN_STARTED", threadId: at.sessionId, runId: id, protocolVersion: "1.0" },
     { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
     { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: `${at.word} ` },
-    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "said" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "answered" },
     { type: "TEXT_MESSAGE_END", messageId: "m" },
     { type: "RUN_FINISHED", threadId: at.sessionId, runId: id, outcome: { type: "success" } },
   ] as AgUiEvent[];
-  const events = said.map((event, index) => ({ id: `${id}:${index + 1}`, event }));
+  const events = sent.map((event, index) => ({ id: `${id}:${index + 1}`, event }));
   return {
     id,
     parentId: at.parentId,
@@ -54,7 +54,7 @@ function finalTurn(at: { sequence: number; parentId: string | null; word: string
     kind: "agent",
     status: "completed",
     instruction: `Say ${at.word}.`,
-    answer: `${at.word} said`,
+    answer: `${at.word} answered`,
     failureCode: null,
     statusAt: "2026-01-01T00:00:00.000Z",
     events: [events, structuredClone(events)],
@@ -65,9 +65,9 @@ function finalTurn(at: { sequence: number; parentId: string | null; word: string
 
 function operationOf(turn: FinalTurn, word: string): TurnOperation {
   const answered = { outcome: "answered", code: null, kind: "answer", errorCode: null, steered: [] } as const;
-  const heard = turn.events[0] ?? [];
-  const told = { turnId: turn.id, text: turn.answer, heard, ...answered, steered: [] };
-  return { word, org: 0, sessionId: null, begin: 0, end: 1, ...told };
+  const received = turn.events[0] ?? [];
+  const answer = { turnId: turn.id, text: turn.answer, received, ...answered, steered: [] };
+  return { word, org: 0, sessionId: null, begin: 0, end: 1, ...answer };
 }
 
 const faults: [rule: string, what: string, plant: (at: World) => void][] = [
@@ -84,20 +84,24 @@ const faults: [rule: string, what: string, plant: (at: World) => void][] = [
   ["V2", "a place that does not resume", ({ turns }) => void turns[0].splitFaults.push("2 events are missing")],
   [
     "V2",
-    "an event that a client heard twice",
-    ({ operations: [{ heard }] }) => heard.splice(1, 0, ...heard.slice(1, 2)),
+    "an event that a client received twice",
+    ({ operations: [{ received: received }] }) => received.splice(1, 0, ...received.slice(1, 2)),
   ],
-  ["V2", "a piece that a client never heard", ({ operations: [{ heard }] }) => void heard.splice(2, 1)],
+  [
+    "V2",
+    "an event that a client never received",
+    ({ operations: [{ received: received }] }) => void received.splice(2, 1),
+  ],
   ["V4", "a message that was taken and is not recorded", ({ operations }) => void operations[0].steered.push("s1")],
   ["A2", "a report that was never delivered", ({ turns }) => (turns[1].kind = "async_subagent")],
   ["A2", "a mailbox that is not empty", ({ session }) => (session.undelivered = 1)],
   ["H4", "a look into another org", ({ history }) => void history.probes.push({ what: "a turn", saw: true })],
 ];
 
-test("the checker passes what is well, with pieces cut at other places", () => {
+test("the checker passes a correct history whose text is cut into other pieces", () => {
   const { history, final, turns } = world();
   const pieces = turns[0].events[1] ?? [];
-  const whole = { ...pieces[2], event: { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "w1 said" } };
+  const whole = { ...pieces[2], event: { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "w1 answered" } };
   pieces.splice(2, 2, whole as (typeof pieces)[number]);
   const { violations, checked } = check(history, final);
   assert.deepEqual(violations, []);
@@ -105,10 +109,10 @@ test("the checker passes what is well, with pieces cut at other places", () => {
 });
 
 for (const [rule, what, plant] of faults) {
-  test(`[${rule}] the checker sees ${what}`, () => {
+  test(`[${rule}] the checker finds ${what}`, () => {
     const planted = world();
-    // What a client heard is its own.
-    planted.operations.forEach((operation) => (operation.heard = [...operation.heard]));
+    // The client's events are an array of their own.
+    planted.operations.forEach((operation) => (operation.received = [...operation.received]));
     plant(planted);
     const { violations } = check(planted.history, planted.final);
     assert.ok(

@@ -1,6 +1,6 @@
 /**
- * What must be true of a history and of what is stored in the end, whatever was killed, paused and cut off meanwhile.
- * Pure: it is given all that it judges.
+ * The rules for a history and for the final state of the stores, whatever was killed, paused and cut off meanwhile.
+ * The checker is pure: it gets everything that it judges.
  */
 import type { AgUiEvent } from "../../src/protocol/ag-ui.ts";
 import type { FinalSession, FinalState, FinalTurn, History, TurnOperation } from "./history.ts";
@@ -12,7 +12,7 @@ export interface Violation {
 
 export interface Verdict {
   violations: Violation[];
-  /** How much there was to judge: a run that did nothing proves nothing. */
+  /** The amount of work that was checked: a run that did nothing proves nothing. */
   checked: {
     answered: number;
     unknown: number;
@@ -33,7 +33,7 @@ export function check(history: History, final: FinalState): Verdict {
   const turns = new Map(final.sessions.flatMap((session) => session.turns.map((turn) => [turn.id, turn] as const)));
   for (const operation of history.turns) {
     checkPromise(operation, turns, note);
-    checkHeard(operation, turns, note);
+    checkReceived(operation, turns, note);
   }
   checkWords(history.turns, [...turns.values()], note);
   for (const session of final.sessions) {
@@ -60,16 +60,17 @@ export function check(history: History, final: FinalState): Verdict {
   };
 }
 
-/** B3, T2: what was answered is there, and as it was told. */
+/** Checks B3 and T2: every answered turn is stored, with the result that the client got. */
 function checkPromise(operation: TurnOperation, turns: ReadonlyMap<string, FinalTurn>, note: Note): void {
   if (operation.outcome !== "answered" || operation.turnId === null) return;
   const { word, turnId, kind, text, errorCode, steered } = operation;
   const turn = turns.get(turnId);
   if (turn === undefined) return note("B3", `turn ${turnId} (${word}) was answered, and is gone`);
-  const told = kind === "error" ? `failed ${errorCode}` : `completed ${text}`;
+  const reported = kind === "error" ? `failed ${errorCode}` : `completed ${text}`;
   const stored = turn.status === "failed" ? `failed ${turn.failureCode}` : `${turn.status} ${turn.answer}`;
-  if (told !== stored) note("T2", `turn ${turnId} (${word}) was told as "${told}", and is stored as "${stored}"`);
-  // A message to a turn that failed is lost with it, and the failure says so.
+  if (reported !== stored)
+    note("T2", `turn ${turnId} (${word}) was reported as "${reported}", but is stored as "${stored}"`);
+  // A message to a turn that failed is lost with the turn, and the failure states it.
   if (turn.status === "failed") return;
   const given = (turn.events[0] ?? []).flatMap(({ event }) => recordedMessage(event) ?? []);
   for (const message of steered) {
@@ -78,36 +79,44 @@ function checkPromise(operation: TurnOperation, turns: ReadonlyMap<string, Final
   }
 }
 
-/** V4: handed in, or told to have come too late. */
+/** Checks V4: every message was delivered, or reported as too late. */
 function recordedMessage(event: AgUiEvent): string | null {
   if (event.type !== "CUSTOM") return null;
   if (event.name === "aptove.steered") return event.value.text;
   return event.name === "aptove.warning" && event.value.code === "steer_undelivered" ? event.value.message : null;
 }
 
-/** V2: what one client heard, over all its connections, is the whole from its beginning. */
-function checkHeard({ heard, word }: TurnOperation, turns: ReadonlyMap<string, FinalTurn>, note: Note): void {
-  const first = heard[0]?.event;
+/** Checks V2: what one client received over all its connections is the whole stream from its beginning. */
+function checkReceived(
+  { received: received, word }: TurnOperation,
+  turns: ReadonlyMap<string, FinalTurn>,
+  note: Note,
+): void {
+  const first = received[0]?.event;
   if (first?.type !== "RUN_STARTED") return;
   const turn = turns.get(first.runId);
   const whole = turn?.events[0];
   if (turn === undefined || whole === undefined) return;
-  for (const [index, { id }] of heard.entries()) {
+  for (const [index, { id }] of received.entries()) {
     if (id !== `${turn.id}:${index + 1}`) return note("V2", `${word}: event ${index + 1} of ${turn.id} came as ${id}`);
   }
-  const difference = firstDifference(joined(heard), joined(whole.slice(0, heard.length)));
-  if (difference !== null) note("V2", `${word}: turn ${turn.id} was heard otherwise than it is stored: ${difference}`);
+  const difference = firstDifference(joined(received), joined(whole.slice(0, received.length)));
+  if (difference !== null)
+    note(
+      "V2",
+      `${word}: the events that the client received of turn ${turn.id} differ from the stored ones: ${difference}`,
+    );
 }
 
-function firstDifference(heard: string, stored: string): string | null {
-  if (heard === stored) return null;
-  const [a, b] = [heard.split("\n"), stored.split("\n")];
+function firstDifference(received: string, stored: string): string | null {
+  if (received === stored) return null;
+  const [a, b] = [received.split("\n"), stored.split("\n")];
   const at = a.findIndex((line, index) => line !== b[index]);
   const line = (lines: string[]): string => (lines[at === -1 ? a.length : at] ?? "nothing").slice(0, 200);
-  return `${line(a)} was heard, ${line(b)} is stored`;
+  return `${line(a)} was received, ${line(b)} is stored`;
 }
 
-/** T13: an instruction is carried out once, however often it had to be sent; a refused one not at all. */
+/** Checks T13: an instruction runs once, however often it was sent. A refused one does not run. */
 function checkWords(operations: readonly TurnOperation[], turns: readonly FinalTurn[], note: Note): void {
   const times = new Map<string, number>();
   for (const { instruction } of turns) {
@@ -121,12 +130,12 @@ function checkWords(operations: readonly TurnOperation[], turns: readonly FinalT
   }
 }
 
-/** The word that an instruction of the load is known by. */
+/** Returns the word that identifies an instruction of the load. */
 export function wordOf(text: string): string | null {
   return /\bw\d+\b/.exec(text)?.[0] ?? null;
 }
 
-/** T1, T5, S5, R2: numbers without gaps, no turn left running, and one line from the root to the head without branches. */
+/** Checks T1, T5, S5 and R2: numbers without gaps, no turn left running, and one line from the root to the head. */
 function checkLine({ id, headTurnId, turns }: FinalSession, note: Note): void {
   const inOrder = turns.toSorted((a, b) => a.sequence - b.sequence);
   for (const [index, turn] of inOrder.entries()) {
@@ -147,7 +156,7 @@ function checkLine({ id, headTurnId, turns }: FinalSession, note: Note): void {
   }
 }
 
-/** V2, T11: every server tells the same, once and in order, with one end; and so does every place to resume from. */
+/** Checks V2 and T11: every server returns the same events, once and in order, with one end, from every position. */
 function checkStreams(turn: FinalTurn, note: Note): void {
   const [first, ...others] = turn.events;
   if (first === undefined) return;
@@ -164,7 +173,7 @@ function isEnd(event: AgUiEvent | undefined): boolean {
   return event?.type === "RUN_FINISHED" || event?.type === "RUN_ERROR";
 }
 
-/** A2: what a subagent reported was delivered once, when all was taken. Gives how many reports there were. */
+/** Checks A2: after all was taken, each report of a subagent was delivered once. Returns the number of reports. */
 function checkReports({ sessions }: FinalState, note: Note): number {
   let reports = 0;
   for (const { id, turns, undelivered } of sessions) {
@@ -181,7 +190,7 @@ function checkReports({ sessions }: FinalState, note: Note): number {
   return reports;
 }
 
-/** Events as one text, neighbouring pieces of one message joined: where a message is cut into pieces is no matter. */
+/** Returns the events as one text. Neighbouring pieces of one message are joined: how a message is cut does not matter. */
 export function joined(events: readonly { event: AgUiEvent }[]): string {
   const lines: string[] = [];
   let open: { key: string; text: string } | null = null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCluster } from "./run.ts";
 
-/** A fault may last past the leases, and all that was promised is read afterwards. */
+/** The time limit: a fault may last longer than the leases, and everything is read afterwards. */
 const timeout = 300_000;
 
 test(

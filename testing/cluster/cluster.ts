@@ -1,5 +1,5 @@
 /**
- * A team's deployment on this machine: PostgreSQL, S3 and Redis where they are asked for, and several servers behind a
+ * A team's deployment on this machine: PostgreSQL, optionally S3 and Redis, and several servers behind a
  * round-robin proxy, each of which can be killed, paused, cut off from its stores and started again.
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -21,39 +21,39 @@ import { startModel } from "./model.ts";
 
 export interface ClusterOptions {
   servers: number;
-  /** Without S3 the servers share a folder for blobs; without Redis events go through PostgreSQL. */
+  /** The optional services. If S3 is missing, the servers share a folder for blobs; if Redis is missing, events go through PostgreSQL. */
   s3: boolean;
   redis: boolean;
-  /** Between two pieces of the model's answer. */
+  /** Milliseconds between two pieces of the model's answer. */
   eventDelayMs: number;
-  /** Further settings of each server, as in `config.toml`. */
+  /** More settings for each server, in the form of `config.toml`. */
   settings?: Record<string, unknown>;
 }
 
 export interface Cluster {
-  /** Through the proxy. */
+  /** The address of the proxy. */
   url: string;
-  /** One key for each org. */
+  /** The keys, one for each org. */
   keys: readonly string[];
   servers: readonly Server[];
   postgres: TestPostgres;
   redis: TestRedis | null;
   s3: TestRadosgw | null;
-  /** Servers that ended though nobody ended them. They were started again, as by a supervisor. */
+  /** Servers that ended by themselves. They were started again, as a supervisor would. */
   crashes: readonly string[];
   stop(): Promise<void>;
 }
 
 export interface Server {
   number: number;
-  /** Where it listens now. */
+  /** The address where the server listens now. */
   url: string;
-  /** Its ways to the stores. */
+  /** The gates to the stores. */
   gates: { postgres: Gate; redis: Gate | null };
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** SIGTERM: it ends in order (R4). Gives its exit code. */
+  /** Sends SIGTERM, so the server shuts down gracefully (R4). Resolves with its exit code. */
   drain(): Promise<number | null>;
   start(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** An admin with a key in each org. */
+/** Adds an admin with a key to each org. */
 async function makeKeys(url: string): Promise<string[]> {
   const records = await openPostgresRecords({ url });
   try {
@@ -127,7 +127,7 @@ async function makeKeys(url: string): Promise<string[]> {
 
 interface Place {
   folder: string;
-  /** What the servers share without S3. */
+  /** The folder for blobs that the servers share if there is no S3. */
   blobs: string;
   postgres: TestPostgres;
   redis: TestRedis | null;
@@ -148,7 +148,7 @@ async function serverAt(
   };
   const dataDir = join(place.folder, `server-${number}`);
   mkdirSync(dataDir, { mode: 0o700 });
-  // As a network's folder would be mounted.
+  // Like a mounted network folder.
   if (place.s3 === null) symlinkSync(place.blobs, join(dataDir, "blobs"));
   writeFileSync(join(dataDir, "config.toml"), stringify(settingsOf(place, gates)), { mode: 0o600 });
   const env = environmentOf(place, dataDir);
@@ -192,12 +192,12 @@ async function serverAt(
   return Object.assign(server, { close });
 }
 
-/** The first line that it prints says where it listens. */
+/** Waits for the first line of the server, which states its address. */
 async function addressSaid(child: ChildProcess): Promise<string> {
   const lines = createInterface({ input: child.stdout ?? raise("a server without an output") });
-  const said = once(lines, "line", { signal: AbortSignal.timeout(startTimeoutMs) }) as Promise<[string]>;
+  const firstLine = once(lines, "line", { signal: AbortSignal.timeout(startTimeoutMs) }) as Promise<[string]>;
   const gone = once(child, "exit").then(([code]) => raise(`a server ended with ${String(code)} before it listened`));
-  const [line] = await Promise.race([said, gone]);
+  const [line] = await Promise.race([firstLine, gone]);
   return (JSON.parse(line) as { url: string }).url;
 }
 
@@ -207,7 +207,7 @@ function settingsOf({ redis, s3, bucket, settings }: Place, gates: Server["gates
     ...(s3 !== null && { blobs: { url: `s3://${bucket}`, ...s3Settings(s3) } }),
     ...(redis !== null && { live: { redis: `redis://127.0.0.1:${gates.redis?.port}` } }),
     conversation_contexts: { default: { subagents: true } },
-    // One person of the load stands for many.
+    // One user of the load represents many.
     limits: { concurrent_runs_per_user_max: 10_000, requests_per_minute_max: 1_000_000 },
     log: { level: "error" },
     ...settings,
@@ -225,7 +225,7 @@ function environmentOf({ s3, modelUrl }: Place, dataDir: string): NodeJS.Process
   return { PATH, HOME, TMPDIR, TEST_RUN_MARK, APTOVE_DATA_DIR: dataDir, ...provider, ...s3Keys };
 }
 
-/** Of a URL as `pg` or `redis` takes it: a port of loopback, or a socket in a folder. */
+/** Returns the target of a `pg` or `redis` URL: a port on loopback, or a socket in a folder. */
 function addressOf(text: string): { host: string; port: number } | { path: string } {
   const url = new URL(text);
   const folder = url.searchParams.get("host");

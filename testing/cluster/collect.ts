@@ -1,4 +1,4 @@
-/** Reads what the servers say when everything has settled: from each of them, and from places to resume at. */
+/** Reads the final state from each server, and the events from each position where a client may resume. */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient, type AptoveClient, type StreamedEvent, type WireTurn } from "../../src/client/client.ts";
 import type { Random } from "../simulation/random.ts";
@@ -8,14 +8,14 @@ import type { FinalSession, FinalState, FinalTurn } from "./history.ts";
 
 export interface CollectOptions {
   cluster: Cluster;
-  /** The number of the org of each. */
+  /** The org number of each session. */
   sessions: ReadonlyMap<string, number>;
   random: Random;
-  /** Turns that are resumed from every place, chosen by chance; the others are read whole, at every server. */
+  /** Number of random turns that are resumed from every position. The others are read as a whole from every server. */
   splitTurnsMax: number;
 }
 
-/** How long running turns may take to end, and lost ones to be found. */
+/** The time in which running turns must end and lost ones must be found. */
 const settleMs = 60_000;
 const lookEveryMs = 250;
 const pageSize = 100;
@@ -55,7 +55,7 @@ async function finalSession(at: Collecting): Promise<FinalSession> {
   return { id, org, headTurnId, undelivered: mail.messages.length, turns: finals };
 }
 
-/** Waits for turns that still run; one that never ends is the checker's to see. */
+/** Waits for turns that still run. The checker finds one that never ends. */
 async function settled(client: AptoveClient, id: string): Promise<void> {
   const deadline = performance.now() + settleMs;
   for (;;) {
@@ -65,7 +65,7 @@ async function settled(client: AptoveClient, id: string): Promise<void> {
   }
 }
 
-/** The reports that nobody took. A fire that fails gives them back, so it is tried again. */
+/** Delivers the reports that no turn took. A failed delivery returns them to the mailbox, so it is retried. */
 async function fireAll(client: AptoveClient, id: string): Promise<void> {
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     const { messages } = await client.sessions.mailbox(id, { waiting: true });
@@ -108,7 +108,7 @@ async function finalTurn({ clients, options, splitShare }: Collecting, { id }: {
   return { ...base, instruction, answer: text, events, ...splits };
 }
 
-/** V2: from every place, each time from the next server. */
+/** Reads the events from every position, each time from the next server (V2). */
 async function resumed(
   clients: readonly AptoveClient[],
   turnId: string,

@@ -1,13 +1,13 @@
-/** A way through which one server reaches a store, so that it can be cut off from it alone: a network that breaks. */
+/** A TCP relay between one server and one store. Closing it simulates a network fault for that server alone. */
 import { createServer, connect, type AddressInfo, type NetConnectOpts, type Socket } from "node:net";
 
 export interface Gate {
   port: number;
-  /** Connections are cut, and new ones refused, as by a switch that lost its power. */
+  /** Cuts all connections and refuses new ones, like a switch that lost its power. */
   cut(): void;
-  /** Nothing comes through any more and nothing is refused, as behind a firewall that drops packets. */
+  /** Stops all traffic without refusing it, like a firewall that drops packets. */
   stall(): void;
-  /** As at first. What was held up goes on. */
+  /** Opens the gate again. Held traffic continues. */
   heal(): void;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
- * What a run of the cluster did and saw, for the checker: operations with their beginnings and ends, in the manner of
- * Jepsen. An operation whose answer never came may have taken place or not; only what was answered counts as promised.
+ * The history of a cluster run for the checker: operations with their begin and end times, as in
+ * Jepsen. An operation without an answer may or may not have taken effect; only answered ones count as promised.
  */
 import type { AgUiEvent } from "../../src/protocol/ag-ui.ts";
 
-/** Milliseconds since the beginning of the run. */
+/** Milliseconds since the run began. */
 export type RunMs = number;
 
 export interface History {
@@ -13,31 +13,31 @@ export interface History {
   faults: Fault[];
 }
 
-/** An instruction: its word stands in it and in its answer, and nowhere else. */
+/** An instruction. Its word is in the instruction and in its answer, and nowhere else. */
 export interface TurnOperation {
   word: string;
   org: number;
   sessionId: string | null;
   begin: RunMs;
   end: RunMs | null;
-  /** `unknown`: no answer came. `refused`: by a code, before anything ran. */
+  /** `unknown`: no answer came. `refused`: the server answered with an error code before anything ran. */
   outcome: "answered" | "refused" | "unknown";
   code: string | null;
-  /** Of an answered one. */
+  /** The turn id of an answered operation. */
   turnId: string | null;
   kind: "answer" | "tool_calls" | "error" | null;
   text: string;
   errorCode: string | null;
-  /** Words of messages that the running turn was said to have taken (V4). */
+  /** Words of the messages that the server accepted for the running turn (V4). */
   steered: string[];
-  /** As they came to the client, over all its connections. */
-  heard: { id: string; event: AgUiEvent }[];
+  /** The events that the client received, over all its connections. */
+  received: { id: string; event: AgUiEvent }[];
 }
 
-/** A look at what belongs to another org. */
+/** A request for something that belongs to another org. */
 export interface Probe {
   what: string;
-  /** True: it was seen, be it only that it exists. */
+  /** True if the answer revealed at least that it exists. */
   saw: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface Fault {
   healedAt: RunMs | null;
 }
 
-/** What the servers say when everything has settled. */
+/** The final state, as the servers report it. */
 export interface FinalState {
   sessions: FinalSession[];
 }
@@ -57,7 +57,7 @@ export interface FinalSession {
   id: string;
   org: number;
   headTurnId: string | null;
-  /** The mailbox, where subagents reported. */
+  /** The mailbox with the reports of subagents. */
   undelivered: number;
   turns: FinalTurn[];
 }
@@ -72,9 +72,9 @@ export interface FinalTurn {
   answer: string;
   failureCode: string | null;
   statusAt: string | null;
-  /** Whole, as each server tells them. */
+  /** The complete events, as each server returns them. */
   events: { id: string; event: AgUiEvent }[][];
-  /** Places that it was resumed from, each at another server than the last, and what was not as it must be. */
+  /** Positions from which the turn was resumed, each on another server than the last, and the faults that were found. */
   splitsRead: number;
   splitFaults: string[];
 }

@@ -1,6 +1,6 @@
 /**
- * The model of the cluster, on OpenAI's wire: it says the word that it is told, in as many pieces as it is told, begins
- * a subagent when it is told to, and names every subagent whose report it gets.
+ * The model of the cluster, on OpenAI's wire. It repeats the word of the instruction in the requested number of pieces, begins
+ * a subagent on request, and names every subagent whose report it gets.
  */
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { startFakeOpenai, type FakeOpenAI } from "../fake-openai/fake-openai.ts";
@@ -13,7 +13,7 @@ export async function startModel({ eventDelayMs }: { eventDelayMs: number }): Pr
   return model;
 }
 
-/** What the load asks for; the model reads it back. */
+/** Builds the instruction of the load, which the model parses. */
 export function sayInstruction(word: string, pieces: number): string {
   return `Say ${word} in ${pieces} pieces.`;
 }
@@ -47,7 +47,7 @@ function lastMessage(assembled: readonly ResponseInputItem[]): string {
   return parts.map((part) => ("text" in part ? part.text : "")).join("\n");
 }
 
-/** Ids of the subagents in the mailbox block. */
+/** Returns the ids of the subagents in the mailbox block. */
 function reportsIn(text: string): string[] {
   const block = text.split("[MAILBOX]\n")[1] ?? "";
   return [...block.matchAll(/^Id: ([0-9a-f-]{36})$/gm)].map(([, id = ""]) => id);

@@ -1,4 +1,4 @@
-/** Does to the cluster what machines and networks do, one thing after the other, and heals it each time. */
+/** Injects the faults of machines and networks into the cluster, one after the other, and heals each. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../simulation/random.ts";
 import type { Cluster, Server } from "./cluster.ts";
@@ -21,9 +21,9 @@ export interface NemesisOptions {
   cluster: Cluster;
   kinds: readonly FaultKind[];
   random: Random;
-  /** Between two faults, on average. */
+  /** The average time between two faults, in milliseconds. */
   everyMs: number;
-  /** How long one lasts, at most. Beyond the lease, so that others take over. */
+  /** The longest duration of a fault. It is longer than the lease, so that other servers take over. */
   lastsMsMax: number;
   faults: Fault[];
   now(): RunMs;
@@ -31,7 +31,7 @@ export interface NemesisOptions {
   onFault(fault: Fault): void;
 }
 
-/** Resolves when all is healed, after the signal. */
+/** Injects faults until the signal. Resolves when all are healed. */
 export async function haunt(options: NemesisOptions): Promise<void> {
   const { random, everyMs, signal, cluster } = options;
   const kinds = options.kinds.filter((kind) => isPossible(cluster, kind));

@@ -1,4 +1,4 @@
-/** One run of the cluster: a load, faults, and the checker's verdict on all that was promised. */
+/** One run of the cluster: a load, faults, and the checker's verdict. */
 import { setTimeout as pause } from "node:timers/promises";
 import { seededRandom } from "../simulation/random.ts";
 import { check, type Verdict } from "./checker.ts";
@@ -14,7 +14,7 @@ export interface RunOptions extends Omit<ClusterOptions, "eventDelayMs"> {
   people: number;
   faults: readonly FaultKind[];
   say(line: string): void;
-  /** Ends all of it, wherever it is. */
+  /** Stops the whole run at any point. */
   signal?: AbortSignal;
 }
 

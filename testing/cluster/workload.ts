@@ -1,7 +1,7 @@
 /**
- * People at work on the cluster: each has a session, says a word after the other through the proxy, and does now and
- * then what people do: sends two instructions at once, interrupts, steers, follows a turn from somewhere else, begins
- * subagents, looks where it may not. All of it is noted for the checker.
+ * The load: simulated users, each with a session. A user sends one word after the other through the proxy, and now and
+ * then does what users do: sends two instructions at once, interrupts, steers, follows a turn on another connection, begins
+ * subagents, or requests something of another org. The history of all of it goes to the checker.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { AptoveApiError, createClient, type AptoveClient, type ExecuteRequest } from "../../src/client/client.ts";
@@ -14,21 +14,21 @@ export interface WorkloadOptions {
   keys: readonly string[];
   people: number;
   random: Random;
-  /** Pieces of an answer, at most. */
+  /** The largest number of pieces in an answer. */
   piecesMax: number;
   signal: AbortSignal;
   now(): RunMs;
 }
 
-/** How long one person waits for an answer before they give it up as unknown. */
+/** The time after which a user gives up on an answer and records it as unknown. */
 const patienceMs = 45_000;
 const retryPauseMs = 200;
 
 export interface Workload {
   history: History;
-  /** Sessions, by the number of the org. */
+  /** The sessions by org number. */
   sessions: Map<string, number>;
-  /** Resolves when everybody has stopped. Never rejects. */
+  /** Resolves when all users have stopped. Never rejects. */
   over: Promise<void>;
 }
 
@@ -57,7 +57,7 @@ class Person {
   constructor(shared: Shared, org: number) {
     this.#shared = shared;
     this.#org = org;
-    // The operations here retry by themselves, with the same key.
+    // The operations here do their own retries, with the same key.
     this.#client = createClient({ url: shared.options.url, key: shared.options.keys[org] ?? "", retries: 8 });
   }
 
@@ -114,7 +114,7 @@ class Person {
     await running;
   }
 
-  /** A message counts as taken only when the server said so. */
+  /** Sends a message to a running turn. It counts as accepted only if the server acknowledged it. */
   async #steerOne(session: string): Promise<void> {
     const running = this.#say({ sessionId: session });
     await pause(this.#shared.options.random.below(100));
@@ -128,7 +128,7 @@ class Person {
     await this.#run(this.#shared.nextWord(), { instruction: "", sessionId: session, fire: true, ifBusy: "queue" });
   }
 
-  /** H4: whatever it is, to another org it does not exist. */
+  /** Requests something of another org: for this user it must not exist (H4). */
   async #lookElsewhere(): Promise<void> {
     const { sessions, history, options } = this.#shared;
     const others = [...sessions].filter(([, org]) => org !== this.#org).map(([id]) => id);
@@ -157,7 +157,7 @@ class Person {
     }
   }
 
-  /** One instruction until it is answered or refused, or patience ends. The key makes all attempts one turn (T13). */
+  /** Sends one instruction until it is answered or refused, or time runs out. The key makes all attempts one turn (T13). */
   async #run(word: string, request: ExecuteRequest): Promise<TurnOperation> {
     const { history, options } = this.#shared;
     const operation = newOperation({
@@ -170,12 +170,12 @@ class Person {
     const idempotencyKey = crypto.randomUUID();
     const signal = AbortSignal.timeout(patienceMs);
     while (!signal.aborted && operation.end === null) {
-      operation.heard = [];
+      operation.received = [];
       try {
         const answer = await this.#client.execute(request, {
           idempotencyKey,
           signal,
-          onEvent: (streamed) => operation.heard.push(streamed),
+          onEvent: (streamed) => operation.received.push(streamed),
         });
         const { sessionId, turnId, kind, text, errorCode } = answer;
         Object.assign(operation, { outcome: "answered", sessionId, turnId, kind, text, errorCode, end: options.now() });
@@ -201,10 +201,10 @@ function newOperation(start: Pick<TurnOperation, "word" | "org" | "begin" | "ses
     text: "",
     errorCode: null,
   } as const;
-  return { ...start, ...open, steered: [], heard: [] };
+  return { ...start, ...open, steered: [], received: [] };
 }
 
-/** The server's own word that nothing was done. What is its fault, or comes from between, says nothing of the kind. */
+/** True if the server itself states that nothing was done. A server fault, or an error in between, does not prove that. */
 function isRefusal(error: unknown): error is AptoveApiError {
   return error instanceof AptoveApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 }

@@ -1,4 +1,5 @@
-/** An answer as the stream events of the Messages API, in Anthropic's order, and typed by Anthropic's types. */
+/** Turns an answer into the stream events of the Messages API, in Anthropic's order and with Anthropic's types. */
+import { wordPieces } from "../fake-server/deliver.ts";
 import type {
   ContentBlock,
   ContentBlockParam,
@@ -18,20 +19,20 @@ export type FakeEvent = RawMessageStreamEvent | { type: "ping" } | Refusal["body
 
 export interface AnswerFrame {
   id: string;
-  /** Makes the ids of calls: unique, and the same in every run. */
+  /** Makes call ids that are unique and the same in every run. */
   newId: (prefix: string) => string;
   model: string;
-  /** Of all that the model saw; grows by what it says. */
+  /** The prefix of all that the model saw. It grows with the answer. */
   prefix: Prefix;
-  /** In tokens: what the prompt cache did not hold, what it held, what it holds now. */
+  /** Input tokens: those outside the prompt cache, those read from it, and those written to it. */
   input: { fresh: number; read: number; written: number };
-  /** What is added to the message, for a client that asked for it. */
+  /** Fields that are added to the message for a client that requested them. */
   extra: object;
 }
 
 export interface StreamedAnswer {
   events: FakeEvent[];
-  /** The same as one message. */
+  /** The same answer as one message. */
   message: Message;
 }
 
@@ -39,7 +40,7 @@ type Written = Extract<ContentBlock, { type: "text" | "thinking" | "redacted_thi
 
 interface WrittenBlock {
   block: Written;
-  /** The arguments of a call, as the model wrote them. */
+  /** The arguments of a call, exactly as the model wrote them. */
   text: string;
 }
 
@@ -69,7 +70,7 @@ export function streamAnswer({ output, ending }: FakeAnswer, frame: AnswerFrame)
       : [stop.error];
   const inBlocks = blocks.flatMap((block, index) => blockEvents(block, index));
   const [first, ...rest] = inBlocks;
-  // The real one sends a ping early on, at no certain place.
+  // The real endpoint sends an early ping, at no fixed position.
   const events: FakeEvent[] = first === undefined ? [{ type: "ping" }] : [first, { type: "ping" }, ...rest];
   return { events: [{ type: "message_start", message: started }, ...events, ...last], message };
 }
@@ -114,7 +115,7 @@ function blockOf(part: FakeOutput, { model, prefix, newId }: AnswerFrame): Writt
   }
 }
 
-/** The fields that the API takes of it again. */
+/** The fields of a block that the API accepts in a later request. */
 function asSentBack(block: Written): ContentBlockParam {
   switch (block.type) {
     case "text":
@@ -126,7 +127,7 @@ function asSentBack(block: Written): ContentBlockParam {
   }
 }
 
-/** What was cut in the middle cannot be read. */
+/** Parses the arguments. Text that was cut in the middle has no value. */
 function parsed(input: string): unknown {
   try {
     return JSON.parse(input === "" ? "{}" : input);
@@ -160,25 +161,21 @@ function begun(block: Written): Written {
 function deltasOf(block: Written, text: string): RawContentBlockDelta[] {
   switch (block.type) {
     case "text":
-      return pieces(text).map((piece) => ({ type: "text_delta", text: piece }));
+      return wordPieces(text).map((piece) => ({ type: "text_delta", text: piece }));
     case "thinking":
       return [
-        ...pieces(text).map((piece) => ({ type: "thinking_delta" as const, thinking: piece })),
+        ...wordPieces(text).map((piece) => ({ type: "thinking_delta" as const, thinking: piece })),
         { type: "signature_delta", signature: block.signature },
       ];
     case "redacted_thinking":
       return [];
     case "tool_use":
-      // The real one begins with an empty piece.
-      return ["", ...pieces(text)].map((piece) => ({ type: "input_json_delta", partial_json: piece }));
+      // The real endpoint begins with an empty piece.
+      return ["", ...wordPieces(text)].map((piece) => ({ type: "input_json_delta", partial_json: piece }));
   }
 }
 
 /** Word by word, as a model would. */
-function pieces(text: string): string[] {
-  return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
 function usageOf(blocks: readonly WrittenBlock[], { input }: AnswerFrame): Usage {
   const tokens = (some: readonly WrittenBlock[]): number => some.reduce((sum, { text }) => sum + tokensOf(text), 0);
   return {

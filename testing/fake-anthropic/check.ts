@@ -1,13 +1,9 @@
 /**
- * A small strict validator that answers as Anthropic does: the path of the first fault, and what was expected. An
- * `object` lists every field that Anthropic's type has, so tsc says when the type has grown.
+ * A small strict validator with Anthropic's error messages: the path of the first fault, and the expected value. An
+ * `object` lists every field that Anthropic's type has, so tsc fails when the type has grown.
  */
+import { type Check, fieldPath, isObject } from "../fake-server/check.ts";
 import { Refusal } from "./refusal.ts";
-
-/** Throws a Refusal that names `at`, the path of the value. */
-export type Check = (value: unknown, at: string) => void;
-
-export const anything: Check = () => {};
 
 export const text: Check = (value, at) => {
   if (typeof value !== "string") throw fault(at, "Input should be a valid string");
@@ -44,12 +40,6 @@ export function oneOf(...values: readonly string[]): Check {
   };
 }
 
-export function nullable(check: Check): Check {
-  return (value, at) => {
-    if (value !== null) check(value, at);
-  };
-}
-
 export function listOf(check: Check): Check {
   return (value, at) => {
     if (!Array.isArray(value)) throw fault(at, "Input should be a valid list");
@@ -57,13 +47,7 @@ export function listOf(check: Check): Check {
   };
 }
 
-export function textOr(check: Check): Check {
-  return (value, at) => {
-    if (typeof value !== "string") check(value, at);
-  };
-}
-
-/** An object with these fields and no others. What is missing is said before what is too much. */
+/** Checks an object with these fields and no others. Missing fields are reported before unknown ones. */
 export function object<T>(
   fields: { [Field in keyof Required<T>]: Check },
   required: readonly (keyof T & string)[],
@@ -71,16 +55,16 @@ export function object<T>(
   return (value, at) => {
     if (!isObject(value)) throw fault(at, "Input should be a valid dictionary");
     for (const name of required) {
-      if (value[name] === undefined) throw fault(join(at, name), "Field required");
+      if (value[name] === undefined) throw fault(fieldPath(at, name), "Field required");
     }
     for (const [name, field] of Object.entries(value)) {
-      if (!Object.hasOwn(fields, name)) throw fault(join(at, name), "Extra inputs are not permitted");
-      fields[name as keyof typeof fields](field, join(at, name));
+      if (!Object.hasOwn(fields, name)) throw fault(fieldPath(at, name), "Extra inputs are not permitted");
+      fields[name as keyof typeof fields](field, fieldPath(at, name));
     }
   };
 }
 
-/** Chooses by `type`; its name becomes part of the path, and another type is refused with the list of those there are. */
+/** Chooses the check by `type`, whose value becomes part of the path. The error for an unknown type lists the known ones. */
 export function byType(checks: Record<string, Check>): Check {
   return (value, at) => {
     if (!isObject(value)) throw fault(at, "Input should be a valid dictionary");
@@ -96,14 +80,6 @@ export function byType(checks: Record<string, Check>): Check {
   };
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function fault(at: string, what: string): Refusal {
   return new Refusal(`${at}: ${what}`);
-}
-
-function join(at: string, name: string): string {
-  return at === "" ? name : `${at}.${name}`;
 }

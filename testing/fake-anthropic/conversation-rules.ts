@@ -1,4 +1,4 @@
-/** What the endpoint asks of a whole request, beyond its fields: texts, tools, and the order of messages. */
+/** Rules for a whole request beyond its fields: texts, tools, and the order of messages. */
 import type { ContentBlockParam, MessageParam, ToolUseBlockParam } from "@anthropic-ai/sdk/resources/messages/messages";
 import { fault } from "./check.ts";
 import { rulesOf } from "./models.ts";
@@ -10,7 +10,7 @@ export interface Turn {
   blocks: ContentBlockParam[];
 }
 
-/** Neighbours of one role are one turn; a content that is a text is one block. */
+/** Merges neighbouring messages of one role into one turn. A content that is a text becomes one block. */
 export function turnsOf(messages: readonly MessageParam[]): Turn[] {
   const turns: Turn[] = [];
   for (const { role, content } of messages) {
@@ -22,7 +22,7 @@ export function turnsOf(messages: readonly MessageParam[]): Turn[] {
   return turns;
 }
 
-/** Throws a Refusal unless it is a request that the real endpoint takes. */
+/** Throws a Refusal unless the real endpoint accepts the request. */
 export function checkConversation(body: MessagesBody): void {
   checkTexts(body);
   checkTools(body);
@@ -104,7 +104,7 @@ function callsOf(blocks: readonly ContentBlockParam[]): ToolUseBlockParam[] {
   return blocks.filter((block) => block.type === "tool_use");
 }
 
-/** Results count only where nothing stands before them. */
+/** Returns the results at the beginning of the turn. Results after other content do not count. */
 function leadingResults(turn: Turn | undefined): string[] {
   const ids: string[] = [];
   for (const block of turn?.blocks ?? []) {

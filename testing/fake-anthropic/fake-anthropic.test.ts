@@ -1,45 +1,34 @@
 /** The fake refuses what the real endpoint refuses, and streams as it does. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeAnthropic, startFakeAnthropic } from "./fake-anthropic.ts";
 import { rateLimited } from "./replies.ts";
 
 const apiKey = "sk-ant-fake-0123456789";
 
 async function started(context: TestContext): Promise<FakeAnthropic> {
-  const fake = await startFakeAnthropic({ apiKey, tag: "t" });
-  context.after(() => fake.close());
-  return fake;
-}
-
-interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
+  return closedAfter(context, await startFakeAnthropic({ apiKey, tag: "t" }));
 }
 
 const version = { "anthropic-version": "2026-10-21" };
 
-async function post(fake: FakeAnthropic, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${fake.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": apiKey, ...version, "content-type": "application/json", ...headers },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+async function send(fake: FakeAnthropic, body: unknown, headers: Record<string, string> = {}): Promise<PostedAnswer> {
+  const usual = { "x-api-key": apiKey, ...version, "content-type": "application/json" };
+  return await post(`${fake.url}/v1/messages`, body, { ...usual, ...headers });
 }
 
-/** The status and the words of a refusal. */
+/** Returns the status and the text of a refusal. */
 async function refused(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<string> {
-  const { status, text } = await post(fake, body, headers);
+  const { status, text } = await send(fake, body, headers);
   assert.notEqual(status, 200, `it takes ${JSON.stringify(body)}`);
   const { type, error } = JSON.parse(text) as { type: string; error: { type: string; message: string } };
   assert.equal(type, "error");
   return `${status} ${error.type} ${error.message}`;
 }
 
-async function accepted(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<Answer> {
-  const answer = await post(fake, body, headers);
+async function accepted(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<PostedAnswer> {
+  const answer = await send(fake, body, headers);
   assert.equal(answer.status, 200, answer.text);
   return answer;
 }
@@ -53,7 +42,7 @@ const tools = [{ name: "look", input_schema: { type: "object" } }];
 const plain = { model: "claude-test", max_tokens: 100, messages: [user("hello")] };
 const withTools = (...messages: unknown[]) => ({ ...plain, tools, messages });
 
-test("the smallest request is taken, with either header of the key", async (context) => {
+test("the smallest request is accepted, with the key in either header", async (context) => {
   const fake = await started(context);
   const { text: answer } = await accepted(fake, plain);
   assert.deepEqual((JSON.parse(answer) as { content: unknown }).content, [
@@ -67,11 +56,11 @@ test("the smallest request is taken, with either header of the key", async (cont
   assert.equal(bearer.status, 200);
 });
 
-test("who asks, in which version and where, is checked first", async (context) => {
+test("the key, the version and the path are checked first", async (context) => {
   const fake = await started(context);
   assert.equal(await refused(fake, plain, { "x-api-key": "sk-other" }), "401 authentication_error invalid x-api-key");
-  const nobody = await fetch(`${fake.url}/v1/messages`, { method: "POST", body: "{}" });
-  assert.match(await nobody.text(), /x-api-key header is required/);
+  const withoutKey = await fetch(`${fake.url}/v1/messages`, { method: "POST", body: "{}" });
+  assert.match(await withoutKey.text(), /x-api-key header is required/);
   const headers = { "x-api-key": apiKey };
   const unversioned = await fetch(`${fake.url}/v1/messages`, { method: "POST", headers, body: JSON.stringify(plain) });
   assert.match(await unversioned.text(), /anthropic-version: header is required/);
@@ -104,11 +93,11 @@ const fieldFaults: [body: object, words: string][] = [
   [{ ...plain, tools, tool_choice: { type: "function", name: "look" } }, "tool_choice: Input tag 'function' found"],
 ];
 
-test("[E4] [E5] fields are refused with their path, as the real one does", async (context) => {
+test("[E4] [E5] wrong fields are refused with their path, as by the real endpoint", async (context) => {
   const fake = await started(context);
   for (const [body, words] of fieldFaults) {
-    const said = await refused(fake, body);
-    assert.ok(said.startsWith(`400 invalid_request_error ${words}`), said);
+    const answered = await refused(fake, body);
+    assert.ok(answered.startsWith(`400 invalid_request_error ${words}`), answered);
   }
   assert.match(await refused(fake, '{"model":'), /The request body is not valid JSON/);
   assert.match(await refused(fake, '{"model":"\\ud83d"}'), /no low surrogate/);
@@ -150,7 +139,7 @@ const orderFaults: [body: object, words: RegExp][] = [
   ],
 ];
 
-test("[T8] the order of messages, calls and results is the real one's", async (context) => {
+test("[T8] the order of messages, calls and results is the real endpoint's", async (context) => {
   const fake = await started(context);
   for (const [body, words] of orderFaults) assert.match(await refused(fake, body), words);
   await accepted(
@@ -159,7 +148,7 @@ test("[T8] the order of messages, calls and results is the real one's", async (c
   );
 });
 
-test("thinking, effort and forced tools are taken where the model takes them", async (context) => {
+test("thinking, effort and forced tools are accepted if the model supports them", async (context) => {
   const fake = await started(context);
   const forced = { tools, tool_choice: { type: "tool", name: "look" } };
   const enabled = { type: "enabled", budget_tokens: 2_000 };
@@ -209,43 +198,43 @@ async function thinkingFrom(fake: FakeAnthropic): Promise<unknown[]> {
     ],
   });
   const { text: answer } = await accepted(fake, { ...bound, messages: [user("a")] });
-  const [thinking, said] = (JSON.parse(answer) as { content: { text?: string }[] }).content;
-  return [thinking, text(said?.text ?? "")];
+  const [thinking, answered] = (JSON.parse(answer) as { content: { text?: string }[] }).content;
+  return [thinking, text(answered?.text ?? "")];
 }
 
-test("[C5] thinking comes back unchanged, in its own conversation, or not at all", async (context) => {
+test("[C5] thinking must come back unchanged and in its own conversation, or not at all", async (context) => {
   const fake = await started(context);
-  const [thinking, said] = await thinkingFrom(fake);
+  const [thinking, answered] = await thinkingFrom(fake);
   const goOn = (more: object, ...content: unknown[]) => ({
     ...bound,
     messages: [user("a"), assistant(...content), user("b")],
     ...more,
   });
-  await accepted(fake, goOn({}, thinking, said));
-  await accepted(fake, goOn({ output_config: { effort: "high" } }, thinking, said));
+  await accepted(fake, goOn({}, thinking, answered));
+  await accepted(fake, goOn({ output_config: { effort: "high" } }, thinking, answered));
   const changed = { ...(thinking as object), thinking: "hm!" };
   assert.match(
-    await refused(fake, goOn({}, changed, said)),
+    await refused(fake, goOn({}, changed, answered)),
     /messages\.1\.content\.0: Invalid `signature` in `thinking` block$/,
   );
   const elsewhere = /bound to a different conversation\. Remove the block, or set `thinking\.block_binding/;
-  assert.match(await refused(fake, goOn({ system: "be long" }, thinking, said)), elsewhere);
-  assert.match(await refused(fake, goOn({ tools }, thinking, said)), elsewhere);
+  assert.match(await refused(fake, goOn({ system: "be long" }, thinking, answered)), elsewhere);
+  assert.match(await refused(fake, goOn({ tools }, thinking, answered)), elsewhere);
   assert.match(
-    await refused(fake, { ...bound, messages: [user("z"), assistant(thinking, said), user("b")] }),
+    await refused(fake, { ...bound, messages: [user("z"), assistant(thinking, answered), user("b")] }),
     elsewhere,
   );
-  assert.match(await refused(fake, goOn({}, said, thinking)), /cannot be `thinking`/);
+  assert.match(await refused(fake, goOn({}, answered, thinking)), /cannot be `thinking`/);
   const dropping = { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
-  const answer = await accepted(fake, goOn({ system: "be long", thinking: dropping }, thinking, said), beta);
+  const answer = await accepted(fake, goOn({ system: "be long", thinking: dropping }, thinking, answered), beta);
   assert.deepEqual((JSON.parse(answer.text) as { input_transformations: unknown }).input_transformations, [
     { type: "thinking_dropped", path: "messages.1.content.0", reason: "prefix_binding_mismatch" },
   ]);
-  await accepted(fake, goOn({ model: "claude-sonnet-5-5" }, thinking, said));
+  await accepted(fake, goOn({ model: "claude-sonnet-5-5" }, thinking, answered));
   assert.equal(fake.requests.at(-1)?.seen?.dropped[0]?.reason, "model_binding_mismatch");
 });
 
-test("a stream has the real one's events in its order, each named by its type", async (context) => {
+test("a stream has the real endpoint's events in its order, each named by its type", async (context) => {
   const fake = await started(context);
   fake.next({
     output: [
@@ -273,10 +262,10 @@ test("a stream has the real one's events in its order, each named by its type", 
   ]);
 });
 
-test("it can be told to refuse, and keeps what it was sent", async (context) => {
+test("it refuses on demand, and keeps the requests that it received", async (context) => {
   const fake = await started(context);
   fake.next(rateLimited("7"));
-  const answer = await post(fake, plain);
+  const answer = await send(fake, plain);
   assert.deepEqual([answer.status, answer.headers.get("retry-after")], [429, "7"]);
   assert.equal(fake.requests[0]?.raw.toString(), JSON.stringify(plain));
   assert.match(await refused(fake, {}), /model: Field required/);

@@ -1,40 +1,46 @@
 /**
- * A strict fake of Anthropic on the real wire: `POST /v1/messages`. It refuses what the real one refuses, in its
+ * A strict fake of Anthropic on the real wire: `POST /v1/messages`. It refuses what the real endpoint refuses, in its
  * words; checks thinking that comes back against what it wrote; has a prompt cache; streams in the right order; and
- * can be told to fail in every way that matters. It records every request byte for byte.
+ * can fail in every way that matters. It records every request byte for byte.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Delivery, namedEvent, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, namedEvent, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import { fault } from "./check.ts";
 import { checkConversation } from "./conversation-rules.ts";
 import { Prefix } from "./prefix.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkFields, type MessagesBody } from "./request-rules.ts";
 import { type SeenConversation, seenConversation } from "./signed-thinking.ts";
 import { bindingBeta, checkThinking } from "./thinking-rules.ts";
 
 export interface FakeAnthropicOptions extends FakeServerOptions {
-  /** The only key that is taken; any, if absent. */
+  /** The only valid key; any key by default. */
   apiKey?: string;
 }
 
 export interface FakeRequest extends CameRequest {
-  /** The body, where it is one that the real endpoint takes. */
+  /** The body, if the real endpoint would accept it. */
   body: MessagesBody | null;
-  /** What the model saw of it: thinking may have been dropped. */
+  /** The conversation as the model saw it: thinking may have been dropped. */
   seen: SeenConversation | null;
-  /** Why it was refused, if it was. */
+  /** The reason of the refusal, if the request was refused. */
   refusal: Refusal | null;
 }
 
 export type AnswerScript = (seen: SeenConversation, body: MessagesBody) => FakeReply;
 
-/** Its base URL has no version in it. */
+/** The fake as a test sees it. Its base URL has no version in it. */
 export interface FakeAnthropic extends Fake<FakeRequest, FakeReply> {
-  /** From now on this script makes the answers; without one they echo. */
+  /** Sets the script that makes the answers from now on. The default is an echo. */
   answer(script: AnswerScript): void;
 }
 
@@ -70,12 +76,12 @@ class FakeAnthropicServer extends FakeServer<FakeRequest, FakeReply> implements 
       this.#admit(request, `${method} ${request.path}`);
       return this.#respond(request);
     } catch (error) {
-      // A script that fails is a fault of the test; it comes out as the server's.
+      // A script that throws is a fault of the test. The client sees it as a server fault.
       const detail = { status: 500, type: "api_error" } as const;
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, detail);
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -93,7 +99,7 @@ class FakeAnthropicServer extends FakeServer<FakeRequest, FakeReply> implements 
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, (why) => new Refusal(`The request body is not valid JSON: ${why}`), wellFormed);
     checkFields(body);
     checkConversation(body);
     checkThinking(body, betasOf(request.headers));
@@ -123,7 +129,7 @@ class FakeAnthropicServer extends FakeServer<FakeRequest, FakeReply> implements 
     return (outgoing) => sendEvents(outgoing, texts, { ...answer, delayMs: this.eventDelayMs });
   }
 
-  /** The longest beginning that an earlier request left in the cache is read from it. */
+  /** Reads the longest beginning that an earlier request left in the cache. */
   #cached(body: MessagesBody, { blocks }: SeenConversation): { fresh: number; read: number; written: number } {
     const prefix = new Prefix(body);
     const beginning = prefix.cacheKey;
@@ -147,19 +153,13 @@ function betasOf(headers: IncomingHttpHeaders): string[] {
   return String(headers["anthropic-beta"] ?? "").split(",");
 }
 
-/** Half a character is no JSON here, even as an escape. */
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"), (_name, value: unknown) => {
-      if (typeof value === "string" && !value.isWellFormed()) throw new Refusal("no low surrogate in string");
-      return value;
-    });
-  } catch (error) {
-    throw new Refusal(`The request body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
-  }
+/** Refuses half a surrogate pair, even as an escape. */
+function wellFormed(_name: string, value: unknown): unknown {
+  if (typeof value === "string" && !value.isWellFormed()) throw new Refusal("no low surrogate in string");
+  return value;
 }
 
-/** What the model does when nobody says otherwise: it repeats the last text of the last message. */
+/** The default script: it repeats the last text of the user. */
 const echo: AnswerScript = ({ blocks }) => {
   const last = blocks.findLast(({ role, block }) => role === "user" && block.type === "text");
   const text = last?.block.type === "text" ? last.block.text : "";

@@ -1,23 +1,23 @@
 /**
- * What each model takes, as Anthropic's model pages say. tsc fails here when the list of models grows. A model that
- * is not in the list takes everything.
+ * What each model supports, according to Anthropic's model pages. tsc fails here when the list of models grows. A model that
+ * is not in the list supports everything.
  */
 import type { Model } from "@anthropic-ai/sdk/resources/messages/messages";
 
-/** The models that the type names, without "any other text". */
+/** The models that the type lists, without "any other text". */
 export type KnownModel = Named<Model>;
 type Named<Name> = Name extends string ? (string extends Name ? never : Name) : never;
 
 export interface ModelRules {
   thinking: readonly ("adaptive" | "enabled" | "disabled" | "between_tools")[];
-  /** Whether it thinks when the request does not say. */
+  /** True if the model thinks by default. */
   thinksByDefault: boolean;
-  /** Whether a tool may be forced. */
+  /** True if a request may force a tool. */
   isForcible: boolean;
   hasEffort: boolean;
-  /** Whether thinking is bound to all that stood before it. */
+  /** True if thinking is bound to its prefix. */
   preservesThinking: boolean;
-  /** Whether an answer may be begun for it. */
+  /** True if a request may begin the answer. */
   takesPrefill: boolean;
 }
 

@@ -1,13 +1,13 @@
 /**
- * The prefix of a block: all that stands before it. It binds thinking to its conversation, and is what the prompt
- * cache finds again. Marks for the cache are no part of it, nor is the way that messages are split.
+ * The prefix of a block: all that comes before it. It binds thinking to its conversation, and is what the prompt
+ * cache finds again. Cache marks are not part of it, nor is the way that messages are split.
  */
 import { createHash } from "node:crypto";
 import type { ContentBlockParam } from "@anthropic-ai/sdk/resources/messages/messages";
 import { turnsOf } from "./conversation-rules.ts";
 import type { MessagesBody } from "./request-rules.ts";
 
-/** A block with the places that errors name it by. */
+/** A block with its path for error messages. */
 export interface PlacedBlock {
   turn: number;
   place: number;
@@ -21,10 +21,10 @@ export function placedBlocks({ messages }: MessagesBody): PlacedBlock[] {
   );
 }
 
-/** Grows by one block after the other; the digests of two prefixes are the same only if they are. */
+/** A digest that grows by one block after the other. Two digests are equal only if the prefixes are. */
 export class Prefix {
   digest: string;
-  /** About four characters are one token. */
+  /** The estimated number of tokens: about four characters are one token. */
   tokens: number;
 
   constructor({ system, tools, model }: MessagesBody) {
@@ -36,7 +36,7 @@ export class Prefix {
 
   readonly #model: string;
 
-  /** The prompt cache is each model's own. */
+  /** The key in the prompt cache, which each model has for itself. */
   get cacheKey(): string {
     return `${this.#model} ${this.digest}`;
   }

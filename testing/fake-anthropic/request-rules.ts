@@ -1,6 +1,6 @@
 /**
- * What `POST /v1/messages` takes. The fields are those of Anthropic's own types: tsc fails here when a type gains
- * or loses one. Tools that Anthropic runs itself are not for this fake; of images and documents those that come in base64 are.
+ * What `POST /v1/messages` accepts. The fields are those of Anthropic's own types: tsc fails here when a type gains
+ * or loses one. The fake has no tools that Anthropic runs itself, and takes images and documents only as base64.
  */
 import type { BetaThinkingConfigAdaptive } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 import { mediaFault, webImages } from "../media-rules.ts";
@@ -27,25 +27,10 @@ import type {
   ToolUseBlockParam,
   UserMessageParam,
 } from "@anthropic-ai/sdk/resources/messages/messages";
-import {
-  anything,
-  byType,
-  type Check,
-  fault,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  matching,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, fault, flag, integer, listOf, matching, object, oneOf, record, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 
-/** With what the beta adds to thinking. */
+/** The thinking settings with the additions of the beta. */
 export type MessagesBody = Omit<MessageCreateParamsBase, "thinking" | "user_profile_id" | "workspace_id"> & {
   thinking?: ThinkingConfigBetweenTools | ThinkingConfigDisabled | ThinkingConfigEnabled | BetaThinkingConfigAdaptive;
 };
@@ -202,7 +187,7 @@ const messagesBody = object<MessagesBody>(
   ["model", "max_tokens", "messages"],
 );
 
-/** Throws a Refusal unless the fields and their types are those that the real endpoint takes. */
+/** Throws a Refusal unless the real endpoint accepts the fields and their types. */
 export function checkFields(value: unknown): asserts value is MessagesBody {
   messagesBody(value, "");
 }

@@ -1,5 +1,5 @@
 /**
- * Thinking that comes back must be as it was written. Its signature holds all that is needed to see that: the
+ * Thinking that comes back must be unchanged. Its signature contains all that is needed to check that: the
  * model, the text, and for models that preserve thinking the prefix that it followed.
  */
 import type { ContentBlockParam } from "@anthropic-ai/sdk/resources/messages/messages";
@@ -27,7 +27,7 @@ function readSignature(signature: string): Signed | null {
   }
 }
 
-/** A thinking that was taken out of a request before the model saw it. */
+/** A thinking block that was removed from a request before the model saw it. */
 export interface DroppedThinking {
   path: string;
   reason: "model_binding_mismatch" | "prefix_binding_mismatch";
@@ -37,11 +37,11 @@ export interface SeenConversation {
   /** All that the model sees, in order. */
   blocks: PlacedBlock[];
   dropped: DroppedThinking[];
-  /** Of what the model says next. */
+  /** The prefix of the answer. */
   prefix: Prefix;
 }
 
-/** Throws a Refusal for thinking that was changed or moved, unless the request says that it shall be dropped. */
+/** Throws a Refusal for thinking that was changed or moved, unless the request allows the server to drop it. */
 export function seenConversation(body: MessagesBody): SeenConversation {
   const seen: SeenConversation = { blocks: [], dropped: [], prefix: new Prefix(body) };
   for (const placed of placedBlocks(body)) {
@@ -72,12 +72,12 @@ function droppedFor(
   if (body.thinking?.type === "adaptive" && body.thinking.block_binding?.prefix_mismatch_behavior === "drop_block") {
     return "prefix_binding_mismatch";
   }
-  const mend = 'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';
+  const fix = 'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';
   const bound = "The block is bound to a different conversation.";
-  throw fault(at, `Invalid \`signature\` in \`${block.type}\` block. ${bound} ${mend}`);
+  throw fault(at, `Invalid \`signature\` in \`${block.type}\` block. ${bound} ${fix}`);
 }
 
-/** Redacted thinking is nothing but a signature. */
+/** Returns the signature of a thinking block. Redacted thinking is only a signature. */
 function thinkingOf(block: ContentBlockParam): { text: string; signature: string } | null {
   if (block.type === "thinking") return { text: block.thinking, signature: block.signature };
   return block.type === "redacted_thinking" ? { text: "", signature: block.data } : null;

@@ -1,4 +1,4 @@
-/** What a model takes of thinking, effort and forced tools. */
+/** Rules for thinking, effort and forced tools, which depend on the model. */
 import { fault } from "./check.ts";
 import { turnsOf } from "./conversation-rules.ts";
 import { rulesOf } from "./models.ts";
@@ -7,7 +7,7 @@ import type { MessagesBody } from "./request-rules.ts";
 
 export const bindingBeta = "thinking-binding-controls-2026-08-01";
 
-/** Throws a Refusal unless the model takes the request. */
+/** Throws a Refusal unless the model supports the request. */
 export function checkThinking(body: MessagesBody, betas: readonly string[]): void {
   const { thinking, model, tool_choice: choice } = body;
   const rules = rulesOf(model);

@@ -1,4 +1,5 @@
-/** An answer as the chunks of a streamed chat completion. */
+/** Turns an answer into the chunks of a streamed chat completion. */
+import { wordPieces } from "../fake-server/deliver.ts";
 import type { ChatBody } from "./request-rules.ts";
 import type { FakeAnswer, FakeOutput } from "./replies.ts";
 
@@ -19,14 +20,14 @@ export interface Delta {
 
 export interface ChunkFrame {
   id: string;
-  /** Makes the ids of calls: unique, and the same in every run. */
+  /** Makes call ids that are unique and the same in every run. */
   newCallId: () => string;
   body: ChatBody;
 }
 
 type Call = Extract<FakeOutput, { type: "call" }>;
 
-/** Each as the whole text of one server-sent event. */
+/** Returns the chunks, each as the whole text of one server-sent event. */
 export function answerChunks(answer: FakeAnswer, frame: ChunkFrame): string[] {
   const { id, body } = frame;
   const shared = { id, object: "chat.completion.chunk", created: 1_767_225_600, model: body.model };
@@ -53,7 +54,7 @@ function event(data: object): string {
 
 function spokenDeltas(part: Exclude<FakeOutput, Call>): Delta[] {
   const field = part.type === "text" ? "content" : (part.field ?? "reasoning_content");
-  return pieces(part.text).map((piece) => ({ [field]: piece }));
+  return wordPieces(part.text).map((piece) => ({ [field]: piece }));
 }
 
 function callDeltas(calls: readonly Call[], answer: FakeAnswer, { newCallId }: ChunkFrame): Delta[] {
@@ -69,7 +70,7 @@ function callDeltas(calls: readonly Call[], answer: FakeAnswer, { newCallId }: C
     const name = manner === "repeated" ? { name: call.name } : {};
     return [
       { ...named, function: { name: call.name, arguments: "" } },
-      ...pieces(call.arguments).map((piece): CallPiece => ({ ...rest, function: { ...name, arguments: piece } })),
+      ...wordPieces(call.arguments).map((piece): CallPiece => ({ ...rest, function: { ...name, arguments: piece } })),
     ];
   });
   if (manner === "together") return ofEach.length === 0 ? [] : [{ tool_calls: ofEach.flat() }];
@@ -83,10 +84,6 @@ function inTurn(lists: readonly CallPiece[][]): CallPiece[] {
 }
 
 /** Word by word, as a model would. */
-function pieces(text: string): string[] {
-  return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
 function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }

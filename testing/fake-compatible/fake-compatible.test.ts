@@ -1,22 +1,20 @@
 /** The fake refuses what compatible servers refuse, and streams as they do. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeCompatible, startFakeCompatible } from "./fake-compatible.ts";
 
 async function started(context: TestContext): Promise<FakeCompatible> {
-  const fake = await startFakeCompatible({ models: ["m"], tag: "t" });
-  context.after(() => fake.close());
-  return fake;
+  return closedAfter(context, await startFakeCompatible({ models: ["m"], tag: "t" }));
 }
 
-async function post(fake: FakeCompatible, body: unknown, path = "/chat/completions") {
-  const response = await fetch(`${fake.url}${path}`, { method: "POST", body: JSON.stringify(body) });
-  return { status: response.status, text: await response.text() };
+async function send(fake: FakeCompatible, body: unknown, path = "/chat/completions"): Promise<PostedAnswer> {
+  return await post(`${fake.url}${path}`, body);
 }
 
 const system = { role: "system", content: "be brief" };
 const user = { role: "user", content: "hello" };
-const said = { role: "assistant", content: "hi" };
+const answered = { role: "assistant", content: "hi" };
 const calls = (...ids: string[]) => ({
   role: "assistant",
   content: null,
@@ -28,16 +26,16 @@ const body = (fields: object) => ({ model: "m", stream: true, messages: [user], 
 
 const taken: object[] = [
   {},
-  { messages: [system, user, said, user] },
+  { messages: [system, user, answered, user] },
   { messages: [user, calls("a", "b"), result("b"), result("a")] },
-  { messages: [user, { ...calls("a"), content: "so", reasoning: "hm" }, result("a"), said, user], tools: [tool] },
+  { messages: [user, { ...calls("a"), content: "so", reasoning: "hm" }, result("a"), answered, user], tools: [tool] },
   { tools: [tool], tool_choice: "required" },
 ];
 
-test("what every server takes is taken", async (context) => {
+test("the fake accepts what every server accepts", async (context) => {
   const fake = await started(context);
   for (const fields of taken) {
-    const { status, text } = await post(fake, body(fields));
+    const { status, text } = await send(fake, body(fields));
     assert.equal(status, 200, text);
     assert.ok(text.endsWith("data: [DONE]\n\n"));
   }
@@ -64,7 +62,7 @@ const refused: [name: string, fields: object, message: RegExp][] = [
   ["an unknown effort", { reasoning_effort: "minimal" }, /Invalid value: 'minimal'/],
   ["two of a role", { messages: [user, user] }, /must alternate/],
   ["a late system message", { messages: [user, system, user] }, /must be at the beginning/],
-  ["an answer at the end", { messages: [user, said] }, /last message/],
+  ["an answer at the end", { messages: [user, answered] }, /last message/],
   ["an empty answer", { messages: [user, { role: "assistant", content: null }, user] }, /Expected 'content'/],
   ["a result without its call", { messages: [user, result("a")] }, /No tool call with id 'a'/],
   ["a result twice", { messages: [user, calls("a"), result("a"), result("a")] }, /No tool call with id 'a'/],
@@ -81,7 +79,7 @@ const refused: [name: string, fields: object, message: RegExp][] = [
 for (const [name, fields, message] of refused) {
   test(`it refuses ${name}`, async (context) => {
     const fake = await started(context);
-    const { status, text } = await post(fake, body(fields));
+    const { status, text } = await send(fake, body(fields));
     assert.equal(status, 400);
     const { error } = JSON.parse(text) as { error: { message: string } };
     assert.match(error.message, message);
@@ -91,14 +89,15 @@ for (const [name, fields, message] of refused) {
 
 test("a model that it does not serve, and a path that it does not have, are 404", async (context) => {
   const fake = await started(context);
-  const missing = await post(fake, { ...body({}), model: "other" });
+  const missing = await send(fake, { ...body({}), model: "other" });
   assert.deepEqual([missing.status, /not found, try pulling it first/.test(missing.text)], [404, true]);
-  assert.deepEqual(await post(fake, {}, "/responses"), { status: 404, text: "404 page not found" });
+  const { status, text } = await send(fake, {}, "/responses");
+  assert.deepEqual({ status, text }, { status: 404, text: "404 page not found" });
 });
 
-test("usage comes only where it is asked for", async (context) => {
+test("usage is sent only on request", async (context) => {
   const fake = await started(context);
-  const without = await post(fake, body({}));
-  const withUsage = await post(fake, body({ stream_options: { include_usage: true } }));
+  const without = await send(fake, body({}));
+  const withUsage = await send(fake, body({ stream_options: { include_usage: true } }));
   assert.deepEqual([/"usage"/.test(without.text), /"usage":\{"prompt_tokens"/.test(withUsage.text)], [false, true]);
 });

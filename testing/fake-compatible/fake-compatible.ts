@@ -1,32 +1,38 @@
 /**
- * A strict fake of a server that speaks chat completions: `POST /v1/chat/completions`. It refuses what any such
- * server refuses, and can answer in the manners of many. It records every request byte for byte.
+ * A strict fake of a server for chat completions: `POST /v1/chat/completions`. It refuses what any such
+ * server refuses, and can answer in the styles of many servers. It records every request byte for byte.
  */
 import { Refusal } from "../fake-openai/refusal.ts";
-import { type Delivery, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { answerChunks } from "./answer-chunks.ts";
-import { type FakeAnswer, type FakeReply, modelMissing, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply, modelMissing } from "./replies.ts";
 import { type ChatBody, type ChatMessage, checkChatBody } from "./request-rules.ts";
 
 export interface FakeCompatibleOptions extends FakeServerOptions {
-  /** The only key that is taken; without one the server asks for none. */
+  /** The only valid key. By default the server requires no key. */
   apiKey?: string;
-  /** The models that it serves; any, if absent. */
+  /** The models that the server has; any model by default. */
   models?: readonly string[];
 }
 
 export interface FakeRequest extends CameRequest {
-  /** The body, where it is one that every server takes. */
+  /** The body, if every server would accept it. */
   body: ChatBody | null;
-  /** Why it was refused, if it was. */
+  /** The reason of the refusal, if the request was refused. */
   refusal: Refusal | null;
 }
 
 export type AnswerScript = (body: ChatBody) => FakeReply;
 
 export interface FakeCompatible extends Fake<FakeRequest, FakeReply> {
-  /** From now on this script makes the answers; without one they echo. */
+  /** Sets the script that makes the answers from now on. The default is an echo. */
   answer(script: AnswerScript): void;
 }
 
@@ -56,7 +62,7 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
   }
 
   protected override decide(request: FakeRequest, method: string): Delivery {
-    // As Go's and Python's servers do: plain words.
+    // Servers in Go and Python answer with plain text.
     if (`${method} ${request.path}` !== "POST /v1/chat/completions") {
       return (outgoing) => sendRaw(outgoing, { status: 404, body: "404 page not found" });
     }
@@ -64,11 +70,11 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
       this.#authenticate(request);
       return this.#respond(request);
     } catch (error) {
-      // A script that fails is a fault of the test; it comes out as the server's.
+      // A script that throws is a fault of the test. The client sees it as a server fault.
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -78,7 +84,7 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("invalid JSON"));
     checkChatBody(body);
     if (this.#models?.includes(body.model) === false) throw modelMissing(body.model);
     request.body = body;
@@ -96,15 +102,7 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
   }
 }
 
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new Refusal("invalid JSON");
-  }
-}
-
-/** What the model does when nobody says otherwise: it repeats the last message. */
+/** The default script: it repeats the last message. */
 const echo: AnswerScript = ({ messages }) =>
   `Message ${messages.length} of this conversation says: ${textOf(messages.at(-1))}`;
 

@@ -1,24 +1,10 @@
 /**
- * What a compatible server takes, as the strictest of them would: contents are strings (many templates take
+ * What a compatible server accepts, by the strictest of them: contents are strings (many templates take
  * nothing else), choices of tools are words (LM Studio), roles alternate (the templates of Mistral and Gemma), and
  * the arguments of earlier calls are objects (vLLM and Ollama parse them).
  */
-import {
-  anything,
-  byType,
-  type Check,
-  dataUrl,
-  decimal,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-} from "../fake-openai/check.ts";
+import { byType, dataUrl, decimal, flag, integer, listOf, object, oneOf, record, text } from "../fake-openai/check.ts";
+import { anything, type Check, isObject, nullable } from "../fake-server/check.ts";
 import { webImages } from "../media-rules.ts";
 import { Refusal } from "../fake-openai/refusal.ts";
 
@@ -28,7 +14,7 @@ export interface ChatToolCall {
   function: { name: string; arguments: string };
 }
 
-/** Parts come only with an image; a text alone is a string. */
+/** Parts are used only with an image. A text alone is a string. */
 export type ChatPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
 export type ChatMessage =
@@ -71,7 +57,7 @@ const called = object<ChatToolCall>(
 
 type MessageOf<Role> = Extract<ChatMessage, { role: Role }>;
 
-const said = object<MessageOf<"system">>({ role: text, content: text }, ["role", "content"]);
+const systemMessage = object<MessageOf<"system">>({ role: text, content: text }, ["role", "content"]);
 const partForm = byType({
   text: object<Extract<ChatPart, { type: "text" }>>({ type: text, text }, ["text"]),
   image_url: object<Extract<ChatPart, { type: "image_url" }>>(
@@ -86,7 +72,7 @@ const asked: Check = (value, at) => {
   object<MessageOf<"user">>({ role: text, content: parts }, ["role", "content"])(value, at);
 };
 const messageByRole: Record<string, Check> = {
-  system: said,
+  system: systemMessage,
   user: asked,
   assistant: object<MessageOf<"assistant">>(
     { role: text, content: nullable(text), tool_calls: listOf(called), reasoning_content: text, reasoning: text },
@@ -135,7 +121,7 @@ const chatBody = object<ChatBody>(
   ["model", "messages"],
 );
 
-/** Throws a Refusal unless it is a body that every server takes. */
+/** Throws a Refusal unless every server accepts the body. */
 export function checkChatBody(value: unknown): asserts value is ChatBody {
   chatBody(value, "");
   const { messages, tools, tool_choice: choice } = value as ChatBody;
@@ -146,7 +132,7 @@ export function checkChatBody(value: unknown): asserts value is ChatBody {
   checkConversation(messages);
 }
 
-/** Calls are answered at once, in messages of their own, each once; else user and assistant alternate. */
+/** Checks that each call is answered once, in a message right after it, and that user and assistant alternate otherwise. */
 function checkConversation(messages: readonly ChatMessage[]): void {
   const ids = new Set<string>();
   let open = new Set<string>();
@@ -176,7 +162,7 @@ function checkTurn(role: ChatMessage["role"], last: ChatMessage["role"] | null, 
   }
 }
 
-/** The ids of its calls. */
+/** Returns the ids of the message's calls. */
 function checkAssistant(
   { content, tool_calls: calls = [] }: MessageOf<"assistant">,
   ids: Set<string>,

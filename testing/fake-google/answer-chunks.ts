@@ -1,4 +1,4 @@
-/** An answer as the chunks that `streamGenerateContent` sends. */
+/** Turns an answer into the chunks that `streamGenerateContent` sends. */
 import type { Part } from "@google/genai";
 import type { FakeAnswer, FakeOutput } from "./replies.ts";
 import type { GenerateBody } from "./request-rules.ts";
@@ -11,7 +11,7 @@ export interface ChunkFrame {
   model: string;
 }
 
-/** Each as the whole text of one server-sent event. */
+/** Returns the chunks, each as the whole text of one server-sent event. */
 export function answerChunks(answer: FakeAnswer, frame: ChunkFrame): string[] {
   const { responseId, body, model } = frame;
   const shared = { modelVersion: model, responseId };
@@ -38,12 +38,12 @@ function event(data: object): string {
   return `data: ${JSON.stringify(data)}\r\n\r\n`;
 }
 
-/** Texts word by word, calls whole. */
+/** Returns the parts: texts word by word, calls whole. */
 function outputParts(output: readonly FakeOutput[], { newCallId, model }: ChunkFrame): Part[] {
   const firstCall = output.find((part) => part.type === "call");
-  return output.flatMap((said): Part[] => {
-    if (said.type !== "call") return spokenParts(said, model);
-    const { name, args, id, signed = said === firstCall && asksForSignatures(model) } = said;
+  return output.flatMap((piece): Part[] => {
+    if (piece.type !== "call") return spokenParts(piece, model);
+    const { name, args, id, signed = piece === firstCall && asksForSignatures(model) } = piece;
     const part: Part = { functionCall: { ...(id !== null && { id: id ?? newCallId() }), name, args } };
     return [signed ? { ...part, thoughtSignature: sign(part, model) } : part];
   });
@@ -62,16 +62,16 @@ function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** Before the end nothing is known of what was said. */
+/** Returns the usage. Output tokens are known only at the end. */
 function usageOf({ output }: FakeAnswer, { contents }: GenerateBody, isEnd: boolean): Record<string, unknown> {
   const prompt = tokensOf(contents);
   const thoughts = tokensOf(output.filter((part) => part.type === "thought"));
-  const said = tokensOf(output.filter((part) => part.type !== "thought"));
+  const spoken = tokensOf(output.filter((part) => part.type !== "thought"));
   return {
     promptTokenCount: prompt,
     cachedContentTokenCount: Math.floor(prompt / 2),
-    ...(isEnd && { candidatesTokenCount: said, thoughtsTokenCount: thoughts }),
-    totalTokenCount: isEnd ? prompt + said + thoughts : prompt,
+    ...(isEnd && { candidatesTokenCount: spoken, thoughtsTokenCount: thoughts }),
+    totalTokenCount: isEnd ? prompt + spoken + thoughts : prompt,
     promptTokensDetails: [{ modality: "TEXT", tokenCount: prompt }],
   };
 }

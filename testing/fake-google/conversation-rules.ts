@@ -1,9 +1,9 @@
-/** Which contents may follow each other, and which parts must come back as they were. */
+/** Rules for the order of contents, and for parts that must come back unchanged. */
 import type { Content, FunctionCall, Part } from "@google/genai";
 import { GoogleRefusal } from "./refusal.ts";
 import { asksForSignatures, isSignatureOf } from "./signatures.ts";
 
-/** Throws a GoogleRefusal for a conversation that Gemini does not take. */
+/** Throws a GoogleRefusal for a conversation that Gemini does not accept. */
 export function checkConversation(contents: readonly Content[], model: string): void {
   if (contents.length === 0) throw new GoogleRefusal("* GenerateContentRequest.contents: contents is not specified");
   let open: readonly FunctionCall[] = [];
@@ -52,7 +52,7 @@ function checkParts(parts: readonly Part[], { role, at, model }: { role: string;
   }
 }
 
-/** All calls of the content before are answered, in their order, and first of all. */
+/** Checks that all calls of the previous content are answered, in their order and before other parts. */
 function checkResponses(parts: readonly Part[], open: readonly FunctionCall[]): void {
   const responses = parts.flatMap((part) => (part.functionResponse === undefined ? [] : [part.functionResponse]));
   if (responses.length > 0 && open.length === 0) {
@@ -71,7 +71,7 @@ function checkResponses(parts: readonly Part[], open: readonly FunctionCall[]): 
   }
 }
 
-/** From the last words of the user on, the first call of each content must be signed. */
+/** Checks that after the user's last text, the first call of each content is signed. */
 function checkSignatures(contents: readonly Content[]): void {
   const begin = contents.findLastIndex(
     ({ role, parts = [] }) => role === "user" && parts.some((part) => part.text !== undefined),

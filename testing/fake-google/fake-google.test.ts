@@ -1,35 +1,29 @@
-/** The fake refuses what the real endpoint refuses, and signs what the real one signs. */
+/** The fake refuses what the real endpoint refuses, and signs what the real endpoint signs. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Content, Part } from "@google/genai";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeGoogle, startFakeGoogle } from "./fake-google.ts";
 
 const model = "gemini-3-flash";
 
 async function started(context: TestContext): Promise<FakeGoogle> {
-  const fake = await startFakeGoogle({
-    apiKey: "key-1",
-    models: [model, "gemini-2.5-flash", "gemini-3-pro"],
-    tag: "t",
-  });
-  context.after(() => fake.close());
-  return fake;
+  return closedAfter(
+    context,
+    await startFakeGoogle({
+      apiKey: "key-1",
+      models: [model, "gemini-2.5-flash", "gemini-3-pro"],
+      tag: "t",
+    }),
+  );
 }
 
-interface Answer {
-  status: number;
-  text: string;
+async function send(fake: FakeGoogle, body: unknown, { name = model, key = "key-1" } = {}): Promise<PostedAnswer> {
+  return await post(`${fake.url}/models/${name}:streamGenerateContent?alt=sse`, body, { "x-goog-api-key": key });
 }
 
-async function post(fake: FakeGoogle, body: unknown, { name = model, key = "key-1" } = {}): Promise<Answer> {
-  const url = `${fake.url}/models/${name}:streamGenerateContent?alt=sse`;
-  const headers = { "x-goog-api-key": key };
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: response.status, text: await response.text() };
-}
-
-/** The parts of a streamed answer. */
-function partsOf({ text }: Answer): Part[] {
+/** Returns the parts of a streamed answer. */
+function partsOf({ text }: PostedAnswer): Part[] {
   const chunks = text.split("\r\n\r\n").filter((chunk) => chunk !== "");
   return chunks.flatMap((chunk) => {
     const data = JSON.parse(chunk.replace(/^data: /, "")) as { candidates: { content: Content }[] };
@@ -38,7 +32,7 @@ function partsOf({ text }: Answer): Part[] {
 }
 
 const user = (...parts: Part[]): Content => ({ role: "user", parts });
-const said = (...parts: Part[]): Content => ({ role: "model", parts });
+const fromModel = (...parts: Part[]): Content => ({ role: "model", parts });
 const hello = user({ text: "hello" });
 const skips = { thoughtSignature: "skip_thought_signature_validator" };
 const call = (name = "f", more: Part = skips): Part => ({ functionCall: { name, args: {} }, ...more });
@@ -48,19 +42,19 @@ const choice = (config: object): object => ({ toolConfig: { functionCallingConfi
 
 const taken: object[] = [
   { contents: [hello] },
-  { contents: [hello, said({ text: "hi" }), hello], systemInstruction: { parts: [{ text: "be brief" }] } },
-  { contents: [hello, said({ text: "hm", thought: true }, call()), user(response(), { text: "and" })], tools },
-  { contents: [hello, said(call("f"), call("g", {})), user(response("f"), response("g"))] },
-  { contents: [hello, said(call("f", {})), user(response()), said({ text: "so" }), hello] },
+  { contents: [hello, fromModel({ text: "hi" }), hello], systemInstruction: { parts: [{ text: "be brief" }] } },
+  { contents: [hello, fromModel({ text: "hm", thought: true }, call()), user(response(), { text: "and" })], tools },
+  { contents: [hello, fromModel(call("f"), call("g", {})), user(response("f"), response("g"))] },
+  { contents: [hello, fromModel(call("f", {})), user(response()), fromModel({ text: "so" }), hello] },
   { contents: [hello], tools, ...choice({ mode: "ANY", allowedFunctionNames: ["f"] }) },
   { contents: [hello], tools, ...choice({ mode: "VALIDATED", allowedFunctionNames: ["f"] }) },
   { contents: [hello], generationConfig: { temperature: 1, thinkingConfig: { thinkingLevel: "MINIMAL" } } },
 ];
 
-test("what the real endpoint takes is taken", async (context) => {
+test("the fake accepts what the real endpoint accepts", async (context) => {
   const fake = await started(context);
   for (const body of taken) {
-    const { status, text } = await post(fake, body);
+    const { status, text } = await send(fake, body);
     assert.equal(status, 200, text);
     assert.match(text, /"finishReason":"STOP"/);
   }
@@ -76,38 +70,42 @@ const refused: [name: string, body: object, message: RegExp][] = [
   ],
   ["an unknown role", { contents: [{ role: "system", parts: [{ text: "a" }] }] }, /valid role: user, model/],
   ["two of a role", { contents: [hello, hello] }, /alternate between user and model/],
-  ["an answer at the end", { contents: [hello, said({ text: "hi" })] }, /end with a user role/],
+  ["an answer at the end", { contents: [hello, fromModel({ text: "hi" })] }, /end with a user role/],
   ["no parts", { contents: [user()] }, /contents\.parts must not be empty/],
   ["a part with nothing", { contents: [user({})] }, /must have one initialized field/],
   ["an empty text", { contents: [user({ text: "" })] }, /empty text parameter/],
   ["a call by the user", { contents: [user(call())] }, /not supported for role: user/],
-  ["a response by the model", { contents: [hello, said(response()), hello] }, /not supported for role: model/],
+  ["a response by the model", { contents: [hello, fromModel(response()), hello] }, /not supported for role: model/],
   [
     "a call before anybody asked",
-    { contents: [said(call()), user(response())] },
+    { contents: [fromModel(call()), user(response())] },
     /function call turn comes immediately after/,
   ],
   [
     "too few responses",
-    { contents: [hello, said(call(), call()), user(response())] },
+    { contents: [hello, fromModel(call(), call()), user(response())] },
     /is equal to the number of function call parts/,
   ],
-  ["no response", { contents: [hello, said(call()), hello] }, /is equal to the number of function call parts/],
+  ["no response", { contents: [hello, fromModel(call()), hello] }, /is equal to the number of function call parts/],
   ["a response without a call", { contents: [user(response())] }, /response turn comes immediately after/],
   [
     "a response to another call",
-    { contents: [hello, said(call("f")), user(response("g"))] },
+    { contents: [hello, fromModel(call("f")), user(response("g"))] },
     /does not belong to the call of `f`/,
   ],
-  ["words before a response", { contents: [hello, said(call()), user({ text: "a" }, response())] }, /does not belong/],
+  [
+    "words before a response",
+    { contents: [hello, fromModel(call()), user({ text: "a" }, response())] },
+    /does not belong/,
+  ],
   [
     "a call without a signature",
-    { contents: [hello, said(call("f", {})), user(response())] },
+    { contents: [hello, fromModel(call("f", {})), user(response())] },
     /missing a thought_signature/,
   ],
   [
     "a made up signature",
-    { contents: [hello, said({ text: "a", thoughtSignature: "abc" }), hello] },
+    { contents: [hello, fromModel({ text: "a", thoughtSignature: "abc" }), hello] },
     /Corrupted thought signature/,
   ],
   [
@@ -141,7 +139,7 @@ const refused: [name: string, body: object, message: RegExp][] = [
 for (const [name, body, message] of refused) {
   test(`it refuses ${name}`, async (context) => {
     const fake = await started(context);
-    const { status, text } = await post(fake, body);
+    const { status, text } = await send(fake, body);
     assert.equal(status, 400, text);
     const { error } = JSON.parse(text) as { error: Record<string, unknown> };
     assert.deepEqual([error["code"], error["status"]], [400, "INVALID_ARGUMENT"]);
@@ -149,37 +147,37 @@ for (const [name, body, message] of refused) {
   });
 }
 
-test("models take thinking in their own ways, and earlier ones calls without a signature", async (context) => {
+test("models differ in the thinking settings, and earlier models accept calls without a signature", async (context) => {
   const fake = await started(context);
   const thinking = (config: object): object => ({ contents: [hello], generationConfig: { thinkingConfig: config } });
-  assert.equal((await post(fake, thinking({ thinkingLevel: "LOW" }), { name: "gemini-2.5-flash" })).status, 400);
-  assert.equal((await post(fake, thinking({ thinkingBudget: 1_024 }), { name: "gemini-2.5-flash" })).status, 200);
-  assert.equal((await post(fake, thinking({ thinkingLevel: "MINIMAL" }), { name: "gemini-3-pro" })).status, 400);
-  const unsigned = { contents: [hello, said(call("f", {})), user(response())] };
-  assert.equal((await post(fake, unsigned, { name: "gemini-2.5-flash" })).status, 200);
+  assert.equal((await send(fake, thinking({ thinkingLevel: "LOW" }), { name: "gemini-2.5-flash" })).status, 400);
+  assert.equal((await send(fake, thinking({ thinkingBudget: 1_024 }), { name: "gemini-2.5-flash" })).status, 200);
+  assert.equal((await send(fake, thinking({ thinkingLevel: "MINIMAL" }), { name: "gemini-3-pro" })).status, 400);
+  const unsigned = { contents: [hello, fromModel(call("f", {})), user(response())] };
+  assert.equal((await send(fake, unsigned, { name: "gemini-2.5-flash" })).status, 200);
 });
 
-test("a signature fits the part and the model that it was given for, and no other", async (context) => {
+test("a signature is valid only for its own part and model", async (context) => {
   const fake = await started(context);
   fake.next({ output: [{ type: "call", name: "f", args: { a: 1 } }] });
-  const [part] = partsOf(await post(fake, { contents: [hello], tools }));
+  const [part] = partsOf(await send(fake, { contents: [hello], tools }));
   assert.ok(part?.functionCall !== undefined && part.thoughtSignature !== undefined);
   const { functionCall, thoughtSignature } = part;
   const answer: Part = { functionResponse: { id: functionCall.id ?? "", name: "f", response: { output: "4" } } };
-  const replay = (sent: Part): object => ({ contents: [hello, said(sent), user(answer)] });
-  assert.equal((await post(fake, replay(part))).status, 200);
+  const replay = (sent: Part): object => ({ contents: [hello, fromModel(sent), user(answer)] });
+  assert.equal((await send(fake, replay(part))).status, 200);
   const altered = { functionCall: { ...functionCall, args: { a: 2 } }, thoughtSignature };
-  assert.match((await post(fake, replay(altered))).text, /Corrupted thought signature/);
-  assert.match((await post(fake, replay(part), { name: "gemini-3-pro" })).text, /Corrupted thought signature/);
+  assert.match((await send(fake, replay(altered))).text, /Corrupted thought signature/);
+  assert.match((await send(fake, replay(part), { name: "gemini-3-pro" })).text, /Corrupted thought signature/);
 });
 
-test("only the key in the header counts, and only the models that it serves", async (context) => {
+test("only the key in the header counts, and only known models are served", async (context) => {
   const fake = await started(context);
   const body = { contents: [hello] };
-  const wrong = await post(fake, body, { key: "key-2" });
+  const wrong = await send(fake, body, { key: "key-2" });
   assert.deepEqual([wrong.status, /API_KEY_INVALID/.test(wrong.text)], [400, true]);
   const url = `${fake.url}/models/${model}:streamGenerateContent?alt=sse&key=key-1`;
   assert.equal((await fetch(url, { method: "POST", body: JSON.stringify(body) })).status, 403);
-  const missing = await post(fake, body, { name: "gemini-9" });
+  const missing = await send(fake, body, { name: "gemini-9" });
   assert.deepEqual([missing.status, /is not found for API version/.test(missing.text)], [404, true]);
 });

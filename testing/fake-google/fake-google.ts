@@ -1,35 +1,41 @@
 /**
  * A strict fake of Google's Gemini API on the real wire: `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`.
- * It refuses what the real one refuses, in its words; signs parts and wants the signatures back where they
- * belong; and can be told to fail in every way that matters. It records every request byte for byte.
+ * It refuses what the real endpoint refuses, in its words; signs parts and requires the signatures back where they
+ * belong; and can fail in every way that matters. It records every request byte for byte.
  */
-import { type Delivery, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { answerChunks } from "./answer-chunks.ts";
-import { GoogleRefusal, refused } from "./refusal.ts";
+import { GoogleRefusal } from "./refusal.ts";
 import { apiKeyInvalid, type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkGenerateBody, type GenerateBody } from "./request-rules.ts";
 
 export interface FakeGoogleOptions extends FakeServerOptions {
-  /** The only key that is taken; any, if absent. */
+  /** The only valid key; any key by default. */
   apiKey?: string;
-  /** The models that it serves; any, if absent. */
+  /** The models that the server has; any model by default. */
   models?: readonly string[];
 }
 
 export interface FakeRequest extends CameRequest {
-  /** From the address. */
+  /** The model in the address. */
   model: string | null;
-  /** The body, where it is one that the real endpoint takes. */
+  /** The body, if the real endpoint would accept it. */
   body: GenerateBody | null;
-  /** Why it was refused, if it was. */
+  /** The reason of the refusal, if the request was refused. */
   refusal: GoogleRefusal | null;
 }
 
 export type AnswerScript = (body: GenerateBody) => FakeReply;
 
 export interface FakeGoogle extends Fake<FakeRequest, FakeReply> {
-  /** From now on this script makes the answers; without one they echo. */
+  /** Sets the script that makes the answers from now on. The default is an echo. */
   answer(script: AnswerScript): void;
 }
 
@@ -65,13 +71,13 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
       request.model = model;
       return this.#respond(request, model);
     } catch (error) {
-      // A script that fails is a fault of the test; it comes out as the server's.
+      // A script that throws is a fault of the test. The client sees it as a server fault.
       const refusal =
         error instanceof GoogleRefusal
           ? error
           : new GoogleRefusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -96,7 +102,7 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
   }
 
   #respond(request: FakeRequest, model: string): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new GoogleRefusal("Invalid JSON payload received. Unexpected token."));
     checkGenerateBody(body, model);
     request.body = body;
     const reply = this.queuedReply() ?? this.#script(body);
@@ -113,14 +119,6 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
   }
 }
 
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new GoogleRefusal("Invalid JSON payload received. Unexpected token.");
-  }
-}
-
-/** What the model does when nobody says otherwise: it repeats the last content's first text. */
+/** The default script: it repeats the first text of the last content. */
 const echo: AnswerScript = ({ contents }) =>
   `Content ${contents.length} of this conversation says: ${contents.at(-1)?.parts?.find((part) => part.text)?.text ?? ""}`;

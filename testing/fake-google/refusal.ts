@@ -1,5 +1,4 @@
 /** A refusal in Google's shape: an HTTP status, and an `error` object that names it again. */
-import type { FakeRaw } from "../fake-server/deliver.ts";
 
 const names = {
   400: "INVALID_ARGUMENT",
@@ -10,7 +9,7 @@ const names = {
   503: "UNAVAILABLE",
 } as const;
 
-/** `@type` and what belongs to it. */
+/** One entry of `details`: `@type` and the fields of that type. */
 export type Detail = { "@type": string } & Record<string, unknown>;
 
 export class GoogleRefusal extends Error {
@@ -31,8 +30,8 @@ export class GoogleRefusal extends Error {
     const { status, message, details } = this;
     return { code: status, message, status: names[status], ...(details.length > 0 && { details }) };
   }
-}
 
-export function refused(refusal: GoogleRefusal): FakeRaw {
-  return { status: refusal.status, body: { error: refusal.error } };
+  get body(): { error: Record<string, unknown> } {
+    return { error: this.error };
+  }
 }

@@ -1,23 +1,23 @@
-/** What the fake can be told to answer. */
-import type { FakeRaw, FakeSilence, StreamPlan } from "../fake-server/deliver.ts";
-import { type Detail, GoogleRefusal, refused } from "./refusal.ts";
+/** The answers that a test can script. */
+import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
+import { type Detail, GoogleRefusal } from "./refusal.ts";
 
 /** `signed`: the last part carries a signature; `apart`: an empty part after it does. */
 export type FakeOutput =
   | { type: "text" | "thought"; text: string; signed?: boolean | "apart" }
-  /** `id: null`: none is given, as earlier versions did. The first call is signed unless it is said otherwise. */
+  /** `id: null`: the call has no id, as in earlier versions. By default the first call is signed. */
   | { type: "call"; name: string; args: Record<string, unknown>; id?: string | null; signed?: boolean };
 
 export interface FakeAnswer extends StreamPlan {
   output: FakeOutput[];
-  /** `STOP`, if absent. */
+  /** The default is `STOP`. Null: none is sent. */
   finishReason?: string | null;
   finishMessage?: string;
-  /** Counted from the texts, if absent; null: none is sent. */
+  /** The default is counted from the texts. Null: none is sent. */
   usage?: Record<string, unknown> | null;
-  /** The prompt is blocked, and nothing is said. */
+  /** The reason why the prompt is blocked. The answer is then empty. */
   blockReason?: string;
-  /** Takes the place of the end. */
+  /** An error that replaces the end of the answer. */
   error?: GoogleRefusal;
 }
 
@@ -41,15 +41,15 @@ function exhausted(quotaId: string, retryDelay: string): FakeRaw {
     typed("Help", { links: [] }),
     typed("RetryInfo", { retryDelay }),
   ];
-  return refused(new GoogleRefusal(message, { status: 429, details }));
+  return refusedWith(new GoogleRefusal(message, { status: 429, details }));
 }
 
-/** `retryDelay` as Google writes it, for example `7.5s`. */
+/** `retryDelay`: a duration in Google's form, for example `7.5s`. */
 export function rateLimited(retryDelay = "7s"): FakeRaw {
   return exhausted("GenerateRequestsPerMinutePerProjectPerModel", retryDelay);
 }
 
-/** It names a delay here too, which does not help. */
+/** The error for a used-up daily quota. It contains a delay too, although waiting does not help. */
 export function quotaExhausted(): FakeRaw {
   return exhausted("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "36s");
 }
@@ -60,5 +60,5 @@ export function overloaded(): GoogleRefusal {
 
 export function contextTooLong(): FakeRaw {
   const message = "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).";
-  return refused(new GoogleRefusal(message));
+  return refusedWith(new GoogleRefusal(message));
 }

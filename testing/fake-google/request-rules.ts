@@ -1,5 +1,5 @@
 /**
- * What `streamGenerateContent` takes. The fields are those of Google's own types: tsc fails here when a type gains
+ * What `streamGenerateContent` accepts. The fields are those of Google's own types: tsc fails here when a type gains
  * or loses one.
  */
 import { mediaTaken } from "../../src/domain/models.ts";
@@ -15,18 +15,8 @@ import type {
   Part,
   ThinkingConfig,
 } from "@google/genai";
-import {
-  anything,
-  type Check,
-  decimal,
-  flag,
-  integer,
-  listOf,
-  object,
-  oneOf,
-  record,
-  text,
-} from "../fake-openai/check.ts";
+import { decimal, flag, integer, listOf, object, oneOf, record, text } from "../fake-openai/check.ts";
+import { anything, type Check } from "../fake-server/check.ts";
 import { Refusal } from "../fake-openai/refusal.ts";
 import { checkConversation } from "./conversation-rules.ts";
 import { GoogleRefusal } from "./refusal.ts";
@@ -169,7 +159,7 @@ const generateBody = object<GenerateBody>(
   ["contents"],
 );
 
-/** Throws a GoogleRefusal unless it is a body that the real endpoint takes for this model. */
+/** Throws a GoogleRefusal unless the real endpoint accepts the body for this model. */
 export function checkGenerateBody(value: unknown, model: string): asserts value is GenerateBody {
   try {
     generateBody(value, "");

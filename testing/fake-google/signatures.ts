@@ -1,8 +1,8 @@
-/** Signatures that fit one part of one model's answer and nothing else, as Gemini's do. */
+/** Signatures that are valid for one part of one model's answer and nothing else, like Gemini's. */
 import { createHash } from "node:crypto";
 import type { Part } from "@google/genai";
 
-/** What Google documents for calls that another model made. */
+/** The signature that Google documents for calls of another model. */
 const skipped = "skip_thought_signature_validator";
 
 export function sign(part: Part, model: string): string {
@@ -15,7 +15,7 @@ export function isSignatureOf(part: Part, model: string): boolean {
   return part.thoughtSignature === sign(part, model) || part.thoughtSignature === skipped;
 }
 
-/** Version 2.5 signs too, but asks for nothing. */
+/** True if the model requires signatures. Version 2.5 signs too, but requires none. */
 export function asksForSignatures(model: string): boolean {
   return !model.startsWith("gemini-2");
 }

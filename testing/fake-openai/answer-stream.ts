@@ -1,4 +1,5 @@
-/** An answer as the stream events of the Responses API, in OpenAI's order, and typed by OpenAI's types. */
+/** Turns an answer into the stream events of the Responses API, in OpenAI's order and with OpenAI's types. */
+import { wordPieces } from "../fake-server/deliver.ts";
 import type {
   Response,
   ResponseCreateParams,
@@ -9,19 +10,19 @@ import type {
 import type { FakeAnswer, FakeEnding, FakeOutput } from "./replies.ts";
 import { encryptedFor } from "./response-memory.ts";
 
-/** `output_text` is put there by OpenAI's client library; the wire has none. */
+/** A response on the wire. OpenAI's client library adds `output_text`. */
 export type WireResponse = Omit<Response, "output_text">;
 type ResponseEventType = "response.created" | "response.in_progress" | EndingType;
 type EndingType = "response.completed" | "response.incomplete" | "response.failed";
 type ItemEvent = Exclude<ResponseStreamEvent, { response: Response }>;
 
-/** Without its `sequence_number`, which is given when it is sent. */
+/** An event that gets its `sequence_number` when it is sent. */
 export type FakeEvent = Unnumbered<ItemEvent> | { type: ResponseEventType; response: WireResponse };
 type Unnumbered<Event> = Event extends unknown ? Omit<Event, "sequence_number"> : never;
 
 export interface AnswerFrame {
   id: string;
-  /** Makes the ids of items and calls: unique, and the same in every run. */
+  /** Makes ids of items and calls that are unique and the same in every run. */
   newId: (prefix: string) => string;
   body: ResponseCreateParams;
   inputTokens: number;
@@ -30,7 +31,7 @@ export interface AnswerFrame {
 
 export interface StreamedAnswer {
   events: FakeEvent[];
-  /** What a later request may continue. */
+  /** The response that a later request may continue. */
   response: WireResponse;
 }
 
@@ -65,7 +66,7 @@ function lastEvent(ending: FakeEnding, response: WireResponse): FakeEvent {
 
 function responseError(ending: FakeEnding): WireResponse["error"] {
   if (ending.status !== "failed") return null;
-  // A test may try codes that this version of the types does not know.
+  // A test may use codes that this version of the types lacks.
   return { code: ending.code as NonNullable<Response["error"]>["code"], message: ending.message };
 }
 
@@ -123,7 +124,7 @@ function outputItem(part: FakeOutput, { newId, body }: AnswerFrame): ResponseOut
   }
 }
 
-/** An answer that is cut by its length ends in the middle of its last item. */
+/** Marks the last item as incomplete: an answer that is cut by its length ends in the middle of it. */
 function itemEvents(item: ResponseOutputItem, index: number, ending: FakeEnding): FakeEvent[] {
   const place = { item_id: "id" in item && typeof item.id === "string" ? item.id : "", output_index: index };
   const isCut = ending.status === "incomplete";
@@ -136,7 +137,7 @@ function itemEvents(item: ResponseOutputItem, index: number, ending: FakeEnding)
     case "message":
       return [added(index, { ...item, status: "in_progress", content: [] }), ...messageEvents(item, place), done];
     case "reasoning":
-      // The ciphertext of an item that was only added is not the final one.
+      // The ciphertext of an item that was only added differs from the final one.
       return [
         added(index, { ...item, summary: [], encrypted_content: "partial" }),
         ...summaryEvents(item, place),
@@ -169,7 +170,7 @@ function messageEvents(item: ItemOf<"message">, place: Place): FakeEvent[] {
     if (part.type === "refusal") {
       return [
         { type: "response.content_part.added", ...at, part: { ...part, refusal: "" } },
-        ...pieces(part.refusal).map((delta): FakeEvent => ({ type: "response.refusal.delta", ...at, delta })),
+        ...wordPieces(part.refusal).map((delta): FakeEvent => ({ type: "response.refusal.delta", ...at, delta })),
         { type: "response.refusal.done", ...at, refusal: part.refusal },
         { type: "response.content_part.done", ...at, part },
       ];
@@ -182,7 +183,7 @@ function messageEvents(item: ItemOf<"message">, place: Place): FakeEvent[] {
     });
     return [
       { type: "response.content_part.added", ...at, part: { ...part, text: "" } },
-      ...pieces(part.text).map(delta),
+      ...wordPieces(part.text).map(delta),
       { type: "response.output_text.done", ...at, text: part.text, logprobs: [] },
       { type: "response.content_part.done", ...at, part },
     ];
@@ -194,7 +195,11 @@ function summaryEvents(item: ItemOf<"reasoning">, place: Place): FakeEvent[] {
     const at = { ...place, summary_index };
     return [
       { type: "response.reasoning_summary_part.added", ...at, part: { ...part, text: "" } },
-      ...pieces(part.text).map((delta): FakeEvent => ({ type: "response.reasoning_summary_text.delta", ...at, delta })),
+      ...wordPieces(part.text).map((delta): FakeEvent => ({
+        type: "response.reasoning_summary_text.delta",
+        ...at,
+        delta,
+      })),
       { type: "response.reasoning_summary_text.done", ...at, text: part.text },
       { type: "response.reasoning_summary_part.done", ...at, part },
     ];
@@ -208,17 +213,13 @@ function argumentEvents(item: ItemOf<"function_call">, place: Place): FakeEvent[
     delta: piece,
   });
   return [
-    ...pieces(item.arguments).map(delta),
+    ...wordPieces(item.arguments).map(delta),
     { type: "response.function_call_arguments.done", ...place, arguments: item.arguments },
   ];
 }
 
 /** Word by word, as a model would. */
-function pieces(text: string): string[] {
-  return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
-/** About four characters are one token. */
+/** Estimates the number of tokens: about four characters are one token. */
 export function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }

@@ -1,14 +1,10 @@
 /**
- * A small strict validator that answers as OpenAI does: the first fault, with the path of the parameter and
- * the code. An `object` lists every field that OpenAI's type has, so tsc says when the type has grown.
+ * A small strict validator with OpenAI's error messages: the first fault, with the path of the parameter and
+ * the code. An `object` lists every field that OpenAI's type has, so tsc fails when the type has grown.
  */
+import { type Check, fieldPath, isObject } from "../fake-server/check.ts";
 import { dataUrlFault } from "../media-rules.ts";
 import { Refusal } from "./refusal.ts";
-
-/** Throws a Refusal that names `at`, the path of the value. */
-export type Check = (value: unknown, at: string) => void;
-
-export const anything: Check = () => {};
 
 export const text: Check = (value, at) => {
   if (typeof value !== "string") throw wrongType(value, at, "a string");
@@ -52,12 +48,6 @@ export function oneOf(...values: readonly string[]): Check {
   };
 }
 
-export function nullable(check: Check): Check {
-  return (value, at) => {
-    if (value !== null) check(value, at);
-  };
-}
-
 export function listOf(check: Check): Check {
   return (value, at) => {
     if (!Array.isArray(value)) throw wrongType(value, at, "an array");
@@ -65,13 +55,7 @@ export function listOf(check: Check): Check {
   };
 }
 
-export function textOr(check: Check): Check {
-  return (value, at) => {
-    if (typeof value !== "string") check(value, at);
-  };
-}
-
-/** An object with these fields and no others. What is missing is said before what is too much. */
+/** Checks an object with these fields and no others. Missing fields are reported before unknown ones. */
 export function object<T>(
   fields: { [Field in keyof Required<T>]: Check },
   required: readonly (keyof T & string)[],
@@ -80,11 +64,11 @@ export function object<T>(
     if (!isObject(value)) throw wrongType(value, at, "an object");
     for (const name of required) {
       if (value[name] !== undefined) continue;
-      const param = join(at, name);
+      const param = fieldPath(at, name);
       throw new Refusal(`Missing required parameter: '${param}'.`, { param, code: "missing_required_parameter" });
     }
     for (const [name, field] of Object.entries(value)) {
-      const param = join(at, name);
+      const param = fieldPath(at, name);
       if (!Object.hasOwn(fields, name)) {
         throw new Refusal(`Unknown parameter: '${param}'.`, { param, code: "unknown_parameter" });
       }
@@ -93,7 +77,7 @@ export function object<T>(
   };
 }
 
-/** Chooses by `type`; another type is refused with the list of those there are. */
+/** Chooses the check by `type`. The error for an unknown type lists the known ones. */
 export function byType(checks: Record<string, Check>): Check {
   return (value, at) => {
     if (!isObject(value)) throw wrongType(value, at, "an object");
@@ -105,14 +89,6 @@ export function byType(checks: Record<string, Check>): Check {
     if (typeof type !== "string" || !Object.hasOwn(checks, type)) throw unsupported(type, param, Object.keys(checks));
     checks[type]?.(value, at);
   };
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function join(at: string, name: string): string {
-  return at === "" ? name : `${at}.${name}`;
 }
 
 function unsupported(value: unknown, at: string, values: readonly string[]): Refusal {
@@ -147,7 +123,7 @@ function nameOf(value: unknown): string {
   }
 }
 
-/** A `data:` address with content of one of these types. */
+/** Checks a `data:` address with content of one of these types. */
 export function dataUrl(taken: readonly string[]): Check {
   return (value, at) => {
     const wrong = dataUrlFault(value, taken);

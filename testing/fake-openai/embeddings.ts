@@ -26,7 +26,7 @@ function encoded(vector: Float32Array, format: Format): number[] | string {
   return Buffer.from(vector.buffer).toString("base64");
 }
 
-/** Each word counts at one place of the vector, so that texts with the same words are near each other. */
+/** Counts each word at one index of the vector, so that texts with the same words are near each other. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [text]) {

@@ -2,30 +2,19 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ResponseCreateParams } from "openai/resources/responses/responses";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeOpenAI, startFakeOpenai } from "./fake-openai.ts";
 import { rateLimited } from "./replies.ts";
 
 const apiKey = "sk-fake-0123456789";
 
 async function started(context: TestContext): Promise<FakeOpenAI> {
-  const fake = await startFakeOpenai({ apiKey, tag: "t" });
-  context.after(() => fake.close());
-  return fake;
+  return closedAfter(context, await startFakeOpenai({ apiKey, tag: "t" }));
 }
 
-interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-}
-
-async function post(fake: FakeOpenAI, body: unknown, path = "/responses"): Promise<Answer> {
-  const response = await fetch(`${fake.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+async function send(fake: FakeOpenAI, body: unknown, path = "/responses"): Promise<PostedAnswer> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  return await post(`${fake.url}${path}`, body, headers);
 }
 
 interface Fault {
@@ -36,21 +25,21 @@ interface Fault {
   code: string | null;
 }
 
-function faultOf({ status, text }: Answer): Fault {
+function faultOf({ status, text }: PostedAnswer): Fault {
   const { error } = JSON.parse(text) as { error: Omit<Fault, "status"> };
   assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
   return { status, ...error };
 }
 
 async function refused(fake: FakeOpenAI, body: unknown): Promise<Fault> {
-  const answer = await post(fake, body);
+  const answer = await send(fake, body);
   assert.notEqual(answer.status, 200, `it takes ${JSON.stringify(body)}`);
   return faultOf(answer);
 }
 
-/** Sends a body that is taken, and gives the response's id. */
+/** Sends a body that must be accepted. Returns the id of the response. */
 async function accepted(fake: FakeOpenAI, body: unknown): Promise<string> {
-  const answer = await post(fake, body);
+  const answer = await send(fake, body);
   assert.equal(answer.status, 200, answer.text);
   return fake.requests.at(-1)?.responseId ?? "";
 }
@@ -60,7 +49,7 @@ const user = (text: string) => ({ role: "user", content: [{ type: "input_text", 
 const call = (callId: string) =>
   ({ type: "function_call", call_id: callId, name: "ddr_document", arguments: "{}" }) as const;
 
-/** The envelope as the origin system's document writes it. */
+/** The envelope as in the document of the origin system. */
 const documentBody = {
   model: "gpt-5.1",
   input: [
@@ -71,7 +60,7 @@ const documentBody = {
   tool_choice: { type: "tool", name: "ddr_document" },
 };
 
-test("[E1] [E4] the envelope of the origin document is refused in its three places", async (context) => {
+test("[E1] [E4] the envelope of the origin document is refused for its three faults", async (context) => {
   const fake = await started(context);
   const parts = await refused(fake, { ...documentBody, tool_choice: "auto" });
   assert.deepEqual([parts.status, parts.param, parts.code], [400, "input[0].content[0].type", "invalid_value"]);
@@ -89,7 +78,7 @@ test("[E1] [E4] the envelope of the origin document is refused in its three plac
   assert.deepEqual([missing.param, missing.code], ["tool_choice", null]);
 });
 
-test("[E1] the corrected envelope is taken, and its continuation sees all of it", async (context) => {
+test("[E1] the corrected envelope is accepted, and its continuation sees all of it", async (context) => {
   const fake = await started(context);
   const system = { role: "system", content: [{ type: "input_text", text: "boot prompt" }] };
   const tools = [tool];
@@ -226,7 +215,7 @@ test("[T8] a call needs its output and an output its call, over the whole chain"
   await accepted(fake, { ...chained, input: [output, user("b")] });
 });
 
-test("[C3] it forgets on demand, in each of the three forms, and never knew what was not stored", async (context) => {
+test("[C3] it forgets on demand, with each of the three errors, and does not remember what was not stored", async (context) => {
   const fake = await started(context);
   const first = { model: "m", input: "one" };
   const unstored = await accepted(fake, { ...first, store: false });
@@ -256,10 +245,10 @@ test("item references and reasoning without ciphertext live as long as their res
     ],
   });
   await accepted(fake, { model: "m", input: "one" });
-  const said = { role: "assistant", content: "a" };
+  const answered = { role: "assistant", content: "a" };
   const reference = { model: "m", input: [{ type: "item_reference", id: "rs_t000002" }, user("b")] };
   await accepted(fake, reference);
-  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, said, user("b")] };
+  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, answered, user("b")] };
   await accepted(fake, bare);
   fake.forget("all");
   for (const body of [reference, bare]) {
@@ -269,7 +258,7 @@ test("item references and reasoning without ciphertext live as long as their res
   }
 });
 
-test("reasoning with nothing behind it is refused, as by the real one", async (context) => {
+test("reasoning with nothing after it is refused, as by the real endpoint", async (context) => {
   const fake = await started(context);
   fake.next({
     output: [
@@ -282,7 +271,7 @@ test("reasoning with nothing behind it is refused, as by the real one", async (c
   assert.match((await refused(fake, dangling)).message, /provided without its required following item/);
 });
 
-test("a key is needed, and the right one; its error shows only its ends", async (context) => {
+test("the right key is required, and the error shows only the ends of a wrong key", async (context) => {
   const fake = await started(context);
   const ask = async (headers: Record<string, string>): Promise<Fault> => {
     const response = await fetch(`${fake.url}/responses`, { method: "POST", body: "{}", headers });
@@ -294,10 +283,10 @@ test("a key is needed, and the right one; its error shows only its ends", async 
   assert.equal(wrong.message, "Incorrect API key provided: sk-wr***9876.");
 });
 
-test("what is no JSON, and what is no route, is refused", async (context) => {
+test("invalid JSON and unknown routes are refused", async (context) => {
   const fake = await started(context);
   assert.match((await refused(fake, "{")).message, /could not parse the JSON body/);
-  assert.equal((await post(fake, {}, "/chat/completions")).status, 404);
+  assert.equal((await send(fake, {}, "/chat/completions")).status, 404);
 });
 
 interface StreamEvent {
@@ -306,7 +295,7 @@ interface StreamEvent {
 }
 
 async function streamed(fake: FakeOpenAI, more: Partial<ResponseCreateParams> = {}): Promise<StreamEvent[]> {
-  const { text, headers } = await post(fake, { model: "m", input: "hello there", stream: true, ...more });
+  const { text, headers } = await send(fake, { model: "m", input: "hello there", stream: true, ...more });
   assert.match(headers.get("content-type") ?? "", /^text\/event-stream/);
   return text
     .split("\n\n")
@@ -319,7 +308,7 @@ async function streamed(fake: FakeOpenAI, more: Partial<ResponseCreateParams> = 
     });
 }
 
-test("a stream has the real one's events, in its order, numbered from 0", async (context) => {
+test("a stream has the real endpoint's events in its order, numbered from 0", async (context) => {
   const fake = await started(context);
   fake.next({
     output: [
@@ -349,7 +338,7 @@ test("a stream has the real one's events, in its order, numbered from 0", async 
   );
 });
 
-test("a stream can be cut after any number of events, and ends as incomplete or failed when told to", async (context) => {
+test("a stream can be cut after any number of events, and ends as incomplete or failed on demand", async (context) => {
   const fake = await started(context);
   const output = [{ type: "message" as const, text: "one two" }];
   fake.next({ output, cut: { afterEvents: 4, how: "end" } });
@@ -374,20 +363,20 @@ test("replies come in turn, then the script's; raw bytes are recorded", async (c
   fake.next(rateLimited("7"), "from the queue");
   fake.answer((assembled) => `from the script: ${assembled.length}`);
   const body = '{ "model":"m",  "input":"\\u00e9" }';
-  const limited = await post(fake, body);
+  const limited = await send(fake, body);
   assert.deepEqual([limited.status, limited.headers.get("retry-after")], [429, "7"]);
-  assert.match((await post(fake, body)).text, /from the queue/);
-  assert.match((await post(fake, body)).text, /from the script: 1/);
+  assert.match((await send(fake, body)).text, /from the queue/);
+  assert.match((await send(fake, body)).text, /from the script: 1/);
   assert.equal((await fake.request(3)).raw.toString(), body);
   assert.equal(await (await fake.request(1)).ended, "sent");
 });
 
-test("embeddings are the same for the same text, near for near texts, in both encodings", async (context) => {
+test("embeddings are equal for equal texts and near for similar ones, in both encodings", async (context) => {
   const fake = await started(context);
   const input = ["move the head", "the head moves", "bake a cake"];
   const ask = async (format: string): Promise<unknown[]> => {
     const body = { model: "e", input, dimensions: 256, encoding_format: format };
-    const { status, text } = await post(fake, body, "/embeddings");
+    const { status, text } = await send(fake, body, "/embeddings");
     assert.equal(status, 200, text);
     const { data } = JSON.parse(text) as { data: { embedding: unknown; index: number }[] };
     assert.deepEqual(
@@ -405,6 +394,6 @@ test("embeddings are the same for the same text, near for near texts, in both en
   const decoded = Array.from({ length: 256 }, (_, index) => buffer.readFloatLE(index * 4));
   assert.deepEqual(decoded, floats[0]);
   for (const bad of [{ model: "e" }, { model: "e", input: [""] }, { model: "e", input: "a", extra: 1 }]) {
-    assert.equal((await post(fake, bad, "/embeddings")).status, 400);
+    assert.equal((await send(fake, bad, "/embeddings")).status, 400);
   }
 });

@@ -1,38 +1,44 @@
 /**
- * A strict fake of OpenAI on the real wire: `POST /v1/responses` and `POST /v1/embeddings`. It refuses what the
- * real one refuses, in its words and codes; keeps chains and forgets them on demand; streams in the right
- * order; and can be told to fail in every way that matters. It records every request byte for byte.
+ * A strict fake of OpenAI on the real wire: `POST /v1/responses` and `POST /v1/embeddings`. It refuses what
+ * the real endpoint refuses, with its messages and codes; keeps chains and forgets them on demand; streams in the right
+ * order; and can fail in every way that matters. It records every request byte for byte.
  */
 import type { ResponseCreateParams, ResponseInputItem } from "openai/resources/responses/responses";
-import { type Delivery, namedEvent, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, namedEvent, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { streamAnswer, tokensOf } from "./answer-stream.ts";
 import { embed } from "./embeddings.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkEmbeddingsBody, checkResponsesBody } from "./request-rules.ts";
 import { type ForgottenForm, ResponseMemory } from "./response-memory.ts";
 
 export interface FakeOpenAIOptions extends FakeServerOptions {
-  /** The only key that is taken; any, if absent. */
+  /** The only valid key; any key by default. */
   apiKey?: string;
 }
 
 export interface FakeRequest extends CameRequest {
-  /** The body, where it is one that the real endpoint takes. */
+  /** The body, if the real endpoint would accept it. */
   body: ResponseCreateParams | null;
-  /** All that the model would see: what the chain remembers, then the request's own input. */
+  /** All that the model would see: the items of the chain, then the request's own input. */
   assembled: ResponseInputItem[] | null;
-  /** The id of the response that it got, if it got one. */
+  /** The id of the response, if there was one. */
   responseId: string | null;
-  /** Why it was refused, if it was. */
+  /** The reason of the refusal, if the request was refused. */
   refusal: Refusal | null;
 }
 
 export type AnswerScript = (assembled: ResponseInputItem[], body: ResponseCreateParams) => FakeReply;
 
 export interface FakeOpenAI extends Fake<FakeRequest, FakeReply> {
-  /** From now on this script makes the answers; without one they echo. */
+  /** Sets the script that makes the answers from now on. The default is an echo. */
   answer(script: AnswerScript): void;
   forget(ids: readonly string[] | "all"): void;
   forgottenForm: ForgottenForm;
@@ -78,11 +84,11 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
       this.#authenticate(request);
       return this.#route(request, method);
     } catch (error) {
-      // A script that fails is a fault of the test; it comes out as the server's.
+      // A script that throws is a fault of the test. The client sees it as a server fault.
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -98,14 +104,14 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
     const route = `${method} ${request.path}`;
     if (route === "POST /v1/responses") return this.#respond(request);
     if (route !== "POST /v1/embeddings") throw new Refusal(`Invalid URL (${route})`, { status: 404 });
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("We could not parse the JSON body of your request."));
     checkEmbeddingsBody(body);
     const answer = embed(body);
     return (outgoing) => sendRaw(outgoing, { status: 200, body: answer });
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("We could not parse the JSON body of your request."));
     checkResponsesBody(body);
     request.body = body;
     const assembled = this.#memory.assemble(body);
@@ -137,15 +143,7 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
   }
 }
 
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new Refusal("We could not parse the JSON body of your request.");
-  }
-}
-
-/** What the model does when nobody says otherwise: it repeats the first part of the last message. */
+/** The default script: it repeats the first part of the user's last message. */
 const echo: AnswerScript = (assembled) => {
   const last = assembled.findLast((item) => "role" in item && item.role === "user");
   const content = last !== undefined && "content" in last ? last.content : "";

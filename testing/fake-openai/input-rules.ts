@@ -1,4 +1,4 @@
-/** Which input items the Responses API takes, as far as a client without hosted tools can send them. */
+/** Rules for the input items of the Responses API, as far as a client without hosted tools can send them. */
 import type {
   EasyInputMessage,
   ResponseFunctionToolCall,
@@ -12,19 +12,8 @@ import type {
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
 import { webImages } from "../media-rules.ts";
-import {
-  anything,
-  byType,
-  type Check,
-  dataUrl,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, dataUrl, listOf, object, oneOf, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 
 const type: Check = text;
 const status = nullable(oneOf("in_progress", "completed", "incomplete"));
@@ -78,7 +67,7 @@ const assistantMessage = object<EasyInputMessage & ResponseOutputMessage>(
   ["role", "content"],
 );
 
-/** What an assistant said is output, what anybody else says is input. */
+/** Checks the parts: a message of the assistant is output, every other message is input. */
 const message: Check = (value, at) => {
   const check = isObject(value) && value["role"] === "assistant" ? assistantMessage : inputMessage;
   check(value, at);

@@ -12,7 +12,7 @@ export class Refusal extends Error {
   readonly param: string | null;
   readonly code: string | null;
 
-  /** 400 `invalid_request_error` unless the detail says otherwise. */
+  /** The default is status 400 with the type `invalid_request_error`. */
   constructor(message: string, detail: RefusalDetail = {}) {
     super(message);
     this.name = "Refusal";

@@ -1,5 +1,5 @@
-/** What the fake can be told to answer. */
-import type { FakeRaw, FakeSilence, StreamPlan } from "../fake-server/deliver.ts";
+/** The answers that a test can script. */
+import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
 import { Refusal } from "./refusal.ts";
 
 export type FakeOutput =
@@ -17,40 +17,36 @@ export type FakeEnding =
 
 export interface FakeAnswer extends StreamPlan {
   output: FakeOutput[];
-  /** Completed, if absent. */
+  /** The end of the answer; completed by default. */
   ending?: FakeEnding;
 }
 
 /** A text is the short form of an answer with one message. */
 export type FakeReply = string | FakeAnswer | FakeRaw | FakeSilence;
 
-export function refused(refusal: Refusal, headers: Record<string, string> = {}): FakeRaw {
-  return { status: refusal.status, headers, body: refusal.body };
-}
-
-/** `retryAfter` in seconds or as an HTTP date. */
+/** `retryAfter`: seconds, or an HTTP date. */
 export function rateLimited(retryAfter?: string): FakeRaw {
   const message = "Rate limit reached for requests. Please try again later.";
   const refusal = new Refusal(message, { status: 429, type: "requests", code: "rate_limit_exceeded" });
-  return refused(refusal, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+  return refusedWith(refusal, retryAfter === undefined ? {} : { "retry-after": retryAfter });
 }
 
 export function quotaExhausted(): FakeRaw {
   const message = "You exceeded your current quota, please check your plan and billing details.";
-  return refused(new Refusal(message, { status: 429, type: "insufficient_quota", code: "insufficient_quota" }));
+  return refusedWith(new Refusal(message, { status: 429, type: "insufficient_quota", code: "insufficient_quota" }));
 }
 
 export function serverFault(status = 500): FakeRaw {
   const message = "The server had an error while processing your request. Sorry about that!";
-  return refused(new Refusal(message, { status, type: "server_error", code: "server_error" }));
+  return refusedWith(new Refusal(message, { status, type: "server_error", code: "server_error" }));
 }
 
 export function contextTooLong(): FakeRaw {
   const message = "Your input exceeds the context window of this model. Please adjust your input and try again.";
-  return refused(new Refusal(message, { param: "input", code: "context_length_exceeded" }));
+  return refusedWith(new Refusal(message, { param: "input", code: "context_length_exceeded" }));
 }
 
 export function contentRefused(): FakeRaw {
   const message = "Invalid prompt: your prompt was flagged as potentially violating our usage policy.";
-  return refused(new Refusal(message, { code: "invalid_prompt" }));
+  return refusedWith(new Refusal(message, { code: "invalid_prompt" }));
 }

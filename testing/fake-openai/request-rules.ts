@@ -1,5 +1,5 @@
 /**
- * What `POST /v1/responses` and `POST /v1/embeddings` take. The fields are those of OpenAI's own types: tsc
+ * What `POST /v1/responses` and `POST /v1/embeddings` accept. The fields are those of OpenAI's own types: tsc
  * fails here when a type gains or loses one.
  */
 import type { EmbeddingCreateParams } from "openai/resources/embeddings";
@@ -11,22 +11,8 @@ import type {
   ToolChoiceFunction,
 } from "openai/resources/responses/responses";
 import type { Reasoning } from "openai/resources/shared";
-import {
-  anything,
-  byType,
-  type Check,
-  decimal,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, decimal, flag, integer, listOf, object, oneOf, record, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 import { input } from "./input-rules.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -58,7 +44,7 @@ const functionTool = object<FunctionTool>(
   ["name", "parameters", "strict"],
 );
 
-/** Strict tools take only closed schemas. */
+/** Checks that the schema of a strict tool is closed. */
 const strictSchema: Check = (value, at) => {
   functionTool(value, at);
   const tool = value as unknown as FunctionTool;
@@ -138,7 +124,7 @@ const responsesBody = object<ResponseCreateParamsBase>(
   ["model"],
 );
 
-/** Throws a Refusal unless it is a body that the real endpoint takes. */
+/** Throws a Refusal unless the real endpoint accepts the body. */
 export function checkResponsesBody(value: unknown): asserts value is ResponseCreateParams {
   responsesBody(value, "");
   const body = value as ResponseCreateParams;
@@ -150,7 +136,7 @@ export function checkResponsesBody(value: unknown): asserts value is ResponseCre
   }
 }
 
-/** A choice must be among the tools of the same request: those of earlier calls are not kept. */
+/** Checks that a chosen tool is among the tools of the same request: the tools of earlier requests are not kept. */
 function checkToolChoice({ tool_choice: choice, tools = [] }: ResponseCreateParams): void {
   if (typeof choice === "string") {
     oneOf("none", "auto", "required")(choice, "tool_choice");
@@ -183,7 +169,7 @@ const embeddingsBody = object<EmbeddingCreateParams>(
 
 const embeddingInputsMax = 2_048;
 
-/** Throws a Refusal unless it is a body that the real endpoint takes; token lists are not supported. */
+/** Throws a Refusal unless the real endpoint accepts the body. Token lists are not supported here. */
 export function checkEmbeddingsBody(
   value: unknown,
 ): asserts value is EmbeddingCreateParams & { input: string | string[] } {

@@ -1,6 +1,6 @@
 /**
- * What the fake remembers of stored responses: per response id the whole input that led to it, and its output.
- * Tools are not kept, as with the real one.
+ * The stored responses of the fake: for each response id the whole input that led to it, and its output.
+ * Tools are not kept, as by the real endpoint.
  */
 import type {
   ResponseCreateParams,
@@ -19,7 +19,7 @@ export type ForgottenForm = "code" | "not_found" | "terse";
 
 const cipherPrefix = "fake-cipher.";
 
-/** Only the family of the model that wrote it can read it again. */
+/** The family of the model that wrote it. Only this family can read it again. */
 export function encryptedFor(model: string, id: string): string {
   return `${cipherPrefix}${Buffer.from(`${modelFamily(model)}\n${id}`).toString("base64url")}`;
 }
@@ -28,7 +28,7 @@ export class ResponseMemory {
   forgottenForm: ForgottenForm = "code";
   readonly #contexts = new Map<string, readonly ResponseInputItem[]>();
 
-  /** The whole input of a request: what its previous response knew, then its own items. Throws a Refusal. */
+  /** Returns the whole input of a request: the items of its previous response, then its own. Throws a Refusal. */
   assemble(body: ResponseCreateParams): ResponseInputItem[] {
     const before = body.previous_response_id ? this.#recall(body.previous_response_id) : [];
     const own = ownItems(body);
@@ -39,12 +39,12 @@ export class ResponseMemory {
     return assembled;
   }
 
-  /** Keeps a response, so that a later request may continue it. */
+  /** Stores a response, so that a later request may continue it. */
   remember(id: string, assembled: readonly ResponseInputItem[], output: readonly ResponseOutputItem[]): void {
     this.#contexts.set(id, [...assembled, ...(output as readonly ResponseInputItem[])]);
   }
 
-  /** Forgets these responses, or all of them: their time is over. */
+  /** Forgets these responses, or all of them, as if they had expired. */
   forget(ids: readonly string[] | "all"): void {
     if (ids === "all") this.#contexts.clear();
     else for (const id of ids) this.#contexts.delete(id);
@@ -91,7 +91,7 @@ function checkCipher(item: ResponseReasoningItem, at: string, model: string): vo
   throw new Refusal(message, { param: `${at}.encrypted_content`, code: "invalid_encrypted_content" });
 }
 
-/** Reasoning stands in front of what it led to, with nothing but more reasoning between. */
+/** Checks that reasoning is in front of the item that it led to, with nothing but more reasoning between them. */
 function checkReasoning(items: readonly ResponseInputItem[]): void {
   for (const [index, item] of items.entries()) {
     if (item.type !== "reasoning") continue;
@@ -104,7 +104,7 @@ function checkReasoning(items: readonly ResponseInputItem[]): void {
   }
 }
 
-/** Every call needs its output, and every output its call. */
+/** Checks that every call has an output, and every output a call. */
 function checkCalls(items: readonly ResponseInputItem[]): void {
   const calls = new Set<string>();
   const outputs = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * The requests that the fake takes: exactly those that the driver sends, field by field. Each form is held against the
+ * The requests that the fake accepts: exactly those that the driver sends, field by field. Each form is compared with the
  * types that the client generates from Qdrant's own OpenAPI, so a field that the server does not have does not compile.
  */
 import type { Schemas } from "@qdrant/js-client-rest";
@@ -33,7 +33,7 @@ export type FakeFilter = z.output<typeof filter>;
 const document = z.strictObject({
   text: z.string(),
   model: z.literal("qdrant/bm25"),
-  // Whatever else the server's tokenizer can do, the fake cannot.
+  // The fake supports no other option of the server's tokenizer.
   options: z.strictObject({
     tokenizer: z.literal("whitespace"),
     lowercase: z.literal(false),

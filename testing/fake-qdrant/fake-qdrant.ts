@@ -1,7 +1,7 @@
 /**
  * A strict, stateful fake of Qdrant 1.19 on the real wire: exactly the endpoints and fields that the driver uses, with
- * the answers of the real one. Anything else is noted in `faults`, which every test holds to be empty. It can be told to
- * refuse, to be silent, to break off, and to lose an answer whose request it carried out.
+ * the answers of the real server. Anything else is recorded in `faults`, which every test expects to be empty. It can
+ * refuse, be silent, break off, and lose the answer of a request that it carried out.
  *
  * The first part of a path names the client, so that a test can tell the requests of two of them apart.
  */
@@ -14,7 +14,7 @@ import { ranked } from "./ranking.ts";
 
 export interface FakeQdrantRequest extends CameRequest {
   client: string;
-  /** What is asked for, for example `PUT points` or `POST points/query`. */
+  /** The operation, for example `PUT points` or `POST points/query`. */
   operation: string;
   body: unknown;
 }
@@ -25,14 +25,14 @@ export interface FakeQdrantRequest extends CameRequest {
  */
 export type FakeQdrantReply = FakeRaw | FakeSilence | { lost: "whole" | "half" } | { held: Promise<void> };
 
-/** What happens to a request in place of an answer; undefined: it is answered. */
+/** Decides what happens to a request in place of an answer. Undefined: it is answered. */
 export type Interception = (request: FakeQdrantRequest) => FakeQdrantReply | undefined;
 
 export interface FakeQdrant extends Fake<FakeQdrantRequest, FakeQdrantReply> {
-  /** Address for a client of this name. */
+  /** Returns the address for a client of this name. */
   at(client: string): string;
   intercept(interception: Interception): void;
-  /** What came that the real server does not take, or that the driver should never send. */
+  /** Requests that the real server does not accept, or that the driver should never send. */
   readonly faults: readonly string[];
   /** The points of a collection. */
   points(collection: string): StoredPoint[];
@@ -46,7 +46,7 @@ export async function startFakeQdrant(options: { apiKey?: string; version?: stri
 
 type Handler = (collection: FakeCollection, body: never) => unknown;
 
-/** Endpoints below `/collections/<name>/`, whose collection must be there. Those that write must be waited for. */
+/** Endpoints below `/collections/<name>/`. The collection must exist. Writes must be requested with `wait`. */
 const handlers: Record<string, { body: keyof Bodies; writes: boolean; handle: Handler }> = {
   "PUT index": { body: "createIndex", writes: true, handle: createIndex },
   "PUT points": { body: "upsert", writes: true, handle: (on, body: Bodies["upsert"]) => done(on.upsert(body)) },

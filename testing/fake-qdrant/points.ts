@@ -1,4 +1,4 @@
-/** The fake's collections: what is stored, and which of it a filter lets through. */
+/** The fake's collections: the stored points, and the filters. */
 import type { Bodies, FakeCondition, FakeDocument, FakeFilter } from "./bodies.ts";
 
 export interface StoredPoint {
@@ -86,14 +86,14 @@ export class FakeCollection {
     return (this.#operations += 1);
   }
 
-  /** By id. */
+  /** The points by id. */
   matching(filter: FakeFilter): StoredPoint[] {
     const found = [...this.points.values()].filter((point) => this.#lets(filter, point));
     return found.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   #lets({ must = [], must_not = [] }: FakeFilter, point: StoredPoint): boolean {
-    // All of them are looked at, so that a field without an index is noticed whatever the points are.
+    // All conditions are checked, so that a field without an index is found whatever the points are.
     const held = must.map((condition) => this.#holds(condition, point));
     const broken = must_not.map((condition) => this.#holds(condition, point));
     return held.every(Boolean) && !broken.some(Boolean);

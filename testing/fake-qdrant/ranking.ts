@@ -1,4 +1,4 @@
-/** How the fake ranks: cosine, BM25 with the rarity of terms among a corpus, and reciprocal rank fusion, as the server does. */
+/** The ranking of the fake, like the server's: cosine, BM25 with the rarity of terms in a corpus, and reciprocal rank fusion. */
 import type { Bodies, FakeDocument, FakePrefetch } from "./bodies.ts";
 import { Refused, termsIn, type FakeCollection, type StoredPoint } from "./points.ts";
 
@@ -7,7 +7,7 @@ export interface Ranked {
   score: number;
 }
 
-/** `reversed`: equal scores come the other way round; the real server promises no order of them. */
+/** `reversed`: equal scores are in reverse order. The real server promises no order for them. */
 export function ranked(
   collection: FakeCollection,
   { prefetch, query, limit }: Bodies["query"],

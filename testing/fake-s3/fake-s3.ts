@@ -1,6 +1,6 @@
 /**
  * A server that speaks the part of S3 that blobs need, strictly, and in memory: signatures are checked, writes are
- * conditional, lists come in pages. It can be told to do what networks and servers do: refuse, be silent, lose an
+ * conditional, lists come in pages. It can simulate faults of networks and servers: refuse, be silent, lose an
  * answer, cut it, change it, or send it twice. (A real server: testing/servers/radosgw.ts.)
  */
 import { once } from "node:events";
@@ -9,31 +9,31 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { signatureFault } from "./signature.ts";
 
-/** What happens to a request, or to its answer after it has had its effect. */
+/** A fault of one request, before or after its effect. */
 export type S3Fault =
   | { how: "refuse"; status: number; code?: string; headers?: Record<string, string> }
-  /** Nothing comes, and nothing is done. */
+  /** No answer is sent, and nothing is done. */
   | { how: "silence" }
-  /** It is done, and the connection is cut before the answer. */
+  /** The request is carried out, and the connection is cut before the answer. */
   | { how: "lost" }
-  /** The answer ends half way; `cleanly`: as if that were all of it. */
+  /** The answer ends half way. `cleanly`: it ends as if it were complete. */
   | { how: "cut"; cleanly?: boolean }
   | { how: "damage" }
   | { how: "twice" };
 
 export interface FakeS3Options {
-  /** False: an older server, which ignores the condition and replaces. */
+  /** False for an older server, which ignores the condition and replaces the object. */
   conditional?: boolean;
   pageSize?: number;
-  /** How far its clock is ahead. */
+  /** The number of milliseconds by which its clock is ahead. */
   clockOffsetMs?: number;
-  /** Asked about a request that has had its effect and not its answer; false: it gets none. */
+  /** Called between the effect of a request and its answer. False: no answer is sent. */
   mayAnswer?(request: FakeS3Request): boolean;
 }
 
 export interface FakeS3Request {
   method: string;
-  /** Of the object; empty for the bucket. */
+  /** The key of the object; empty for the bucket. */
   key: string;
   query: Record<string, string>;
 }
@@ -44,18 +44,18 @@ export interface FakeS3 {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** All that came, in order. */
+  /** All requests, in order. */
   requests: FakeS3Request[];
-  /** By key; a test may change them behind the client's back. */
+  /** The objects by key. A test may change them without the client. */
   objects: Map<string, FakeObject>;
-  /** For the next requests of that method, one each. */
+  /** Sets the faults of the next requests with this method, one each. */
   next(method: string, ...faults: S3Fault[]): void;
   close(): Promise<void>;
 }
 
 export interface FakeObject {
   bytes: Buffer;
-  /** `x-amz-meta-…`. */
+  /** The metadata, sent as `x-amz-meta-…`. */
   meta: Record<string, string>;
 }
 

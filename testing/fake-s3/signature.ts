@@ -1,4 +1,4 @@
-/** Checks version 4 of Amazon's signatures, as a server does: from the published algorithm, not by the code of a client. */
+/** Checks version 4 of Amazon's signatures like a server: by the published algorithm, not with the code of a client. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
@@ -15,11 +15,11 @@ const skewMsMax = 15 * 60_000;
 export interface SignedRequest {
   request: IncomingMessage;
   body: Buffer;
-  /** The server's clock. */
+  /** The time of the server's clock. */
   now: number;
 }
 
-/** The code of S3's error, or null when the request is signed as it should be. */
+/** Returns the code of S3's error, or null if the request is signed correctly. */
 export function signatureFault({ request, body, now }: SignedRequest, keys: SignatureKeys): string | null {
   const { headers, method = "", url = "" } = request;
   const found = form.exec(headers.authorization ?? "");
@@ -33,7 +33,7 @@ export function signatureFault({ request, body, now }: SignedRequest, keys: Sign
   if (Math.abs(at - now) > skewMsMax) return "RequestTimeTooSkewed";
   const names = signed.split(";");
   const unsigned = Object.keys(headers).filter((name) => name.startsWith("x-amz-") && !names.includes(name));
-  // S3 itself demands these; what is not signed somebody on the way may have changed.
+  // S3 requires these. A header that is not signed may have been changed on the way.
   if (unsigned.length > 0 || !names.includes("host") || names.join() !== names.toSorted().join()) return "AccessDenied";
   if (headers["x-amz-content-sha256"] !== sha256(body)) return "XAmzContentSHA256Mismatch";
   const [path = "", query = ""] = url.split("?");

@@ -9,23 +9,23 @@ export interface FakeRaw {
   body: unknown;
 }
 
-/** Nothing at all until the promise resolves; then the connection closes. */
+/** No answer until the promise resolves; then the connection closes. */
 export interface FakeSilence {
   silentUntil: Promise<void>;
 }
 
-/** What may happen to a stream on its way. */
+/** The faults of a stream. */
 export interface StreamPlan {
-  /** The stream ends after so many events: cleanly (`end`), or with the connection (`reset`). */
+  /** Ends the stream after this number of events: cleanly (`end`), or with the connection (`reset`). */
   cut?: { afterEvents: number; how: "end" | "reset" };
-  /** After so many events nothing comes until the promise resolves. */
+  /** Sends nothing after this number of events until the promise resolves. */
   hold?: { afterEvents: number; until: Promise<void> };
 }
 
-/** Sends the answer that was decided. */
+/** Sends the chosen answer. */
 export type Delivery = (outgoing: ServerResponse) => void | Promise<void>;
 
-/** 200 with a body that is no stream of events. */
+/** Returns an answer with status 200 and a body that is no stream of events. */
 export function garbage(body = "<html><body>It works!</body></html>", type = "text/html"): FakeRaw {
   return { status: 200, headers: { "content-type": type }, body };
 }
@@ -36,7 +36,17 @@ export function sendRaw(outgoing: ServerResponse, { status, headers = {}, body }
   outgoing.end(isText ? body : JSON.stringify(body));
 }
 
-/** An event whose name is its type, as its whole text. */
+/** Answers a request with the error of a refusal. */
+export function refusedWith(refusal: { status: number; body: unknown }, headers: Record<string, string> = {}): FakeRaw {
+  return { status: refusal.status, headers, body: refusal.body };
+}
+
+/** Cuts a text after each word, as models stream it. */
+export function wordPieces(text: string): string[] {
+  return text.match(/\S+\s*|\s+/g) ?? [];
+}
+
+/** Returns the whole text of an event whose name is its type. */
 export function namedEvent(event: { type: string; [field: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
@@ -60,7 +70,7 @@ export async function sendEvents(
   outgoing.end();
 }
 
-/** Says nothing until the promise resolves, then hangs up. */
+/** Sends nothing until the promise resolves, then closes the connection. */
 export async function staySilent(outgoing: ServerResponse, until: Promise<void>): Promise<void> {
   await Promise.race([until, clientLeft(outgoing)]);
   outgoing.destroy();
@@ -68,7 +78,7 @@ export async function staySilent(outgoing: ServerResponse, until: Promise<void>)
 
 function endEarly(outgoing: ServerResponse, how: "end" | "reset"): void {
   if (how === "end") outgoing.end();
-  // What was written still arrives; the end of the body, which HTTP demands, does not.
+  // The bytes that were written still arrive. The end of the body, which HTTP requires, does not.
   else outgoing.socket?.destroySoon();
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the fakes of providers share: a server on a port of its own that records every request byte for byte,
- * answers from a queue, and gives ids that are unique and the same in every run.
+ * The base of the fake providers: a server on its own port that records every request byte for byte,
+ * answers from a queue, and makes ids that are unique and the same in every run.
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -9,30 +9,30 @@ import { buffer } from "node:stream/consumers";
 import type { Delivery } from "./deliver.ts";
 
 export interface FakeServerOptions {
-  /** Between two events of a stream; 0, if absent. */
+  /** Milliseconds between two events of a stream; 0 by default. */
   eventDelayMs?: number;
-  /** Part of every id, so that ids of two fakes differ; random, if absent. */
+  /** A part of every id, so that ids of two fakes differ; random by default. */
   tag?: string;
 }
 
-/** A request as it came. */
+/** A request as it arrived. */
 export interface CameRequest {
   path: string;
   headers: IncomingMessage["headers"];
   /** The exact body. */
   raw: Buffer;
-  /** Resolves when the answer has ended: sent to its planned end, or left by the client before. */
+  /** Resolves when the answer has ended: it was sent to its planned end, or the client left before. */
   ended: Promise<"sent" | "left">;
 }
 
-/** What a test sees of a fake, whoever it fakes. */
+/** A fake as a test sees it, for any provider. */
 export interface Fake<Request, Reply> {
-  /** For a client's base URL. */
+  /** The base URL for a client. */
   readonly url: string;
   readonly requests: readonly Request[];
-  /** Resolves with the n-th request, from 1, once it has come. */
+  /** Resolves with the n-th request, counted from 1, when it has arrived. */
   request(n: number): Promise<Request>;
-  /** Answers for the next valid requests, one each, before the script is asked again. */
+  /** Queues answers for the next valid requests, one each. Then the script answers again. */
   next(...replies: Reply[]): void;
   eventDelayMs: number;
   close(): Promise<void>;
@@ -53,13 +53,13 @@ export abstract class FakeServer<Request extends CameRequest, Reply> implements 
     this.eventDelayMs = eventDelayMs;
   }
 
-  /** The record that a request gets, before it is judged. */
+  /** Makes the record of a request, before the request is checked. */
   protected abstract record(came: CameRequest): Request;
 
-  /** What the request gets for an answer. Notes in the record what was found. Must not throw. */
+  /** Chooses the answer of a request and completes its record. Must not throw. */
   protected abstract decide(request: Request, method: string): Delivery;
 
-  /** `path` is what the base URL ends with, for example `/v1`. */
+  /** Starts the server. `path` is the end of the base URL, for example `/v1`. */
   async listen(path: string): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
@@ -83,7 +83,7 @@ export abstract class FakeServer<Request extends CameRequest, Reply> implements 
     await closed;
   }
 
-  /** What `next` was told for this request, if anything. */
+  /** Returns the answer that `next` queued for this request, if there is one. */
   protected queuedReply(): Reply | undefined {
     return this.#queue.shift();
   }
@@ -105,5 +105,18 @@ export abstract class FakeServer<Request extends CameRequest, Reply> implements 
     const deliver = this.decide(request, incoming.method ?? "");
     this.#awaited.get(this.requests.push(request))?.resolve(request);
     await deliver(outgoing);
+  }
+}
+
+/** Parses a body as JSON. If it is not JSON, throws the error that `errorFor` makes of the reason. */
+export function parseJson(
+  raw: Buffer,
+  errorFor: (reason: string) => Error,
+  revive?: (name: string, value: unknown) => unknown,
+): unknown {
+  try {
+    return JSON.parse(raw.toString("utf8"), revive);
+  } catch (error) {
+    throw errorFor(error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,9 +1,9 @@
-/** Servers that are no provider at all. */
+/** Servers that are no providers. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** Gives its address, without a path. It is closed after the test. */
+/** Starts a server that is closed after the test. Returns its address without a path. */
 export async function serverWith(context: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -14,8 +14,8 @@ export async function serverWith(context: TestContext, listener: RequestListener
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An address where nobody listens. */
-export async function nobodyThere(): Promise<string> {
+/** Returns an address where no server listens. */
+export async function unusedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

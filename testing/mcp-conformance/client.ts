@@ -1,6 +1,6 @@
 /**
- * The client that the conformance runner of MCP drives: it has the tools of one server as any session has them, and
- * does with them what the scenario asks for. The address of the server comes last, the scenario's name and facts in
+ * The client that the conformance runner of MCP drives: it has the tools of one server like any session, and
+ * uses them as the scenario requires. The address of the server is the last argument, the scenario's name and facts are in
  * the environment.
  */
 import { openMcpTools } from "../../src/tools/mcp/open-mcp-tools.ts";
@@ -17,7 +17,7 @@ const mcp = openMcpTools({
   logFolder: null,
   env: process.env,
   version: "0.0.0",
-  // A person who takes every form as it is.
+  // A person who submits every form unchanged.
   answerForm: async () => ({ action: "accept", content: {} }),
 });
 
@@ -51,7 +51,7 @@ for (const { tool, args } of wanted) if (tool !== undefined) await call(tool, ar
 await mcp.close();
 process.exit(mcp.warnings().length > 0 && tools.length === 0 ? 1 : 0);
 
-/** What the tools of the scenarios take: two numbers, the schema that another tool has, or some text. */
+/** The arguments for the scenarios' tools: two numbers, the schema of another tool, or some text. */
 function argumentsFor({ definition }: Tool): Record<string, unknown> {
   const sample: Record<string, unknown> = { a: 5, b: 3, schema: tools[0]?.definition.parameters };
   const properties = Object.keys(definition.parameters["properties"] ?? {});

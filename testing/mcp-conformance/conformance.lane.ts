@@ -1,6 +1,6 @@
 /**
  * The official conformance runner of MCP plays the server, and our client has its tools (P5). Every scenario of a client
- * is run but those of OAuth: aptove sends the headers that it is given, and asks nobody for a token.
+ * is run except those of OAuth: aptove sends the configured headers, and requests no token.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -42,6 +42,6 @@ async function passes(runner: string, args: string[]): Promise<void> {
     new Promise<number | null>((resolve) => child.once("close", resolve)),
   ]);
   assert.equal(code, 0, `${stdout}\n${stderr}`);
-  // A runner that checked nothing has not passed.
+  // A runner that checked nothing did not pass.
   assert.match(stdout + stderr, /Passed: [1-9]\d*\/\d+, 0 failed, 0 warnings/);
 }

@@ -1,6 +1,6 @@
 /**
- * Servers of tests: each runs in a folder of its own and ends with the process that started it, in whatever way that
- * ends, kill -9 included: a shell between them holds a pipe to us, and kills the server when the pipe closes.
+ * Servers for tests. Each runs in its own folder and ends with the process that started it, however that
+ * process ends, kill -9 included: a shell between them holds a pipe to us, and kills the server when the pipe closes.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,21 +13,21 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface KeptProcess {
   /** True until the server has ended. */
   isRunning(): boolean;
-  /** SIGSTOP: its connections stay open, and nothing answers. */
+  /** Sends SIGSTOP: connections stay open, and nothing answers. */
   pause(): void;
   resume(): void;
-  /** kill -9, paused or not. Resolves when it has ended. */
+  /** Kills the server with SIGKILL, paused or not. Resolves when it has ended. */
   kill(): Promise<void>;
 }
 
 export interface ProcessOptions {
-  /** Where it runs, and where its log `<name>.log` is written. */
+  /** The working folder of the server, in which its log `<name>.log` is written. */
   folder: string;
   name: string;
   command: readonly string[];
 }
 
-/** Says the server's id, and runs until the server ends or the pipe of standard input closes. */
+/** Prints the server's process id, and runs until the server ends or the pipe of standard input closes. */
 const keeper = `
 exec 3<&0
 log=$1; shift
@@ -40,11 +40,11 @@ wait "$server"
 kill "$watcher"
 `;
 
-/** Starts a server, which then still has to get ready: `untilReady`. */
+/** Starts a server. It is not ready before `untilReady` resolves. */
 export async function startProcess({ folder, name, command }: ProcessOptions): Promise<KeptProcess> {
   const shell = spawn("sh", ["-c", keeper, "keeper", join(folder, `${name}.log`), ...command], {
     cwd: folder,
-    // Out of reach of Ctrl-C, which is for the tests: they end, and then this.
+    // Ctrl-C must not reach the server: it ends the tests, which then end the server.
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -75,12 +75,12 @@ export interface ServiceFolder {
   remove(): Promise<void>;
 }
 
-/** Removes the folder when the pipe closes; by then the servers in it are being killed. */
+/** Removes the folder when the pipe closes. The servers in it are killed at the same time. */
 const folderKeeper = `read -r nothing; rm -rf "$1" || { sleep 1; rm -rf "$1"; }`;
 
-/** A new folder that is gone with this process, however it ends. */
+/** Makes a folder that is removed with this process, however the process ends. */
 export async function serviceFolder(name: string): Promise<ServiceFolder> {
-  // The path of a socket has room for about a hundred characters.
+  // The path of a socket may have about a hundred characters.
   const path = await mkdtemp(join(tmpdir(), `${name}-`));
   const shell = spawn("sh", ["-c", folderKeeper, "keeper", path], {
     detached: true,
@@ -95,7 +95,7 @@ export async function serviceFolder(name: string): Promise<ServiceFolder> {
   };
 }
 
-/** Nobody has it now; somebody may take it before the server does, so starting has to be tried again then. */
+/** Returns a port that is free now. Another process may take it before the server does; then the start must be retried. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -113,7 +113,7 @@ export interface Readiness {
   isReady(): Promise<boolean>;
 }
 
-/** Asks until the server answers. Throws, with the end of its log, when it ended or takes too long. */
+/** Polls until the server answers. Throws, with the end of the log, if the server ended or takes too long. */
 export async function untilReady({ folder, name, process, timeoutMs, isReady }: Readiness): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (process.isRunning() && performance.now() < until) {

@@ -1,4 +1,4 @@
-/** Which programs the services need, and which packages of Debian have them. */
+/** The programs that the services need, and the packages of Debian that contain them. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -12,12 +12,12 @@ const packages = {
 
 export type ServicePackage = keyof typeof packages;
 
-/** The packages of which a program is not on the path. */
+/** Returns the packages whose programs are not on the path. */
 export function missingPackages(wanted: readonly ServicePackage[] = Object.keys(packages) as ServicePackage[]) {
   return wanted.filter((name) => packages[name].some((program) => !isOnPath(program)));
 }
 
-/** Throws an error that says how to install what is missing. */
+/** Throws an error that states how to install what is missing. */
 export function requirePackages(...wanted: readonly ServicePackage[]): void {
   const missing = missingPackages(wanted);
   if (missing.length > 0) throw new Error(`not installed: apt-get install ${missing.join(" ")}`);

@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests and the cluster: Ceph's radosgw before one monitor and one store in memory, all on
- * loopback. Killing the gateway keeps what was acknowledged, as a gateway of many does; `stop` ends everything.
+ * A real S3 server for tests and the cluster: Ceph's radosgw in front of one monitor and one store in memory, all on
+ * loopback. Killing the gateway keeps what was acknowledged; `stop` ends everything.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -20,30 +20,30 @@ export interface S3Place {
 }
 
 export interface TestRadosgw extends S3Place {
-  /** SIGSTOP of the gateway: connections stay open, and nothing answers. */
+  /** Sends SIGSTOP to the gateway: connections stay open, and nothing answers. */
   pause(): void;
   resume(): void;
-  /** kill -9 of the gateway: connections are cut; what was acknowledged stays. */
+  /** Kills the gateway with SIGKILL: connections are cut, and what was acknowledged stays. */
   kill(): Promise<void>;
-  /** The gateway again after `kill`, on the same port: some seconds. */
+  /** Starts the gateway again after `kill`, on the same port. This takes some seconds. */
   start(): Promise<void>;
-  /** Ends all of it and removes its folder. */
+  /** Stops everything and removes the folder. */
   stop(): Promise<void>;
 }
 
-/** Of one attempt. A step takes less than a second; the machine may be busy. */
+/** The time limit of one attempt. A step takes less than a second, but the machine may be busy. */
 const stepTimeoutMs = 10_000;
 const attemptsMax = 6;
 const region = "us-east-1";
 const keys = { accessKeyId: "AKTESTTESTTESTTEST00", secretAccessKey: "SKTESTTESTTESTTESTTESTTESTTESTTESTTEST00" };
 
-/** Ready in one or two seconds. Throws where Ceph is not installed, and says how to. */
+/** Starts the server in one or two seconds. If Ceph is not installed, throws an error that states how to install it. */
 export async function startRadosgw(): Promise<TestRadosgw> {
   requirePackages("radosgw", "ceph-mon", "ceph-osd", "ceph-common");
   const folder = await serviceFolder("ceph");
   const place: Place = { folder: folder.path, gatewayPort: await freePort(), processes: [] };
   const stop = async (): Promise<void> => {
-    // Last first: what is left alone waits for nobody.
+    // The last one ends first, so that no program waits for one that has ended.
     for (const process of place.processes.toReversed()) await process.kill();
     await folder.remove();
   };
@@ -69,7 +69,7 @@ export async function startRadosgw(): Promise<TestRadosgw> {
   }
 }
 
-/** Makes a bucket with a name of its own, and gives the name. */
+/** Makes a bucket with a unique name. Returns the name. */
 export async function createBucket(place: S3Place): Promise<string> {
   const bucket = `test-${randomUUID()}`;
   const client = new AwsClient({ ...place, service: "s3", retries: 0 });
@@ -84,7 +84,7 @@ interface Place {
   processes: KeptProcess[];
 }
 
-/** The monitor, and one store in memory. */
+/** Starts the monitor and one store in memory. */
 async function startStore(place: Place): Promise<void> {
   const { folder } = place;
   const monitor = `[v1:127.0.0.1:${await freePort()}]`;
@@ -103,11 +103,11 @@ async function startStore(place: Place): Promise<void> {
   ]);
   await run(place, "monmaptool", ["--create", "--fsid", cluster, "--addv", "a", monitor, "monmap"]);
   await run(place, "ceph-mon", ["--mkfs", "-i", "a", "--monmap", "monmap", "--keyring", "keyring"]);
-  // What is asked before it is ready is asked again.
+  // A request that comes before the monitor is ready is retried.
   await keep(place, { program: "ceph-mon", args: ["-i", "a"], isReady: async () => true });
   await again(() => run(place, "ceph", ["--connect-timeout", "5", "osd", "new", store]));
   await run(place, "ceph-osd", ["-i", "0", "--mkfs", "--osd-uuid", store]);
-  // A gateway that is there first makes its pools on a store that is not, and can wait for them for ever.
+  // The gateway must not start before the store: it would make its pools without a store, and could wait for them forever.
   const isReady = (): Promise<boolean> => isStoreUp(place);
   await again(() => keep(place, { program: "ceph-osd", args: ["-i", "0"], isReady }));
 }
@@ -122,8 +122,8 @@ async function startGateway(place: Place): Promise<KeptProcess> {
 }
 
 /**
- * Without authentication, what a program of Ceph asks in its first moment can come before it knows the cluster's id,
- * and is refused or dropped: about one in ten. It ends or waits for ever then, and is started again.
+ * Runs a program of Ceph with retries. If there is no authentication, its first request can come before it knows the cluster's id,
+ * and is refused or dropped, about one in ten times. The program then ends or waits forever, and is started again.
  */
 async function again<Result>(start: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
@@ -168,7 +168,7 @@ async function keep(place: Place, { program, args, isReady }: Daemon): Promise<K
   return process;
 }
 
-/** Gives what the program said; throws that when it fails or takes too long. */
+/** Returns the output of the program. If it fails or takes too long, throws an error with the output. */
 async function run({ folder }: Place, program: string, args: readonly string[]): Promise<string> {
   const reads = ["ceph-authtool", "monmaptool"].includes(program) ? [] : ["-c", "ceph.conf"];
   const { stdout } = await promisify(execFile)(program, [...reads, ...args], {
@@ -180,8 +180,8 @@ async function run({ folder }: Place, program: string, args: readonly string[]):
 }
 
 /**
- * A monitor waits for nothing to gather before it decides (a second per new pool otherwise), and a gateway that was
- * killed is given up after 2 s, not 30 s, for which the others would wait with what they change.
+ * Settings for a quick start. The monitor decides at once (otherwise it waits one second for each new pool), and a gateway that was
+ * killed is given up after 2 s instead of 30 s, for which others would delay their changes.
  */
 function configuration({ folder, gatewayPort }: Place, ids: { cluster: string; monitor: string }): string {
   return `[global]

@@ -1,25 +1,25 @@
-/** A real Redis for tests and the cluster, on a free port of loopback. It keeps nothing: what was killed is empty again. */
+/** A real Redis for tests and the cluster, on a free port of loopback. It stores nothing: after a kill it is empty. */
 import { connect } from "node:net";
 import { freePort, serviceFolder, startProcess, untilReady, type KeptProcess } from "./kept-process.ts";
 import { requirePackages } from "./programs.ts";
 
 export interface TestRedis {
-  /** As `redis` takes it. The same after `kill` and `start`. */
+  /** The URL for a Redis client. It stays the same after `kill` and `start`. */
   url: string;
-  /** SIGSTOP: connections stay open, and nothing answers. */
+  /** Sends SIGSTOP: connections stay open, and nothing answers. */
   pause(): void;
   resume(): void;
-  /** kill -9: connections are cut, and everything in it is lost. */
+  /** Kills the server with SIGKILL: connections are cut, and all data is lost. */
   kill(): Promise<void>;
-  /** After `kill`: the same port, and empty. */
+  /** Starts an empty server again after `kill`, on the same port. */
   start(): Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
 const readyTimeoutMs = 20_000;
 
-/** Ready in about 0.1 s. Throws where Redis is not installed, and says how to. */
+/** Starts the server in about 0.1 s. If Redis is not installed, throws an error that states how to install it. */
 export async function startRedis(): Promise<TestRedis> {
   requirePackages("redis-server");
   const folder = await serviceFolder("redis");

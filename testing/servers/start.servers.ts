@@ -46,7 +46,7 @@ test("[B3] services end with a process that is killed, and leave no folder", asy
   child.kill("SIGKILL");
   const isOver = async (): Promise<boolean> =>
     readdirSync(folder).length === 0 && (await Promise.all(urls.map(answer))).every((how) => how === "refuses");
-  // They learn of it by a pipe that closes; how long that takes is not ours. The test's own time limit ends this.
+  // The servers notice it by a pipe that closes, which can take some time. The test's own time limit ends this.
   while (!(await isOver())) await pause(20);
 });
 

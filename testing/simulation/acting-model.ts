@@ -1,6 +1,6 @@
 /**
- * The models of a simulation: scripted providers that think, speak, call tools, hesitate, fail and break off by
- * chance, with a witness who notes what was shown to them and what they said.
+ * The models of a simulation: scripted providers that think, answer, call tools, hesitate, fail and break off by
+ * chance, with a record of their inputs and answers.
  */
 import type { ErrorCode } from "../../src/domain/errors.ts";
 import type { Provider, ProviderEvent } from "../../src/providers/provider.ts";
@@ -16,7 +16,7 @@ import type { Random } from "./random.ts";
 
 export interface ActingModel {
   provider: Provider;
-  /** It no longer knows its responses (C3). */
+  /** True if the provider has forgotten its responses (C3). */
   forget(): void;
 }
 
@@ -39,7 +39,7 @@ function witnessed(scripted: ScriptedProvider): Provider["send"] {
   return (request, signal) => {
     const before = scripted.exchanges.length;
     const events = scripted.send(request, signal)[Symbol.asyncIterator]();
-    // The provider notes what it is shown before it first waits.
+    // The provider records its input before it first waits.
     const first = events.next();
     const shown = scripted.exchanges.length > before ? scripted.exchanges.at(-1) : undefined;
     const exchange: SeenExchange = {
@@ -90,12 +90,12 @@ function note(event: ProviderEvent, exchange: SeenExchange): void {
   }
 }
 
-/** So many model calls of a turn may end with tool calls. */
+/** The largest number of model calls in a turn that end with tool calls. */
 const roundsMax = 4;
 
 function answerFor(gates: Gates, summary: boolean): ReturnType<Script> {
   const asked = currentAsked();
-  if (asked === undefined) return "nobody asked";
+  if (asked === undefined) return "no request";
   const { random, exchanges } = asked;
   const round = exchanges.length + 1;
   if (summary) return random.chance(0.1) ? [{ fails: "provider_unavailable" }] : `summary by ${asked.marker}.${round}`;

@@ -1,12 +1,12 @@
-/** The tools that run beside the engine: they work, break, flood, take their time, and some need to be allowed. */
+/** The tools of a simulation: they work, fail, flood, take time, and some need permission. */
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.ts";
 import { currentAsked, currentProcess, type SeenToolRun } from "./asked.ts";
 import type { Gates } from "./gates.ts";
 
 const serverTools = ["work", "break", "flood", "guarded"];
-/** Stands in every conversation's context; nobody runs it here. */
+/** A tool in every conversation's context that the engine does not run. */
 export const personTool = { name: "ask_person", parameters: { type: "object" } };
-/** Comes with some requests. */
+/** A tool that some requests bring. */
 export const deviceTool = { name: "ask_device", parameters: { type: "object" } };
 
 export function actingTools(gates: Gates): Tool[] {
@@ -22,7 +22,7 @@ async function run(gates: Gates, name: string, { callId, turnId, signal }: ToolC
   const seen: SeenToolRun = { callId, turnId, outcome: null };
   asked?.toolRuns.push(seen);
   signal.addEventListener("abort", () => (seen.outcome ??= isLate(signal) ? "late" : "stopped"), { once: true });
-  // A call for nobody would be a fault of the engine; the missing run shows it.
+  // A call without a request would be a fault of the engine. The missing run shows it.
   if (asked?.random.chance(0.4) === true) await gates.wait(currentProcess());
   if (name === "break") {
     seen.outcome ??= "threw";
@@ -34,7 +34,7 @@ async function run(gates: Gates, name: string, { callId, turnId, signal }: ToolC
   return result;
 }
 
-/** What the time limit of a tool gives as its reason. */
+/** The abort reason of a tool's time limit. */
 export const lateReason = "the simulation's clock";
 
 function isLate(signal: AbortSignal): boolean {

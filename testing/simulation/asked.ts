@@ -1,6 +1,6 @@
 /**
- * What was asked of the engines, and what the model and the tools were seen to do for it. This is what the naive
- * model knows; nothing of it comes from the stores.
+ * The requests to the engines, and the observed actions of models and tools for them. This is what the naive
+ * model knows. Nothing of it comes from the stores.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AptoveError, ErrorCode } from "../../src/domain/errors.ts";
@@ -12,63 +12,63 @@ import type { TurnRequest } from "../../src/engine/engine.ts";
 import type { ProviderFailed, ProviderFinished } from "../../src/providers/provider.ts";
 import type { Random } from "./random.ts";
 
-/** A process that runs an engine, as far as it matters here. */
+/** The facts about a process that matter here. */
 export interface Living {
   readonly name: string;
   isDead: boolean;
 }
 
-/** A request for a turn. Two that are the same by their idempotency key are one (T13). */
+/** A request for a turn. Requests with the same idempotency key are one (T13). */
 export interface Asked {
   number: number;
-  /** In every turn's row, so that a turn is found whose maker never heard of it. */
+  /** A mark in the turn's row, so that a turn is found although its process died before it got the id. */
   marker: string;
   request: TurnRequest;
-  /** Of a rerun: those of the turn that it repeats, where it repeats them. */
+  /** The settings that a rerun repeats from its turn, if it repeats them. */
   instruction: string;
   feedback: ToolFeedback[];
-  /** It must never be taken. */
+  /** True if the request must always be refused. */
   mustRefuse: ErrorCode | null;
-  /** The session and the turn that it names; what they are may be a reason to refuse it. */
+  /** The session and the turn that the request names. Their state may be a reason to refuse it. */
   sessionId: string | null;
   turnId: string | null;
   attempts: Attempt[];
   exchanges: SeenExchange[];
   toolRuns: SeenToolRun[];
-  /** Calls to stores that were made for this turn and failed. */
+  /** The number of failed store calls of this turn. */
   faults: number;
-  /** When it was asked, by the world's clock. */
+  /** The time of the request, by the world's clock. */
   at: number;
   random: Random;
-  /** The model calls the same tool for ever. */
+  /** True if the model calls the same tool again and again. */
   isEndless: boolean;
 }
 
 export interface Attempt {
   process: Living;
-  /** Whether the process was told to end. */
+  /** True if the process was asked to end. */
   isClosing(): boolean;
   outcome: { turnId: string; sessionId: string; isRepeat: boolean } | { refused: AptoveError } | null;
   finished: FinishedTurn | null;
-  /** What a listener got from the first event on; null: nobody listened. */
-  heard: SequencedEvent[] | null;
-  /** The process lost the turn, and told the listener to go on elsewhere (R1). */
+  /** The events that a listener received from the first on. Null: there was no listener. */
+  received: SequencedEvent[] | null;
+  /** True if the process lost the turn and sent the listener to another process (R1). */
   isLetGo: boolean;
 }
 
-/** One call of a model, as its provider saw it. */
+/** One model call, as its provider saw it. */
 export interface SeenExchange {
   provider: string;
   body: string;
-  /** Null: it was stopped before it was sent. */
+  /** The request. Null: the call was stopped before it was sent. */
   shown: { prompt: string | null; context: HistoryItem[] } | null;
-  /** It went on from what the provider remembers (C1). */
+  /** True if the call continued a stored response of the provider (C1). */
   isChained: boolean;
-  /** The engine asked for a summary of the history (C6). */
+  /** True if the engine requested a summary of the history (C6). */
   isSummary: boolean;
-  /** Whole items that the engine was given. */
+  /** The complete items that the engine received. */
   items: HistoryItem[];
-  /** The text of the message that is not whole yet. */
+  /** The text of the incomplete message. */
   openText: string;
   bytes: Uint8Array[];
   end: ProviderFinished | ProviderFailed | null;
@@ -82,7 +82,7 @@ export interface SeenToolRun {
 
 const asking = new AsyncLocalStorage<{ asked: Asked; process: Living } | undefined>();
 
-/** Runs what an engine does for this request; whatever it calls from there knows whom it is for. */
+/** Runs the engine's work for this request, so that store and model calls within it can be assigned to the request. */
 export function onBehalf<T>(asked: Asked, process: Living, run: () => Promise<T>): Promise<T> {
   return asking.run({ asked, process }, run);
 }

@@ -1,4 +1,4 @@
-/** What all commands of a simulation have in common. */
+/** The parts that all commands of a simulation share. */
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { NaiveSession } from "./naive-model.ts";
@@ -6,34 +6,34 @@ import type { Process } from "./process.ts";
 import type { World } from "./world.ts";
 
 export interface Command {
-  /** For the report of a failed world. */
+  /** A description for the report of a failed world. */
   text: string;
   run(): Promise<void> | void;
 }
 
-/** Null: it makes no sense in this world now. */
+/** Makes a command, or returns null if it makes no sense in this world now. */
 export type CommandMaker = (world: World) => Command | null;
 
-/** A process that takes requests, with its engine. */
-export function somebody(world: World): { process: Process; engine: Engine } | null {
+/** Returns a random process that takes requests, with its engine. Null if there is none. */
+export function servingProcess(world: World): { process: Process; engine: Engine } | null {
   const process = world.random.pick(world.open);
   return process?.engine == null ? null : { process, engine: process.engine };
 }
 
-/** Refusals that have their reason in the state of a session, whatever was asked. */
+/** Error codes that are caused by the state of a session, whatever the request. */
 export function marksRefuse(code: ErrorCode, session: NaiveSession | undefined): boolean {
   if (code === "session_archived") return session?.wasArchived === true;
   if (code === "not_found") return session === undefined || session.wasRemoved;
   return false;
 }
 
-/** Refusals that have their reason in the process. */
+/** Returns true for error codes that are caused by the process. */
 export function processRefuses(code: ErrorCode, { isClosing, hadTrouble }: Process): boolean {
   if (code === "shutting_down") return isClosing;
   return hadTrouble && (code === "storage_full" || code === "storage_failed");
 }
 
-/** Follows a call that may be refused with these codes, or with those of its process; anything else breaks a rule. */
+/** Follows a call. It may be refused with these codes, or with those of its process; anything else breaks a rule. */
 export function follow(
   world: World,
   process: Process,

@@ -1,4 +1,4 @@
-/** Which commands there are, and how often each is given. */
+/** The commands of a simulation, with their weights. */
 import type { Command, CommandMaker } from "./command.ts";
 import { createSession, interrupt, intrude, look, mark, moveHead, steer } from "./session-commands.ts";
 import { feedback, fork, goOn, rerun, root, sameAgain } from "./turn-commands.ts";
@@ -34,7 +34,7 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
   [2, worldly.forget],
 ];
 
-/** The next thing that happens in this world. In some worlds few sessions get long, in others many stay short. */
+/** Returns the next command for this world. In some worlds few sessions get long, in others many stay short. */
 export function nextCommand(world: World): Command {
   for (;;) {
     const isMore = world.hasLongSessions && world.random.chance(0.4);

@@ -1,6 +1,6 @@
 /**
- * What the engines wait for outside of their stores: a model that is silent, a tool that works, a time that runs
- * out, a pause. Each is a gate, and the simulation opens it when it likes.
+ * The waits of the engines outside of their stores: a silent model, a working tool, a running
+ * timeout, a pause. Each is a gate, and the simulation decides when it opens.
  */
 import type { Living } from "./asked.ts";
 import type { Random } from "./random.ts";
@@ -20,14 +20,14 @@ export class Gates {
     return promise;
   }
 
-  /** Calls `open` when the simulation likes; gives what takes the gate away again. */
+  /** Adds a gate that calls `open` when the simulation opens it. Returns a function that removes the gate. */
   add(owner: Living | undefined, open: () => void): () => void {
     const gate = { owner, open };
     this.#shut.add(gate);
     return () => this.#shut.delete(gate);
   }
 
-  /** False where none is shut. */
+  /** Opens a random gate. Returns false if none is shut. */
   openOne(random: Random): boolean {
     const gate = random.pick([...this.#shut]);
     if (gate === undefined) return false;
@@ -36,7 +36,7 @@ export class Gates {
     return true;
   }
 
-  /** What a dead process waits for never comes. */
+  /** Removes the gates of a dead process: they never open. */
   forget(owner: Living): void {
     for (const gate of this.#shut) if (gate.owner === owner) this.#shut.delete(gate);
   }

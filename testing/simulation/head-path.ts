@@ -1,4 +1,4 @@
-/** Whether the head of a session went where its turns and the moves of people took it, and nowhere else (S5, T6, T7). */
+/** Checks that only turns and head moves of users moved the head of a session (S5, T6, T7). */
 import assert from "node:assert/strict";
 import type { Session } from "../../src/domain/session.ts";
 import { mayBeParent, type Turn } from "../../src/domain/turn.ts";
@@ -23,12 +23,12 @@ export async function checkHeads({ model, stores }: World, session: Session): Pr
 
 interface Path {
   head: string | null;
-  /** Still to come, each in their order; how the two lie between each other is not known. */
+  /** The remaining turns and the remaining moves, each in order. How the two interleave is unknown. */
   turns: readonly Turn[];
   moves: readonly HeadMove[];
 }
 
-/** Whether some order of the turns and the moves leads to the head that the session has. */
+/** Returns true if some order of the turns and the moves leads to the session's head. */
 function isReached(session: Session, { head, turns, moves }: Path): boolean {
   const [turn, ...laterTurns] = turns;
   const [move, ...laterMoves] = moves;

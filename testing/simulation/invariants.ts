@@ -1,4 +1,4 @@
-/** What must be true of a whole world: cheap things after each step, everything when it has come to rest. */
+/** The invariants of a world: cheap checks after each step, all checks when nothing runs. */
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { Session } from "../../src/domain/session.ts";
@@ -13,7 +13,7 @@ import { coldCore, readingOf, sealTurn } from "./seal-turn.ts";
 import { allOfThem, storedSessions } from "./stored-rows.ts";
 import type { World } from "./world.ts";
 
-/** After each step: at most one turn runs in a session, what is finished stays as it is, heads can be continued. */
+/** Checks after each step: at most one turn runs in a session, finished turns stay unchanged, heads can be continued. */
 export async function checkStep(world: World, sessionIds: Iterable<string>): Promise<void> {
   world.checkViolations();
   for (const id of sessionIds) {
@@ -41,7 +41,7 @@ function checkSession({ model }: World, session: Session, turns: readonly Turn[]
   }
 }
 
-/** When nothing runs: every turn is found, looked at, and compared with the naive model. */
+/** Checks everything when nothing runs: every turn is read and compared with the naive model. */
 export async function checkAtRest(world: World, { isThorough }: { isThorough: boolean }): Promise<void> {
   const sessions = await storedSessions(world.stores);
   const rows = new Map<string, Turn>();
@@ -52,7 +52,7 @@ export async function checkAtRest(world: World, { isThorough }: { isThorough: bo
     findTurns(world, turns);
     const { model } = world;
     const mayBeLost = model.hasLostSessions || [...model.making].some(({ isDead }) => isDead);
-    assert.ok(model.sessions.has(session.id) || mayBeLost, `nobody asked for the session ${session.id}`);
+    assert.ok(model.sessions.has(session.id) || mayBeLost, `no request made the session ${session.id}`);
     world.model.knowSession(session.id);
   }
   for (const turn of rows.values()) assert.notEqual(turn.status, "pending", `turn ${turn.id} is pending for ever (R2)`);
@@ -71,13 +71,13 @@ export async function checkAtRest(world: World, { isThorough }: { isThorough: bo
   world.model.stopWishes.clear();
 }
 
-/** D2. */
+/** Checks the digests of a session (D2). */
 async function checkDigests(core: EngineCore, sessionId: string): Promise<void> {
   const { fault } = await verifySession(core, alice, { sessionId, onTurn: undefined });
   assert.equal(fault, null, `the session ${sessionId} does not verify (D2)`);
 }
 
-/** A session that moves to another store is the same there, and moving it twice changes nothing. */
+/** Checks that a session is the same after a move to another store, and that a second move changes nothing. */
 async function checkMove(world: World, sessionId: string): Promise<void> {
   const elsewhere = engineCore(testParts());
   const lines = await all(transfer(coldCore(world)).export(alice, { sessionId }));
@@ -87,18 +87,18 @@ async function checkMove(world: World, sessionId: string): Promise<void> {
   }
   await checkDigests(elsewhere, sessionId);
   for (const { sealed, sessionId: of, id } of world.model.turns.values()) {
-    // What a full disk let nobody keep stays where it was: in the live log.
+    // Events that a full disk kept from being stored stay in the live log.
     if (of !== sessionId || sealed === null || sealed.row.blobs.run === null) continue;
     const reading = await readingOf(engineCore(elsewhere.deps), sealed.row);
     assert.equal(reading, sealed.reading, `the turn ${id} reads otherwise where it was moved to`);
   }
 }
 
-/** Turns that nobody was told of: their maker died, or never got the answer. */
+/** Adds turns that no caller received: their process died, or the caller never got the answer. */
 function findTurns({ model }: World, turns: readonly Turn[]): void {
   for (const turn of turns) {
     const asked = model.asked.find(({ marker }) => marker === turn.workspaceId);
-    assert.ok(asked !== undefined, `nobody asked for the turn ${turn.id}`);
+    assert.ok(asked !== undefined, `no request made the turn ${turn.id}`);
     const isKnown = model.turns.has(turn.id);
     const isExplained = asked.faults > 0 || asked.attempts.some(({ process }) => process.isDead);
     assert.ok(isKnown || isExplained, `a refused request left the turn ${turn.id} behind (${asked.marker})`);
@@ -108,11 +108,11 @@ function findTurns({ model }: World, turns: readonly Turn[]): void {
   assert.equal(new Set(markers).size, markers.length, "one request gave two turns (T13)");
 }
 
-/** Marks of sessions are what was acknowledged; where wishes crossed, what is there counts from now on. */
+/** Checks that marks of sessions are as acknowledged. If requests crossed, the stored mark counts from now on. */
 function checkMarks({ model }: World, stored: ReadonlyMap<string, Session>): void {
   for (const known of model.sessions.values()) {
     const session = stored.get(known.id);
-    // Whether it was purged but for what others rest on cannot be seen.
+    // It is unknown whether the session was purged except for turns that other sessions need.
     known.isPurged ??= true;
     if (session === undefined) {
       assert.ok(
@@ -132,7 +132,7 @@ function isNeverMade(turns: Iterable<NaiveTurn>, session: NaiveSession): boolean
   return ![...turns].some((turn) => turn.sessionId === session.id);
 }
 
-/** B3: what was acknowledged is there, but for what was purged; what other sessions rest on is there even then (S6). */
+/** Checks B3: what was acknowledged is stored, unless it was purged. What other sessions need is stored even then (S6). */
 function checkPresence({ model }: World, rows: ReadonlyMap<string, Turn>): void {
   for (const turn of model.turns.values()) {
     const isThere = rows.has(turn.id);
@@ -144,7 +144,7 @@ function checkPresence({ model }: World, rows: ReadonlyMap<string, Turn>): void 
   }
 }
 
-/** Parents before their children. */
+/** Returns the sessions with parents before their children. */
 async function sealAll(world: World, rows: ReadonlyMap<string, Turn>): Promise<void> {
   for (const row of [...rows.values()].toSorted((a, b) => a.depth - b.depth)) {
     const turn = world.model.turns.get(row.id);
@@ -157,7 +157,7 @@ async function sealAll(world: World, rows: ReadonlyMap<string, Turn>): Promise<v
   }
 }
 
-/** Everything that is read of a turn is still what it was, also after garbage was collected and others were purged. */
+/** Checks that everything that can be read of a turn is unchanged, also after garbage collection and purges of others. */
 async function checkReadings(world: World): Promise<void> {
   for (const { id, sealed } of world.model.turns.values()) {
     if (sealed === null) continue;
@@ -166,7 +166,7 @@ async function checkReadings(world: World): Promise<void> {
   }
 }
 
-/** Blobs that the rows name, looked up one by one. All of them are there (B1). */
+/** Returns the blobs that the rows name. All of them must exist (B1). */
 async function checkBlobs(world: World, rows: ReadonlyMap<string, Turn>): Promise<void> {
   const stored = new Set(await world.stores.blobs.list("turns/"));
   for (const key of await namedBlobs(world, rows.values())) assert.ok(stored.has(key), `${key} is not there (B1)`);
@@ -181,7 +181,7 @@ async function namedBlobs({ stores }: World, turns: Iterable<Turn>): Promise<Set
   return named;
 }
 
-/** Blobs that nothing names: the only ones that may be collected (K4). */
+/** Returns the blobs that nothing names: only these may be collected (K4). */
 export async function unreachableBlobs(world: World): Promise<string[]> {
   const turns: Turn[] = [];
   for (const { id } of await storedSessions(world.stores))

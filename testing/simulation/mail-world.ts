@@ -1,5 +1,5 @@
 /**
- * A world in which models have others work for them: they begin subagents, tell them to go on, and are brought what these
+ * A world with subagents: models begin subagents, make them continue, and receive what they
  * found; the subagents work, hesitate, fail and break off (A1, A2).
  */
 import { builtInModes } from "../../src/domain/context.ts";
@@ -32,7 +32,7 @@ export function mailCast(gates: Gates, random: Random): Cast {
   return { actors: [{ provider, forget: () => provider.forget() }], tools: [], conversations: [conversation] };
 }
 
-/** `begin 2`: have two others work. `tell <id>`: have one go on. Everybody else works. */
+/** The instructions: `begin 2` begins two subagents, `tell <id>` makes one continue. Any other instruction is work. */
 function answerTo({ items }: ModelCall, gates: Gates, random: Random): ScriptedAnswer {
   const last = items.at(-1);
   const wait = (): ScriptedPart => ({ waits: gates.wait(undefined) });

@@ -1,6 +1,6 @@
 /**
- * What should be true, kept in the slowest and most obvious way: every turn has a full copy of its history. It hears
- * what was asked and acknowledged, and what models and tools did; of the stores it believes nothing until it has
+ * The expected state, kept in the slowest and most obvious way: every turn has a full copy of its history. It gets
+ * the requests, the acknowledgements, and the actions of models and tools. It trusts nothing of the stores until it has
  * compared it.
  */
 import type { HistoryItem } from "../../src/domain/history.ts";
@@ -12,7 +12,7 @@ import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
 import type { Asked, Living } from "./asked.ts";
 import type { Random } from "./random.ts";
 
-/** What one turn added to a history, and the summary that stands for older turns since then (C6). */
+/** The items that one turn added to a history, and the summary that replaces older turns since then (C6). */
 export interface NaiveEntry {
   turnId: string;
   depth: number;
@@ -24,17 +24,17 @@ export interface NaiveTurn {
   id: string;
   sessionId: string;
   asked: Asked;
-  /** Whether somebody was told that the turn is there. */
+  /** True if a caller got the id of the turn. */
   isAcknowledged: boolean;
-  /** Null until it was seen finished and found right; from then on nothing of it may change (T2). */
+  /** Null until the finished turn was checked. From then on nothing of it may change (T2). */
   sealed: SealedTurn | null;
 }
 
 export interface SealedTurn {
   row: FinishedTurn;
-  /** All turns up to this one, each copied; null for a failed turn. */
+  /** Copies of all turns up to this one. Null for a failed turn. */
   entries: NaiveEntry[] | null;
-  /** Everything else that is read of it, as text. */
+  /** Everything else that can be read of the turn, as text. */
   reading: string;
 }
 
@@ -42,11 +42,11 @@ export interface Asking extends Partial<Pick<Asked, "mustRefuse" | "sessionId" |
   request: Omit<TurnRequest, "workspaceId">;
   random: Random;
   at: number;
-  /** Of a rerun: what the turn that it names was asked for. */
+  /** The request of the turn that a rerun repeats. */
   repeats?: Asked | undefined;
 }
 
-/** `null`: two wishes crossed, or nobody heard how it went. */
+/** `null`: two requests crossed, or the result is unknown. */
 type Known<T> = T | null;
 
 export interface NaiveSession {
@@ -54,12 +54,12 @@ export interface NaiveSession {
   isArchived: Known<boolean>;
   isRemoved: Known<boolean>;
   isPurged: Known<boolean>;
-  /** Changes of these marks that are under way. */
+  /** Running changes of these marks. */
   marksUnderway: number;
   marksBegun: number;
   /** Head moves that were acknowledged. */
   moves: { from: string | null; to: string }[];
-  /** It was archived or removed at some time, so a turn may have been refused for it. */
+  /** True if the session was ever archived or removed, so a turn may have been refused for that. */
   wasArchived: boolean;
   wasRemoved: boolean;
 }
@@ -68,15 +68,15 @@ export class NaiveModel {
   readonly asked: Asked[] = [];
   readonly turns = new Map<string, NaiveTurn>();
   readonly sessions = new Map<string, NaiveSession>();
-  /** Messages that an engine took for a turn; one for a turn of another process may come too late (R3). */
+  /** Messages that an engine accepted for a turn. A message for a turn of another process may be too late (R3). */
   readonly steers: { turnId: string; text: string; isRemote: boolean }[] = [];
-  /** Turns and sessions that somebody may have wanted stopped since the world was at rest. */
+  /** Turns and sessions that may have been interrupted since the world was at rest. */
   readonly stopWishes = new Set<string>();
-  /** Turns that an engine said it stops. */
+  /** Turns whose interrupt an engine acknowledged. */
   readonly stopped = new Set<string>();
-  /** Sessions that are being made; where their maker died, one may be there that nobody was told of. */
+  /** Sessions that are being made. If the process died, a session may exist that no caller knows. */
   readonly making = new Set<Living>();
-  /** A store that said it failed may have made one. */
+  /** True if a store call that reported a failure may have made a session. */
   hasLostSessions = false;
 
   ask({ request, random, at, ...aim }: Asking): Asked {
@@ -105,7 +105,7 @@ export class NaiveModel {
     return asked;
   }
 
-  /** Somebody was told of a turn. */
+  /** Records that a caller got the id of a turn. */
   acknowledge(asked: Asked, { turnId, sessionId }: Pick<RunningTurn, "turnId" | "sessionId">): NaiveTurn {
     const turn = this.know(asked, { turnId, sessionId });
     turn.isAcknowledged = true;
@@ -139,7 +139,7 @@ export class NaiveModel {
     return session;
   }
 
-  /** The whole history of a turn, or of no turn. */
+  /** Returns the whole history of a turn, or the empty history of no turn. */
   entriesOf(turnId: string | null): NaiveEntry[] {
     if (turnId === null) return [];
     return structuredClone(this.turns.get(turnId)?.sealed?.entries ?? []);
@@ -151,14 +151,14 @@ export class NaiveModel {
     );
   }
 
-  /** How a turn ended, as far as somebody was told. */
+  /** Returns the end of a turn, if a caller received it. */
   endOf(turnId: string): FinishedTurn | null {
     const turn = this.turns.get(turnId);
     return turn?.sealed?.row ?? turn?.asked.attempts.find(({ finished }) => finished !== null)?.finished ?? null;
   }
 }
 
-/** The history as a model is shown it: with the newest summary in place of what it stands for (C6). */
+/** Returns the history as a model gets it: the newest summary replaces the turns that it covers (C6). */
 export function shownItems(entries: readonly NaiveEntry[]): HistoryItem[] {
   const summary = entries.findLast((entry) => entry.summary !== null)?.summary ?? null;
   const rest = entries.filter((entry) => summary === null || entry.depth > summary.throughDepth);
@@ -167,7 +167,7 @@ export function shownItems(entries: readonly NaiveEntry[]): HistoryItem[] {
   return [{ type: "user", parts: [`[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}`] }, ...items];
 }
 
-/** Another provider's reasoning is left out, with a warning (C5). */
+/** Leaves out the reasoning of other providers, with a warning (C5). */
 export function withoutForeignThoughts(items: readonly HistoryItem[], provider: string): HistoryItem[] {
   return items.filter((item) => item.type !== "reasoning" || item.provider === provider);
 }
@@ -176,7 +176,7 @@ export function userItem(instruction: string): HistoryItem {
   return { type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${instruction}`] };
 }
 
-/** What the model gets of a long result: its beginning and its end, and where the whole is. */
+/** Returns what the model gets of a long result: its beginning, its end, and the location of the whole. */
 export function boundedOutput(callId: string, output: string): string {
   const max = limits.toolResultCharactersMax;
   if (output.length <= max) return output;
@@ -185,7 +185,7 @@ export function boundedOutput(callId: string, output: string): string {
   return `${output.slice(0, (max * 3) / 4)}\n${note}\n${output.slice(output.length - max / 4)}`;
 }
 
-/** T9: the answer of a caller to an open call, as the history keeps it; null: it is what the allowed tool gave. */
+/** Returns a caller's answer to an open call as the history stores it (T9). Null: the result is that of the allowed tool. */
 export function feedbackResult(
   { callId, waitsFor }: { callId: string; waitsFor: "client" | "approval" },
   feedback: readonly ToolFeedback[],

@@ -1,6 +1,6 @@
 /**
- * Compares what a turn stored of itself with what was seen: the answers to the calls that waited, the instruction,
- * and, call by call, what the model said, what the tools gave and which messages were handed in.
+ * Compares the stored items of a turn with what was observed: the answers to the calls that waited, the instruction,
+ * and for each model call the answer of the model, the results of the tools and the delivered messages.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -10,9 +10,9 @@ import type { Asked, SeenExchange } from "./asked.ts";
 import { boundedOutput, feedbackResult, userItem } from "./naive-model.ts";
 
 export interface OwnItems {
-  /** How many of the turn's items each exchange was shown. */
+  /** The number of the turn's items that each exchange received. */
   shown: Map<SeenExchange, number>;
-  /** Messages that were handed in. */
+  /** The delivered messages. */
   steered: string[];
 }
 
@@ -24,7 +24,7 @@ interface Comparison {
   items: readonly HistoryItem[];
 }
 
-/** Throws where the items are not what was seen, in that order (T8, T9, T10, V4). */
+/** Throws unless the items are what was observed, in that order (T8, T9, T10, V4). */
 export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnItems {
   const reader = new ItemReader(items);
   readAnswers(reader, { asked, row, parent });
@@ -45,7 +45,7 @@ export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnI
   return own;
 }
 
-/** It is made again, or the turn fails; what it thought belongs to no answer (C7). */
+/** True if the call is retried or the turn fails: its reasoning belongs to no answer (C7). */
 function hasFailed({ end }: SeenExchange): boolean {
   return end?.type === "failed" && end.failure.code !== "interrupted";
 }
@@ -66,11 +66,11 @@ class ItemReader {
   }
 
   expect(expected: HistoryItem): void {
-    // What is stored went through JSON.
+    // Stored values went through JSON.
     assert.deepEqual(this.next(), JSON.parse(JSON.stringify(expected)));
   }
 
-  /** The text of a message of a person that stands here, or null. */
+  /** Returns the text of the user's message at this position, or null. */
   steer(): string | null {
     const item = this.#items[this.at];
     if (item?.type !== "user") return null;
@@ -79,7 +79,7 @@ class ItemReader {
   }
 }
 
-/** T9: every call that waited is answered once, by the caller's word or by one that there was none. */
+/** Checks that every call that waited has one answer: the caller's, or a note that there was none (T9). */
 function readAnswers(reader: ItemReader, { asked, row, parent }: Omit<Comparison, "items">): void {
   const open = parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [];
   const answers = open.map(() => reader.next());
@@ -98,7 +98,7 @@ interface Results {
   row: CompletedTurn | AwaitingTurn;
 }
 
-/** One for each call. */
+/** The results, one for each call. */
 function readResults(reader: ItemReader, { calls, asked, row }: Results): void {
   const results = calls.map(() => reader.next());
   for (const call of calls) {
@@ -115,7 +115,7 @@ interface Called {
   row: CompletedTurn | AwaitingTurn;
 }
 
-/** A result must say what the tool did, or why it did nothing. */
+/** Checks that a result contains what the tool did, or why it did nothing. */
 function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called): void {
   assert.ok(item?.type === "tool_result", `after the call ${call.callId} stands ${item?.type ?? "nothing"} (T8)`);
   const runs = asked.toolRuns.filter((run) => run.callId === call.callId && run.turnId === row.id);
@@ -127,8 +127,8 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
     return;
   }
   assert.equal(item.isError, true);
-  const said = reasons.find(({ when }) => isDeepStrictEqual(when, outcome));
-  assert.match(item.output, said?.text ?? /^the tool runs and has no outcome$/);
+  const reason = reasons.find(({ when }) => isDeepStrictEqual(when, outcome));
+  assert.match(item.output, reason?.text ?? /^the tool runs and has no outcome$/);
 }
 
 const reasons: readonly { when: string | undefined; text: RegExp }[] = [
@@ -141,7 +141,7 @@ const reasons: readonly { when: string | undefined; text: RegExp }[] = [
   },
 ];
 
-/** T8: strictly in order, every call has exactly one result behind it, before anybody speaks again. Gives those that are open at the end. */
+/** T8: strictly in order, every call has exactly one result behind it, before the next message. Returns the calls that are open at the end. */
 export function openCalls(items: readonly HistoryItem[]): string[] {
   let open: string[] = [];
   for (const item of items) {

@@ -1,4 +1,4 @@
-/** A process of a world: one engine on the shared stores, that can be asleep, in trouble, closed, or dead. */
+/** A process of a world: one engine on the shared stores. It can be asleep, faulty, closed, or dead. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { builtInModes, type ConversationContext } from "../../src/domain/context.ts";
 import { limits } from "../../src/domain/limits.ts";
@@ -15,7 +15,7 @@ import type { Gates } from "./gates.ts";
 import type { StoreCalls, StoreUser, Trouble } from "./store-calls.ts";
 import type { Stores } from "./stores.ts";
 
-/** What a process finds when it starts. */
+/** The environment of a process. */
 export interface Surroundings {
   calls: StoreCalls;
   gates: Gates;
@@ -28,7 +28,7 @@ export interface Surroundings {
 
 const ahead = new AsyncLocalStorage<number>();
 
-/** For what runs within, it is so much later. */
+/** Runs a function for which the clock is this much later. */
 export function later<T>(ms: number, run: () => Promise<T>): Promise<T> {
   return ahead.run(ms, run);
 }
@@ -41,13 +41,13 @@ export class Process implements StoreUser {
   trouble: Trouble | null = null;
   /** Null until it has started. */
   engine: Engine | null = null;
-  /** It takes no new turns. */
+  /** True if the process takes no new turns. */
   isClosing = false;
-  /** It has ended by itself. */
+  /** True if the process has ended by itself. */
   isGone = false;
-  /** A store failed under it at some time. */
+  /** True if one of its store calls ever failed. */
   hadTrouble = false;
-  /** What it told its operator. */
+  /** The reports to its operator. */
   readonly reports: string[] = [];
 
   constructor(name: string) {

@@ -1,15 +1,15 @@
-/** Chance from a seed: the same seed gives the same numbers on every machine. */
+/** Random numbers from a seed: the same seed gives the same numbers on every machine. */
 
 export interface Random {
-  /** At least 0, below 1. */
+  /** Returns a number that is at least 0 and below 1. */
   next(): number;
-  /** A whole number, at least 0, below `count`. */
+  /** Returns a whole number that is at least 0 and below `count`. */
   below(count: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T | undefined;
-  /** One of these values, by its weight. */
+  /** Returns one of these values, by weight. */
   weighted<T>(from: readonly (readonly [weight: number, value: T])[]): T;
-  /** Another source, that the draws from this one do not change. */
+  /** Returns another source, which later draws from this one do not change. */
   fork(): Random;
 }
 

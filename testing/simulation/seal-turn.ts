@@ -1,6 +1,6 @@
 /**
- * Looks at a finished turn as somebody who starts from nothing: row, history, events, requests, answer, all read from
- * the stores and compared with what was seen. What was found right once is kept as text; it must never change (T2).
+ * Reads a finished turn with empty caches: row, history, events, requests and answer, all from
+ * the stores, and compares it with what was observed. A correct turn is kept as text, and must never change (T2).
  */
 import assert from "node:assert/strict";
 import { isTerminal } from "../../src/domain/events.ts";
@@ -18,12 +18,12 @@ import type { World } from "./world.ts";
 
 type Continuable = CompletedTurn | AwaitingTurn;
 
-/** An engine's eyes without its memory: everything is read anew. */
+/** The readers of an engine without caches: everything is read again. */
 export function coldCore({ stores }: World): EngineCore {
   return engineCore({ ...testParts(), ...stores });
 }
 
-/** Throws where the turn is not what it should be. */
+/** Throws if the turn differs from what is expected. */
 export async function sealTurn(world: World, turn: NaiveTurn, row: FinishedTurn): Promise<SealedTurn> {
   const core = coldCore(world);
   const above = world.model.entriesOf(row.parentId);
@@ -38,16 +38,16 @@ export async function sealTurn(world: World, turn: NaiveTurn, row: FinishedTurn)
   return { row, entries: own === null ? null : [...above, own.entry], reading: await readingOf(core, row) };
 }
 
-/** What a reader gets of a turn, as one text. */
+/** Returns everything that a reader gets of a turn, as one text. */
 export async function readingOf(core: EngineCore, row: FinishedTurn): Promise<string> {
   const reader = turnReader(core, row);
   const events = await all(eventsOf(core, row.id, { afterSeq: 0, signal: undefined }));
   const history = mayBeParent(row) ? (await core.histories.state(row.id)).entries : null;
-  const said = [await reader.instruction(), await reader.answer(), await reader.message()];
-  return JSON.stringify([said, await reader.steps(), events, history]);
+  const texts = [await reader.instruction(), await reader.answer(), await reader.message()];
+  return JSON.stringify([texts, await reader.steps(), events, history]);
 }
 
-/** T11, V2: numbered without gaps, one terminal event at the end that says what the row says, the same from any place. */
+/** Checks T11 and V2: numbers without gaps, one terminal event at the end that agrees with the row, the same from any position. */
 async function checkEvents({ world, turn, row, core, events }: Sight): Promise<void> {
   assert.deepEqual(
     events.map(({ seq }) => seq),
@@ -63,14 +63,18 @@ async function checkEvents({ world, turn, row, core, events }: Sight): Promise<v
   const afterSeq = world.random.below(events.length);
   const rest = await all(eventsOf(core, row.id, { afterSeq, signal: undefined }));
   assert.deepEqual(rest, events.slice(afterSeq), "what was had plus what is resumed is the whole (V2)");
-  for (const { heard, isLetGo } of turn.asked.attempts) {
-    if (heard === null || turn.asked.faults > 0) continue;
+  for (const { received: received, isLetGo } of turn.asked.attempts) {
+    if (received === null || turn.asked.faults > 0) continue;
     // A process that lost the turn shows nothing that is not kept (R1).
-    assert.deepEqual(heard, isLetGo ? events.slice(0, heard.length) : events, "what was heard live is kept (V2)");
+    assert.deepEqual(
+      received,
+      isLetGo ? events.slice(0, received.length) : events,
+      "what was received live is kept (V2)",
+    );
   }
 }
 
-/** The history on the disk is the naive one, and what the turn added to it is what was seen. */
+/** Checks that the stored history equals the naive one, and that the turn added what was observed. */
 async function ownEntry({ world, turn, row, core, above }: Sight, continuable: Continuable): Promise<OwnEntry> {
   const { entries } = await core.histories.state(row.id);
   const stored = entries.map(({ turnId, depth, items, summary }) => ({
@@ -92,11 +96,11 @@ async function ownEntry({ world, turn, row, core, above }: Sight, continuable: C
     waiting.map(({ callId }) => callId),
     "only the listed calls of a turn that waits are open (T8)",
   );
-  assert.equal(await turnReader(core, row).answer(), answerText(entry.items), "the answer is what was said");
+  assert.equal(await turnReader(core, row).answer(), answerText(entry.items), "the answer is the model's text");
   return { ...own, entry };
 }
 
-/** What each model was shown is the naive history, but for what the rules drop with a warning. */
+/** Checks that each model got the naive history, except for what the rules drop with a warning. */
 function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
   const { asked } = turn;
   let hasSummary = false;
@@ -104,7 +108,7 @@ function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
     const { shown, provider, isSummary, end } = exchange;
     hasSummary ||= isSummary;
     if (shown === null || isSummary) continue;
-    // What it was to continue is not there any more, so nobody was shown anything.
+    // The turn to continue does not exist any more, so no model got an input.
     if (end?.type === "failed" && end.failure.code === "chain_forgotten") continue;
     const { context } = shown;
     assert.deepEqual(openCalls(context), [], "a model is shown a call without its result (T8)");
@@ -123,7 +127,7 @@ function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
   }
 }
 
-/** D3: the exact bytes of every call that has a step. */
+/** Checks the exact bytes of every call that has a step (D3). */
 async function checkRequests({ turn, row, core }: Sight): Promise<void> {
   const reader = turnReader(core, row);
   const steps = await reader.steps();

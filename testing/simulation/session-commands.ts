@@ -2,13 +2,13 @@
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
-import { follow, marksRefuse, somebody, type CommandMaker } from "./command.ts";
+import { follow, marksRefuse, servingProcess, type CommandMaker } from "./command.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
 import { comesAgain, isRunBy, numberOf } from "./turn-commands.ts";
 import type { World } from "./world.ts";
 
 export const createSession: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { model, random } = world;
   const origin = random.chance(0.5) ? random.pick([...model.turns.values()]) : undefined;
@@ -41,7 +41,7 @@ interface Marking {
   what: string;
   mark: Mark;
   value: boolean;
-  /** Which sessions it is tried on, mostly. */
+  /** The sessions on which the command is mostly tried. */
   suits(session: NaiveSession): boolean;
   call(engine: Engine, id: string): Promise<unknown>;
 }
@@ -100,13 +100,13 @@ const markings: readonly (readonly [number, Marking])[] = [
 ];
 
 export const mark: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { random, model } = world;
   const marking = random.weighted(markings);
   const all = [...model.sessions.values()];
   const suited = all.filter((session) => marking.suits(session));
   const session = random.pick(random.chance(0.9) ? suited : all);
-  // What comes again must be the same as before, and a purge would make it new.
+  // A repeated request must give the same turn, and a purge would make it a new one.
   if (here === null || session === undefined || (marking.mark === "isPurged" && comesAgain(world))) return null;
   return {
     text: `${marking.what} session ${numberOf(world, session)} in ${here.process.name}`,
@@ -120,12 +120,12 @@ export const mark: CommandMaker = (world) => {
 
 function refusesMark(code: ErrorCode, session: NaiveSession, { what, mark: field }: Marking): boolean {
   if (code === "session_busy") return field === "isPurged";
-  // These two are for sessions that are removed, and the others are not.
+  // These two need removed sessions, the others do not.
   if (code === "not_found") return what === "restore" || what === "purge" || session.wasRemoved;
   return false;
 }
 
-/** Until it is acknowledged, nobody knows; where another one crosses it, not even then. */
+/** Marks the state as unknown until the change is acknowledged. If another change crosses it, it stays unknown. */
 async function marked(
   session: NaiveSession,
   { mark: field, value, what }: Marking,
@@ -143,7 +143,7 @@ async function marked(
     await call();
     if (isAlone && session.marksBegun === begun) session[field] = value;
   } catch (error) {
-    // A refusal changes nothing; a store that failed may have done it all the same.
+    // A refusal changes nothing. A store that failed may still have made the change.
     const isRefusal = error instanceof AptoveError && ["not_found", "session_busy"].includes(error.code);
     if (isRefusal && isAlone && session.marksBegun === begun) session[field] = before;
     throw error;
@@ -153,7 +153,7 @@ async function marked(
 }
 
 export const moveHead: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { random, model } = world;
   const session = random.pick([...model.sessions.values()].filter(({ isRemoved }) => isRemoved !== true));
   const all = [...model.turns.values()];
@@ -179,7 +179,7 @@ export const moveHead: CommandMaker = (world) => {
   };
 };
 
-/** One that runs, mostly. */
+/** Returns a turn, mostly one that runs. */
 function someTurn({ model, random }: World): NaiveTurn | undefined {
   const all = [...model.turns.values()];
   const running = all.filter(({ sealed }) => sealed === null);
@@ -187,7 +187,7 @@ function someTurn({ model, random }: World): NaiveTurn | undefined {
 }
 
 export const interrupt: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { model, random } = world;
   const turn = someTurn(world);
   if (here === null || turn === undefined) return null;
@@ -205,7 +205,7 @@ export const interrupt: CommandMaker = (world) => {
 };
 
 export const steer: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { model, random } = world;
   const turn = someTurn(world);
   if (here === null || turn === undefined) return null;
@@ -234,14 +234,14 @@ const looks: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown>)[] 
   (engine) => engine.health(),
 ];
 
-/** Somebody looks while all this goes on, and disturbs nothing. */
+/** Reads a turn while others run, which must not disturb anything. */
 export const look: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const turn = someTurn(world);
   const one = world.random.pick(looks);
   if (here === null || turn === undefined || one === undefined) return null;
   const session = world.model.sessions.get(turn.sessionId);
-  // A turn that never got as far as a call, and one that is purged while it is read.
+  // The turn made no model call, or it was purged during the read.
   const mayRefuse = (code: ErrorCode): boolean =>
     code === "not_found" || (code === "blob_missing" && session?.isPurged !== false);
   return {
@@ -262,9 +262,9 @@ const intrusions: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown
   (engine, { sessionId }) => engine.tree.purge(stranger, sessionId),
 ];
 
-/** Somebody else's session is not there (H4). */
+/** Reads a session of another user, which must not exist for the reader (H4). */
 export const intrude: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const turn = world.random.pick([...world.model.turns.values()]);
   const one = world.random.pick(intrusions);
   if (here === null || turn === undefined || one === undefined) return null;

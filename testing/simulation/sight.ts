@@ -1,4 +1,4 @@
-/** A finished turn as it is looked at: what the stores say of it beside what the world knows. */
+/** A finished turn under inspection: its stored data and what the world knows of it. */
 import type { SequencedEvent } from "../../src/domain/events.ts";
 import type { FinishedTurn } from "../../src/domain/turn.ts";
 import type { EngineCore } from "../../src/engine/turn/live/engine-core.ts";
@@ -10,7 +10,7 @@ export interface Sight {
   world: World;
   turn: NaiveTurn;
   row: FinishedTurn;
-  /** Without a memory. */
+  /** A reader without caches. */
   core: EngineCore;
   /** The history before the turn. */
   above: NaiveEntry[];

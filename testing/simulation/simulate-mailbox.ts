@@ -1,7 +1,7 @@
 /**
- * The same simulation about subagents and the mailbox: several processes begin, tell, fire, stop and die, between any two
- * calls to the stores. After each step it is looked at whether every end of a subagent was told once, and every message is
- * where it must be; at the end everything is fired, and has been delivered exactly once (A1, A2).
+ * The simulation of subagents and the mailbox: several processes begin, continue, fire, stop and die, between any two
+ * calls to the stores. After each step it checks that every end of a subagent was reported once, and every message is
+ * in the right state. At the end everything is fired, and has been delivered exactly once (A1, A2).
  */
 import assert from "node:assert/strict";
 import { mock } from "node:test";
@@ -11,7 +11,7 @@ import type { MailboxMessage } from "../../src/domain/mailbox.ts";
 import type { Turn } from "../../src/domain/turn.ts";
 import type { TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
-import { follow, somebody, type Command, type CommandMaker } from "./command.ts";
+import { follow, servingProcess, type Command, type CommandMaker } from "./command.ts";
 import { mailCast } from "./mail-world.ts";
 import type { Process } from "./process.ts";
 import type { SimulationOptions } from "./simulate.ts";
@@ -45,13 +45,13 @@ async function sessionIds({ stores }: World): Promise<string[]> {
   return sessions.map(({ id }) => id).toSorted();
 }
 
-/** A command about one of the sessions, of which the stores are asked without anybody noticing. */
+/** A command about one of the sessions, which are read directly from the stores. */
 function inSession(
   what: string,
   act: (world: World, process: Process, sessionId: string) => Promise<void> | void,
 ): CommandMaker {
   return (world): Command | null => {
-    const here = somebody(world);
+    const here = servingProcess(world);
     if (here === null) return null;
     return {
       text: `${what} in ${here.process.name}`,
@@ -69,7 +69,7 @@ function fire(world: World, process: Process, sessionId: string): void {
 }
 
 const root: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { process } = here;
   return { text: `a root in ${process.name}`, run: () => run(world, process, { instruction: "begin 2" }) };
@@ -96,7 +96,7 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
     3,
     inSession("tell one to go on", async (world, process, sessionId) => {
       const one = world.random.pick(await world.stores.records.subagents.listTurns(sessionId, { limit: 100 }));
-      const instruction = `tell ${one?.subagent?.id ?? "nobody"}`;
+      const instruction = `tell ${one?.subagent?.id ?? "none"}`;
       run(world, process, { sessionId, instruction, ifBusy: "queue" });
     }),
   ],
@@ -133,7 +133,7 @@ function nextCommand(world: World): Command {
   }
 }
 
-/** Throws at the first thing that is not as it must be, with the commands that led there. */
+/** Throws at the first violation, with the commands that led to it. */
 export async function simulateMailbox({ seed, steps, stores }: SimulationOptions): Promise<{ delivered: number }> {
   mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
   const commands: string[] = [];
@@ -151,15 +151,15 @@ export async function simulateMailbox({ seed, steps, stores }: SimulationOptions
     }
     return { delivered: await deliverAll(world) };
   } catch (error) {
-    const told = commands.slice(-30).join("\n  ");
-    throw new Error(`seed ${seed}, step ${commands.length}: ${String(error)}\n  ${told}`, { cause: error });
+    const trace = commands.slice(-30).join("\n  ");
+    throw new Error(`seed ${seed}, step ${commands.length}: ${String(error)}\n  ${trace}`, { cause: error });
   } finally {
     mock.timers.reset();
     await world?.end();
   }
 }
 
-/** Everything comes to rest, and whatever waits is fired until nothing does. */
+/** Waits until nothing runs, and fires waiting messages until there are none. */
 async function deliverAll(world: World): Promise<number> {
   await world.comeToRest();
   await checkMailboxes(world);
@@ -194,7 +194,7 @@ async function checkMailboxes(world: World): Promise<void> {
   }
 }
 
-/** A1: a subagent's turns are one line, of which the last one alone may run. */
+/** Checks that a subagent's turns are one line, of which only the last one may run (A1). */
 function checkSubagents(turns: readonly Turn[]): void {
   const subagents = turns.filter(({ subagent }) => subagent !== undefined).toReversed();
   assert.ok(subagents.filter(({ status }) => status === "pending").length <= limits.subagentsRunningMax);
@@ -216,25 +216,25 @@ function checkMessages(messages: readonly MailboxMessage[], turns: ReadonlyMap<s
     "the places of messages have no gaps",
   );
   const ended = [...turns.values()].filter(({ kind, status }) => kind === "async_subagent" && status !== "pending");
-  const told = messages.map(({ turnId }) => turnId);
-  assert.deepEqual(told.toSorted(), ended.map(({ id }) => id).toSorted(), "every end is told, once");
+  const reported = messages.map(({ turnId }) => turnId);
+  assert.deepEqual(reported.toSorted(), ended.map(({ id }) => id).toSorted(), "every end is reported once");
   for (const { turnId, kind } of messages) {
     assert.equal(kind === "subagent_failed", turns.get(turnId)?.status === "failed", "the message says how it ended");
   }
 }
 
-/** A2: a message is with a turn that runs, was delivered by its good end, or waits. */
+/** Checks that a message is held by a running turn, was delivered by a completed one, or waits (A2). */
 function checkTakers(messages: readonly MailboxMessage[], turns: readonly Turn[]): void {
   const byTurn = new Map(messages.map((message) => [message.turnId, message]));
   for (const { takenBy, deliveredAt, turnId } of messages) {
     const taker = turns.find(({ id }) => id === takenBy);
-    if (taker === undefined) assert.deepEqual([takenBy, deliveredAt], [null, null], "what nobody has waits");
+    if (taker === undefined) assert.deepEqual([takenBy, deliveredAt], [null, null], "a message without a taker waits");
     else {
       assert.notEqual(taker.status, "failed", "a turn that failed gives back");
       assert.equal(deliveredAt, taker.status === "pending" ? null : taker.statusAt);
       assert.ok(
         taker.manifest.mailbox?.some((ref) => ref.turnId === turnId),
-        "it was given to whoever has it",
+        "the turn that holds the message received it",
       );
     }
   }
@@ -247,7 +247,7 @@ function checkTakers(messages: readonly MailboxMessage[], turns: readonly Turn[]
       places.toSorted((a, b) => a - b),
       "oldest first",
     );
-    // A rerun repeats what its turn was given.
+    // A rerun repeats the input of its turn.
     if (rerunOf === null)
       assert.ok(
         given.every((message) => message?.takenBy === id),

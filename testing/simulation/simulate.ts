@@ -1,5 +1,5 @@
 /**
- * A simulation: random commands against real engines, step by step, each followed by a look at what must be true. The
+ * A simulation: random commands against real engines, step by step, each followed by a check of the invariants. The
  * same seed gives the same commands and the same order of everything that they cause.
  */
 import { mock } from "node:test";
@@ -25,12 +25,12 @@ export interface SimulationReport {
   storeCalls: number;
 }
 
-/** A world gets slower as it fills; after so many steps the next one begins, with a seed of its own. */
+/** The steps of one world. A world gets slower as it fills, so then the next one begins, with another seed. */
 const stepsPerWorld = 150;
-/** A failed world says what was done last. */
+/** The number of last commands in the report of a failed world. */
 const commandsToTell = 30;
 
-/** Throws at the first thing that is not as it must be, with the way to see it again. */
+/** Throws at the first violation, with the command that reproduces it. */
 export async function simulate({ seed, steps, stores, onProgress }: SimulationOptions): Promise<SimulationReport> {
   const report: SimulationReport = { steps: 0, worlds: 0, turns: 0, storeCalls: 0 };
   let worldSeed = seed;
@@ -71,8 +71,8 @@ async function runWorld({ seed, steps, stores, report }: WorldRun): Promise<void
     report.storeCalls += world.calls.performed;
   } catch (error) {
     const again = `npm run simulate -- --seed ${seed} --steps ${commands.length} --stores ${stores}`;
-    const told = commands.slice(-commandsToTell).join("\n  ");
-    throw new Error(`seed ${seed}, step ${commands.length}: ${String(error)}\nto see it again: ${again}\n  ${told}`, {
+    const trace = commands.slice(-commandsToTell).join("\n  ");
+    throw new Error(`seed ${seed}, step ${commands.length}: ${String(error)}\nto reproduce it: ${again}\n  ${trace}`, {
       cause: error,
     });
   } finally {

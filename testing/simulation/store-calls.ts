@@ -7,7 +7,7 @@ import { AptoveError } from "../../src/domain/errors.ts";
 import { currentAsked, type Asked, type Living } from "./asked.ts";
 import type { Random } from "./random.ts";
 
-/** A process, as far as its stores can tell. */
+/** A process as its stores see it. */
 export interface StoreUser extends Living {
   /** Asleep: its calls wait, and the clock goes on. */
   isAsleep: boolean;
@@ -16,13 +16,13 @@ export interface StoreUser extends Living {
 
 /** The next calls of a process that fail. */
 export interface Trouble {
-  /** So many calls still go well. */
+  /** The number of calls that still succeed. */
   skips: number;
   left: number;
   code: "storage_full" | "storage_failed";
-  /** What was asked is done, and the answer is lost. */
+  /** True if the call takes effect and only its answer is lost. */
   isAfterwards: boolean;
-  /** Only calls that write fail. */
+  /** True if only calls that write fail. */
   isOfWrites: boolean;
 }
 
@@ -41,7 +41,7 @@ const reads = /^(?:\w+\.)?(?:get|list|find|size|read|isParticipant|sharedTurnIds
 export class StoreCalls {
   readonly #waiting: StoreCall[] = [];
   readonly #sleepers = new Set<() => void>();
-  /** How many were let through, for the report. */
+  /** The number of executed calls, for the report. */
   performed = 0;
 
   /** Returns the store with every call held back, in its parts too. `close` does nothing: the store belongs to the world. */
@@ -66,7 +66,7 @@ export class StoreCalls {
     return promise;
   }
 
-  /** For whoever follows a live log. It resolves too early at times, as the contract allows. */
+  /** Waits for events, for a listener of a live log. It sometimes resolves too early, as the contract allows. */
   async #untilChange(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ export class StoreCalls {
     for (const wake of this.#sleepers) wake();
   }
 
-  /** Lets one call through, of those whose process is awake. False where there is none. */
+  /** Executes one call of a process that is awake. Returns false if there is none. */
   async letOneThrough(random: Random): Promise<boolean> {
     const call = random.pick(this.#waiting.filter(({ user }) => !user.isAsleep));
     if (call === undefined) return false;
@@ -90,7 +90,7 @@ export class StoreCalls {
     if (fault === null) await call.perform().then(call.resolve, call.reject);
     else {
       if (call.asked !== undefined) call.asked.faults += 1;
-      // Whatever it gives, nobody hears of it.
+      // The process is dead, so no caller gets the result.
       if (fault.isAfterwards) await Promise.allSettled([call.perform()]);
       call.reject(new AptoveError(fault.code, `the simulation lets ${call.name} fail`));
     }
@@ -99,7 +99,7 @@ export class StoreCalls {
     return true;
   }
 
-  /** The process dies. Of the calls that it was waiting for, some were done, and it never hears of any. */
+  /** The process dies. Of the calls that it was waiting for, some were done, and it never gets a result. */
   async kill(user: StoreUser, random: Random): Promise<void> {
     user.isDead = true;
     const last = this.#waiting.filter((call) => call.user === user);
@@ -124,7 +124,7 @@ function troubleOf({ user, name }: StoreCall): Trouble | null {
   return trouble;
 }
 
-/** Everything has run on as far as it can without another call or an opened gate. */
+/** Resolves when everything has run as far as it can without another call or an opened gate. */
 export async function settled(): Promise<void> {
   await setImmediate();
 }

@@ -1,4 +1,4 @@
-/** Where the processes of a world keep everything: in memory, or in SQLite and files as a data folder has them. */
+/** The stores of a world's processes: in memory, or in SQLite and files as in a data folder. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,9 +21,9 @@ export interface Stores {
   log: EventLog;
 }
 
-/** What all processes of a world share. */
+/** The stores that all processes of a world share. */
 export interface StorePlace {
-  /** As a process opens them. */
+  /** Opens the stores for a process. */
   open(): Promise<Stores>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Commands that ask for turns: roots, continues, forks, reruns, feedback, the same request twice. */
+/** Commands that request turns: roots, continues, forks, reruns, feedback, the same request twice. */
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { SequencedEvent } from "../../src/domain/events.ts";
 import type { ToolFeedback, DeferredCall } from "../../src/domain/tool.ts";
@@ -6,7 +6,7 @@ import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
 import { deviceTool } from "./acting-tools.ts";
 import { onBehalf, onNobodysBehalf, type Asked, type Attempt } from "./asked.ts";
-import { marksRefuse, processRefuses, somebody, type Command, type CommandMaker } from "./command.ts";
+import { marksRefuse, processRefuses, servingProcess, type Command, type CommandMaker } from "./command.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
 import { agents, conversations, models, type Process } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -28,7 +28,7 @@ function submit(world: World, submission: Submission): void {
     isClosing: () => process.isClosing,
     outcome: null,
     finished: null,
-    heard: null,
+    received: null,
     isLetGo: false,
   };
   asked.attempts.push(attempt);
@@ -46,29 +46,29 @@ function submit(world: World, submission: Submission): void {
     }
     acknowledge(world, { submission, attempt, running });
     const listening = listens ? onNobodysBehalf(() => listen(running, { attempt, process })) : null;
-    // It may end before the turn does, and is looked at after that.
+    // The process may end before the turn does, so it is checked afterwards.
     listening?.catch(() => undefined);
     const finishing = running.isRepeat && process.hadTrouble ? running.finished.catch(() => null) : running.finished;
     const finished = await finishing;
     if (!running.isRepeat) attempt.finished = finished;
     const events = (await listening) ?? null;
-    if (!running.isRepeat) attempt.heard = events;
+    if (!running.isRepeat) attempt.received = events;
   });
   world.follow({ what: asked.marker, process, isStopped }, run);
 }
 
-/** A listener whose store fails hears the failure, and one whose process loses the turn is let go with what it had. */
+/** Collects the events. If the store fails, the listener gets the failure; if the process loses the turn, it keeps what it has. */
 async function listen(
   running: RunningTurn,
   { attempt, process }: { attempt: Attempt; process: Process },
 ): Promise<SequencedEvent[] | null> {
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   try {
-    for await (const event of running.events()) heard.push(event);
-    return heard;
+    for await (const event of running.events()) received.push(event);
+    return received;
   } catch (error) {
     attempt.isLetGo = error instanceof AptoveError && error.code === "runner_lost";
-    if (attempt.isLetGo) return heard;
+    if (attempt.isLetGo) return received;
     if (process.hadTrouble) return null;
     throw error;
   }
@@ -135,7 +135,7 @@ function acknowledge(world: World, { submission, attempt, running }: Acknowledge
   else world.model.steers.push({ turnId, text: asked.instruction, isRemote: !isRunBy(world, process, turnId) });
 }
 
-/** Whether a turn is known to run in this process. */
+/** Returns true if a turn is known to run in this process. */
 export function isRunBy({ model }: World, process: Process, turnId: string): boolean {
   const attempts = model.turns.get(turnId)?.asked.attempts ?? [];
   return attempts.some(
@@ -156,12 +156,12 @@ interface Wanted {
   mustRefuse?: ErrorCode;
 }
 
-/** The command that asks for it, now and then twice at once. */
+/** Returns the command that sends the request, sometimes twice at once. */
 function asking(world: World, what: string, { request, session, of, repeats, mustRefuse }: Wanted): Command | null {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { random, now } = world;
-  // Whoever joins a running turn has no turn of its own that a key could stand for.
+  // A request that joins a running turn has no turn of its own for the key.
   const key =
     request.ifBusy !== "steer" && random.chance(0.2) ? { idempotencyKey: `key-${world.model.asked.length + 1}` } : {};
   const asked = world.model.ask({
@@ -175,7 +175,7 @@ function asking(world: World, what: string, { request, session, of, repeats, mus
   });
   const { process } = here;
   const twin =
-    asked.request.idempotencyKey !== undefined && random.chance(0.4) ? (somebody(world)?.process ?? null) : null;
+    asked.request.idempotencyKey !== undefined && random.chance(0.4) ? (servingProcess(world)?.process ?? null) : null;
   const isTwin = twin === null ? "" : `, twice at once (${twin.name})`;
   return {
     text: `${asked.marker}: ${what} in ${process.name}${isTwin}${asked.request.ifBusy === undefined ? "" : `, ${asked.request.ifBusy} if busy`}`,
@@ -186,7 +186,7 @@ function asking(world: World, what: string, { request, session, of, repeats, mus
   };
 }
 
-/** Another provider, model, context or tool than the session's, now and then (C5, E4). */
+/** Returns, at times, another provider, model, context or tool than the session's (C5, E4). */
 function variations(random: Random): Partial<TurnRequest> {
   const agent = random.chance(0.12) ? random.pick(agents) : undefined;
   const conversation = random.chance(0.08) ? random.pick(conversations) : undefined;
@@ -203,7 +203,7 @@ function instruction({ model }: World): string {
   return `please do ${model.asked.length + 1}`;
 }
 
-/** One that may be used, mostly; a removed one at times. */
+/** Returns a session, mostly a usable one, at times a removed one. */
 function someSession({ model, random, hasLongSessions }: World): NaiveSession | undefined {
   const every = [...model.sessions.values()];
   const inUse = every.filter(({ isRemoved }) => isRemoved !== true);
@@ -269,7 +269,7 @@ export const rerun: CommandMaker = (world) => {
   });
 };
 
-/** Answers to calls that wait: right ones, too few, and ones that must be refused (T9). */
+/** Returns answers to calls that wait: correct ones, too few, and ones that must be refused (T9). */
 export const feedback: CommandMaker = (world) => {
   const { model, random } = world;
   const waiting = [...model.turns.values()].flatMap((turn) => {
@@ -301,7 +301,7 @@ function answerTo({ callId, waitsFor }: DeferredCall, random: Random): ToolFeedb
   return random.chance(0.6) ? { callId, approved: true } : { callId, approved: false, reason: "not now" };
 }
 
-/** Doubled, unknown, or of the wrong kind. */
+/** Returns answers that must be refused: doubled, unknown, or of the wrong kind. */
 function wrongFeedback(right: ToolFeedback, random: Random): ToolFeedback[] {
   const { callId } = right;
   return random.weighted<ToolFeedback[]>([
@@ -311,16 +311,16 @@ function wrongFeedback(right: ToolFeedback, random: Random): ToolFeedback[] {
   ]);
 }
 
-/** An earlier request again, from anywhere: the same turn (T13), or a refusal where its body is another one. */
+/** Repeats an earlier request in any process: it gets the same turn (T13), or a refusal if its body differs. */
 export const sameAgain: CommandMaker = (world) => {
   const { model, random, now } = world;
   const asked = random.pick(model.asked.filter((one) => mayComeAgain(world, one)));
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (asked === undefined || here === null) return null;
   const { process } = here;
   const made = [...model.turns.values()].find((turn) => turn.asked === asked);
   if (made?.isAcknowledged !== true || random.chance(0.7)) {
-    // Another one as the first: it is judged like that.
+    // The repeated request became the first one, and is judged like that.
     return { text: `${asked.marker} again in ${process.name}`, run: () => submit(world, { asked, process }) };
   }
   const request = { ...asked.request, instruction: "something else" };
@@ -329,7 +329,7 @@ export const sameAgain: CommandMaker = (world) => {
   return { text, run: () => submit(world, { asked: other, process }) };
 };
 
-/** With its session, a purge takes the keys away, and the same request is a new one. */
+/** True if a purge of the session removed the key, so that the same request is a new one. */
 function mayComeAgain({ model }: World, asked: Asked): boolean {
   if (asked.request.idempotencyKey === undefined || asked.mustRefuse !== null) return false;
   const made = [...model.turns.values()].find((turn) => turn.asked === asked);
@@ -341,7 +341,7 @@ function mayComeAgain({ model }: World, asked: Asked): boolean {
   return sessions.every((session) => session?.wasRemoved === false);
 }
 
-/** Whether a request that came before is on its way again. */
+/** True if an earlier request is being repeated. */
 export function comesAgain({ model }: World): boolean {
   return model.asked.some(({ attempts }) => attempts.length > 1 && attempts.some(({ outcome }) => outcome === null));
 }

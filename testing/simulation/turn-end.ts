@@ -1,4 +1,4 @@
-/** Whether a turn had reason to end as it did, and whether its row tells of its run what was seen. */
+/** Checks that a turn had a reason to end as it did, and that its row agrees with the observed run. */
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../../src/domain/errors.ts";
 import { limits } from "../../src/domain/limits.ts";
@@ -19,12 +19,12 @@ export function checkEnd({ world, turn, row, events }: Sight, own: OwnEntry | nu
     assert.equal(row.run.modelRequests, asked.exchanges.length);
   }
   if (row.status !== "failed" || (asked.faults === 0 && !wasLost)) checkSteers({ world, row, own, events });
-  const told = asked.attempts.find(({ finished }) => finished !== null)?.finished ?? null;
-  if (told !== null && asked.faults === 0 && !wasLost)
-    assert.deepEqual(plain(told), plain(row), "the end that was told");
+  const reported = asked.attempts.find(({ finished }) => finished !== null)?.finished ?? null;
+  if (reported !== null && asked.faults === 0 && !wasLost)
+    assert.deepEqual(plain(reported), plain(row), "the end that was reported");
 }
 
-/** As it comes out of a store. */
+/** Returns the value in the form in which a store returns it. */
 function plain(row: FinishedTurn): unknown {
   return JSON.parse(JSON.stringify(row));
 }
@@ -39,7 +39,7 @@ function checkSuccess({ asked, row, mayBeStopped }: Succeeding): void {
   const sent = asked.exchanges.filter(({ isSummary }) => !isSummary);
   const last = sent.at(-1);
   if (row.stopReason === "interrupted") {
-    assert.ok(mayBeStopped, "nobody wanted it stopped (T10)");
+    assert.ok(mayBeStopped, "no interrupt was requested (T10)");
     assert.ok(sent.some(hasOutput), "without output it would have failed (T10)");
     return;
   }
@@ -80,7 +80,7 @@ function checkFailure({ asked, row, mayBeStopped, lastAt }: Failing): void {
     storage_full: hasFaults,
     storage_failed: hasFaults,
     history_unavailable: hasFaults,
-    // Of an answer that holds nothing.
+    // An empty answer.
     provider_answer_invalid: end?.type === "finished",
     context_window_exceeded: row.model === "small" || (end?.type === "failed" && end.failure.code === code),
   };
@@ -94,14 +94,15 @@ function checkFailure({ asked, row, mayBeStopped, lastAt }: Failing): void {
 
 type Steered = Pick<Sight, "world" | "row" | "events"> & { own: OwnEntry | null };
 
-/** V4: every message that was taken is part of the turn's record: handed in, or told to be undelivered. */
+/** Checks that the turn's record has every accepted message: delivered, or reported as undelivered (V4). */
 function checkSteers({ world, row, own, events }: Steered): void {
-  const told = events.flatMap(({ event }) => (event.type === "steered" ? [event.text] : []));
-  if (own !== null) assert.deepEqual(own.steered, told, "what was handed in is told and kept (V4)");
+  const reported = events.flatMap(({ event }) => (event.type === "steered" ? [event.text] : []));
+  if (own !== null) assert.deepEqual(own.steered, reported, "what was handed in is reported and kept (V4)");
   const undelivered = row.warnings.filter(({ code }) => code === "steer_undelivered").map(({ message }) => message);
   for (const { turnId, text, isRemote } of world.model.steers) {
     if (turnId !== row.id) continue;
-    const times = told.filter((one) => one === text).length + undelivered.filter((one) => one.endsWith(text)).length;
+    const times =
+      reported.filter((one) => one === text).length + undelivered.filter((one) => one.endsWith(text)).length;
     assert.ok(times === 1 || (isRemote && times === 0), `the message "${text}" is ${times} times in the record (V4)`);
   }
 }

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { alice } from "../engine.ts";
-import { follow, somebody, type CommandMaker } from "./command.ts";
+import { follow, servingProcess, type CommandMaker } from "./command.ts";
 import { checkAtRest, unreachableBlobs } from "./invariants.ts";
 import { later, type Process } from "./process.ts";
 import { storedPendingTurns } from "./stored-rows.ts";
 
-/** Nothing new comes; what is under way goes on for a while. */
+/** Sends nothing new, and lets running work continue for a while. */
 export const letRun: CommandMaker = (world) => {
   const count = world.random.weighted([
     [4, 3],
@@ -18,7 +18,7 @@ export const letRun: CommandMaker = (world) => {
 };
 
 export const openGate: CommandMaker = (world) => ({
-  text: "somebody who kept waiting goes on",
+  text: "a waiting call continues",
   run: () => void world.gates.openOne(world.random),
 });
 
@@ -27,7 +27,7 @@ export const passTime: CommandMaker = (world) => {
   return { text: `${ms} ms pass`, run: () => world.pass(ms) };
 };
 
-/** Nothing new comes until all is done; then everything is looked at. */
+/** Sends nothing new until all is done; then everything is checked. */
 export const rest: CommandMaker = (world) => {
   const isThorough = world.random.chance(0.2);
   return {
@@ -39,14 +39,14 @@ export const rest: CommandMaker = (world) => {
   };
 };
 
-/** As if all that is there were old enough. */
+/** A time at which all blobs are old enough. */
 async function collect(process: Process, dryRun: boolean): Promise<string[]> {
   const { engine } = process;
   const collecting = async (): Promise<string[]> => (await engine?.tree.collectGarbage(alice, { dryRun }))?.keys ?? [];
   return await later(2 * limits.garbageAgeMs, collecting);
 }
 
-/** K4: exactly what nothing names, dry and for good. */
+/** Collects garbage: exactly what nothing names, first as a dry run and then really (K4). */
 export const collectAtRest: CommandMaker = (world) => ({
   text: "rest, and collect garbage",
   run: async () => {
@@ -68,7 +68,7 @@ export const collectAtRest: CommandMaker = (world) => ({
 
 /** Turns that run for so long that their blobs are old; none is just being opened. */
 export const collectMeanwhile: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null || world.isOpening || here.process.isAsleep || here.process.trouble !== null) return null;
   return {
     text: `collect garbage in ${here.process.name}, while turns run`,
@@ -86,7 +86,7 @@ export const startAnother: CommandMaker = (world) => {
   return { text: "another process starts", run: async () => void (await world.startProcess()) };
 };
 
-/** Between any two calls to a store; what it was waiting for may be done or not. */
+/** Kills a process between any two store calls. A call that it waited for may or may not take effect. */
 export const crash: CommandMaker = (world) => {
   const process = world.random.pick(world.processes.filter(({ isDead, isGone }) => !isDead && !isGone));
   const comesBack = world.random.chance(0.8);
@@ -100,14 +100,14 @@ export const crash: CommandMaker = (world) => {
   };
 };
 
-/** R4. */
+/** Shuts a process down (R4). */
 export const close: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const graceMs = world.random.pick([0, 1_000]) ?? 0;
   if (here === null) return null;
   const { process, engine } = here;
   return {
-    text: `${process.name} is told to end`,
+    text: `${process.name} is asked to end`,
     run: () => {
       process.isClosing = true;
       const closing = async (): Promise<void> => {
@@ -126,9 +126,9 @@ export const close: CommandMaker = (world) => {
   };
 };
 
-/** A full disk, or one that fails; what it was asked for may have been done. */
+/** Makes store calls fail, like a full or broken disk. A failed call may still take effect. */
 export const trouble: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { random } = world;
   const { process } = here;
@@ -147,9 +147,9 @@ export const trouble: CommandMaker = (world) => {
   };
 };
 
-/** A laptop is closed: its calls wait, its leases run out, others take its turns for lost (R1). */
+/** Puts a process to sleep, like a closed laptop: its calls wait, its leases expire, others fail its turns as lost (R1). */
 export const fallAsleep: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null || world.open.length < 2) return null;
   return {
     text: `${here.process.name} sleeps for longer than its lease`,
@@ -169,7 +169,7 @@ export const wakeUp: CommandMaker = (world) => {
   return { text: `${process.name} wakes up`, run: () => void (process.isAsleep = false) };
 };
 
-/** C3. */
+/** Makes a provider forget its responses (C3). */
 export const forget: CommandMaker = (world) => ({
   text: "a provider forgets all responses",
   run: () => {

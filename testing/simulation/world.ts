@@ -21,11 +21,11 @@ import { storePlace, type StoreKind, type StorePlace, type Stores } from "./stor
 interface Underway {
   what: string;
   process: Living;
-  /** It must end although no gate is opened (T10). */
+  /** True if it must end although no gate is opened (T10). */
   isStopped: () => boolean;
 }
 
-/** Who acts in a world beside its engines. */
+/** The models and tools of a world. */
 export interface Cast {
   actors: ActingModel[];
   tools: readonly Tool[];
@@ -51,14 +51,14 @@ interface Clock {
 
 export class World {
   readonly random: Random;
-  /** Most requests go on in the sessions that were first. */
+  /** True if most requests continue the first sessions. */
   readonly hasLongSessions: boolean;
   readonly calls = new StoreCalls();
   readonly gates = new Gates();
   readonly model = new NaiveModel();
   readonly processes: Process[] = [];
   readonly #cast: Cast;
-  /** The bare stores, for looking at. */
+  /** The stores themselves, for checks. */
   readonly stores: Stores;
   readonly #place: StorePlace;
   readonly #underway = new Set<Underway>();
@@ -89,7 +89,7 @@ export class World {
     return this.#cast.actors;
   }
 
-  /** By the clock that everybody in this world has. */
+  /** The current time of the world's clock. */
   get now(): number {
     return this.#clock.now;
   }
@@ -131,7 +131,7 @@ export class World {
     await this.calls.kill(process, this.random);
   }
 
-  /** Whether some request is between its arrival and its answer. */
+  /** True if some request is between its arrival and its answer. */
   get isOpening(): boolean {
     return this.model.asked.some(({ attempts }) =>
       attempts.some(({ outcome, process }) => outcome === null && !process.isDead),
@@ -143,7 +143,7 @@ export class World {
     return this.#notes;
   }
 
-  /** Something runs until `ending` settles. */
+  /** Follows something that runs until `ending` settles. */
   follow(underway: Underway, ending: Promise<unknown>): void {
     this.#underway.add(underway);
     const end = (): void => void this.#underway.delete(underway);
@@ -153,7 +153,7 @@ export class World {
     });
   }
 
-  /** A rule is broken. It is told at the end of the step. */
+  /** Records a violation. It is reported at the end of the step. */
   violate(error: unknown): void {
     this.#violations.push(error);
   }
@@ -169,7 +169,7 @@ export class World {
     await settled();
   }
 
-  /** Lets some calls through, and now and then opens a gate. */
+  /** Executes some calls, and now and then opens a gate. */
   async run(count: number): Promise<void> {
     for (let at = 0; at < count; at += 1) {
       if (await this.calls.letOneThrough(this.random)) continue;
@@ -186,7 +186,7 @@ export class World {
     return [...this.#underway].filter(({ process }) => !process.isDead);
   }
 
-  /** Everything comes to its end: nobody sleeps, no store fails, every gate opens. What does not end is a fault (T11). */
+  /** Lets everything end: no process sleeps, no store fails, every gate opens. What does not end is a fault (T11). */
   async comeToRest(): Promise<void> {
     for (const process of this.processes) {
       process.isAsleep = false;
@@ -209,7 +209,7 @@ export class World {
     throw new Error(`this never ends (T11): ${left.join("; ") || "a pending turn"}`);
   }
 
-  /** What was stopped ends although its model is silent and its tools hang (T10). */
+  /** Waits for interrupted turns, which end although the model is silent and tools hang (T10). */
   async #endStopped(): Promise<void> {
     for (let look = 0; look < 3; look += 1) {
       await this.#runAll();

@@ -7,12 +7,12 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../testing/children/path.ts";
 import { blobOfKey, keysOfVersion } from "../../../testing/children/put-blobs.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { fileBlobs } from "./file-blobs.ts";
 
-const child = fileURLToPath(new URL("../../../testing/children/put-blobs.ts", import.meta.url));
+const child = childPath("put-blobs.ts");
 
 const needsStrace = "strace is not installed, or may not trace here";
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../testing/acp/acp-test.ts";
+import { requestErrorOf } from "../../../testing/acp/request-error.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -13,15 +14,6 @@ const device = (id: string): { _meta: Record<string, unknown> } => ({ _meta: { "
 
 function metaOf(answer: { _meta?: Record<string, unknown> | null }, key: string): string {
   return String(answer._meta?.[`aptove.dev/${key}`]);
-}
-
-async function refused(request: Promise<unknown>): Promise<RequestError> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof RequestError, String(error));
-  return error;
 }
 
 function historyOf({ provider }: AcpTest): string {
@@ -88,7 +80,7 @@ test("[P2] the device is named in _meta or at the root of the request, as older 
   assert.equal(metaOf(both, "workspaceId"), metaOf(meta, "workspaceId"));
   const other = await connection.begin({ device_id: "tablet" } as never);
   assert.notEqual(metaOf(other, "workspaceId"), metaOf(meta, "workspaceId"));
-  assert.equal((await refused(connection.begin({ device_id: 7 } as never))).code, -32602);
+  assert.equal((await requestErrorOf(connection.begin({ device_id: 7 } as never))).code, -32602);
 });
 
 test("[P2] [W2] a connection of a device belongs to it: it can name no other device, and sees no sessions of others", async (t) => {
@@ -99,7 +91,7 @@ test("[P2] [W2] a connection of a device belongs to it: it can name no other dev
   const own = await phone.begin();
   assert.equal(metaOf(await phone.begin(device("phone")), "workspaceId"), metaOf(own, "workspaceId"));
   const data = (error: RequestError): unknown => (error.data as { code?: unknown }).code;
-  assert.equal(data(await refused(phone.begin(device("tablet")))), "forbidden");
+  assert.equal(data(await requestErrorOf(phone.begin(device("tablet")))), "forbidden");
   const guessed = { sessionId: theirs.sessionId, cwd: "/" };
   for (const request of [
     phone.load(theirs.sessionId),
@@ -107,7 +99,7 @@ test("[P2] [W2] a connection of a device belongs to it: it can name no other dev
     phone.agent.request("session/fork", { ...guessed, mcpServers: [] }),
     phone.prompt(theirs.sessionId, "hi"),
   ]) {
-    assert.equal((await refused(request)).code, -32002);
+    assert.equal((await requestErrorOf(request)).code, -32002);
   }
   await phone.agent.request("session/delete", { sessionId: theirs.sessionId });
   const listed = (await phone.agent.request("session/list", {})).sessions.map(({ sessionId }) => sessionId);
@@ -127,13 +119,16 @@ test("[P1] folders are checked: relative, missing, a file, with a NUL; servers t
     ["/a\u0000b", /contains a NUL/],
   ] as const) {
     for (const request of [{ cwd: folder }, { additionalDirectories: [folder] }]) {
-      const { code, message } = await refused(connection.begin(request));
+      const { code, message } = await requestErrorOf(connection.begin(request));
       assert.equal(code, -32602);
       assert.match(message, reason);
     }
   }
   const sse = { type: "sse" as const, name: "old", url: "http://localhost/sse", headers: [] };
-  assert.match((await refused(connection.begin({ mcpServers: [sse] }))).message, /"old" has the transport "sse"/);
+  assert.match(
+    (await requestErrorOf(connection.begin({ mcpServers: [sse] }))).message,
+    /"old" has the transport "sse"/,
+  );
 });
 
 test("[P1] a folder that was deleted before the prompt is an error, and the session stays usable", async (t) => {
@@ -205,7 +200,7 @@ test("[P1] [T6] a fork continues from the head, or from the named turn, and does
   await connection.load(earlier.sessionId);
   const replayed = texts(connection.updates(earlier.sessionId)).filter((line) => line.startsWith("user"));
   assert.deepEqual(replayed, ["user: one", "user: from the first"]);
-  assert.equal((await refused(fork({ "aptove.dev/turnId": "no turn" }))).code, -32002);
+  assert.equal((await requestErrorOf(fork({ "aptove.dev/turnId": "no turn" }))).code, -32002);
 });
 
 test("[P4] a session of another door is listed, loaded and continued", async (t) => {
@@ -311,7 +306,7 @@ test("[P1] the number of open sessions of a connection is limited; closing one m
   const connection = await (await acpTest(t)).connect();
   const ids: string[] = [];
   for (let n = 0; n < limits.acpSessionsMax; n += 1) ids.push((await connection.begin()).sessionId);
-  const { data } = await refused(connection.begin());
+  const { data } = await requestErrorOf(connection.begin());
   assert.equal((data as { code: string }).code, "sessions_limited");
   const [first = ""] = ids;
   await connection.load(first);

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { AptoveError } from "../../domain/errors.ts";
 import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import { wrapMethods } from "../../records/wrap-methods.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine } from "../../../testing/engine.ts";
+import { rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import type { Quotas } from "../dependencies.ts";
 
@@ -27,15 +27,6 @@ function counted(records: RecordStore): { records: RecordStore; calls: Map<strin
   return { records: counting, calls };
 }
 
-async function refusalOf(work: Promise<unknown>): Promise<AptoveError> {
-  const error = await work.then(
-    () => assert.fail("it was let through"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof AptoveError, String(error));
-  return error;
-}
-
 test("[H5] two servers together run as many turns of a user, and of an org, as the limits say", async (t) => {
   const file = join(await temporaryFolder(t), "records.db");
   const held = Promise.withResolvers<void>();
@@ -51,14 +42,14 @@ test("[H5] two servers together run as many turns of a user, and of an org, as t
   const [one, two] = [await server(), await server()];
   const bob = { ...alice, userId: "00000000-0000-7000-8000-0000000000bb" };
   const running = await Promise.all([one.start("a"), two.start("b")]);
-  const refused = await refusalOf(one.start("c"));
+  const refused = await rejectionOf(one.start("c"));
   assert.equal(refused.code, "runs_limited");
   assert.deepEqual(refused.facts, { limit: 2, of: "user", retryAfterSeconds: 1 });
   running.push(await two.engine.turns.run(bob, { instruction: "d" }));
-  assert.equal((await refusalOf(one.engine.turns.run(bob, { instruction: "e" }))).facts["of"], "org");
+  assert.equal((await rejectionOf(one.engine.turns.run(bob, { instruction: "e" }))).facts["of"], "org");
 
   one.calls.clear();
-  for (let n = 0; n < 20; n++) await refusalOf(one.start("again"));
+  for (let n = 0; n < 20; n++) await rejectionOf(one.start("again"));
   assert.deepEqual([...one.calls], [["limits.countRuns", 20]]);
   held.resolve();
   await Promise.all(running.map((turn) => turn.finished));
@@ -81,7 +72,7 @@ test("[H5] two servers together let through a minute's requests, ask the records
   assert.equal(await ask(100), 20);
   calls.clear();
   const [server] = servers;
-  const { code, facts } = await refusalOf(server?.engine.takeRequest(alice) ?? Promise.resolve());
+  const { code, facts } = await rejectionOf(server?.engine.takeRequest(alice) ?? Promise.resolve());
   assert.deepEqual([code, facts["limitPerMinute"]], ["rate_limited", 120]);
   const { retryAfterSeconds } = facts;
   assert.ok(Number(retryAfterSeconds) >= 60 && Number(retryAfterSeconds) <= 61, `${String(retryAfterSeconds)} s`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
-import { AptoveError } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import type { ModelCall } from "../../providers/provider.ts";
@@ -208,9 +208,6 @@ test("[D1] [H4] turns that one may not see cannot be compared", async (t) => {
     { a: open.id, b: newId() },
     { a: "../x", b: open.id },
   ]) {
-    await assert.rejects(
-      at.engine.explain.diff(stranger, turns),
-      (error) => error instanceof AptoveError && error.code === "not_found",
-    );
+    await assert.rejects(at.engine.explain.diff(stranger, turns), hasCode("not_found"));
   }
 });

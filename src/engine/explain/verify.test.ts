@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import { compressedBlobs } from "../../blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../blobs/files/file-blobs.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
@@ -181,8 +181,5 @@ test("[D2] turns that could not be sealed are counted, running turns are skipped
   const report = await engine.explain.verify(alice, one.sessionId);
   assert.deepEqual([report.turnsChecked, report.turnsUnsealed, report.fault], [1, 1, null]);
   const stranger = { ...alice, userId: newId() };
-  await assert.rejects(
-    engine.explain.verify(stranger, one.sessionId),
-    (error) => error instanceof AptoveError && error.code === "not_found",
-  );
+  await assert.rejects(engine.explain.verify(stranger, one.sessionId), hasCode("not_found"));
 });

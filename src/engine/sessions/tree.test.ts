@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, testEngine, testRunner } from "../../../testing/engine.ts";
-import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { newId } from "../../domain/ids.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
-
-function refused(code: ErrorCode): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code;
-}
 
 test("[T6] [S4] a fork is a new session whose first turn has any finished turn as its parent, with all history", async (t) => {
   const { ask, engine, provider } = await testEngine(t);
@@ -41,14 +37,14 @@ test("[T6] forks of failed, running, foreign and unknown turns are refused", asy
     script: (_call, n) => (n === 1 ? [{ fails: "provider_rejected" as const }] : [{ waits: never }]),
   });
   const failed = await ask("one");
-  await assert.rejects(start("x", { fork: { turnId: failed.id } }), refused("turn_not_continuable"));
+  await assert.rejects(start("x", { fork: { turnId: failed.id } }), hasCode("turn_not_continuable"));
   const running = await start("two");
-  await assert.rejects(start("x", { fork: { turnId: running.turnId } }), refused("turn_not_continuable"));
-  await assert.rejects(start("x", { fork: { turnId: newId() } }), refused("not_found"));
+  await assert.rejects(start("x", { fork: { turnId: running.turnId } }), hasCode("turn_not_continuable"));
+  await assert.rejects(start("x", { fork: { turnId: newId() } }), hasCode("not_found"));
   const stranger = { ...alice, userId: newId() };
   await assert.rejects(
     engine.turns.run(stranger, { instruction: "x", fork: { turnId: failed.id } }),
-    refused("not_found"),
+    hasCode("not_found"),
   );
 });
 
@@ -93,12 +89,12 @@ test("[S5] [T6] the head moves from where it was seen, and only to a continuable
   const second = await ask("two", { sessionId: first.sessionId });
   const { sessionId } = first;
   const move = (from: string | null, to: string) => engine.tree.moveHead(alice, { sessionId, from, to });
-  await assert.rejects(move(first.id, first.id), refused("head_moved"));
+  await assert.rejects(move(first.id, first.id), hasCode("head_moved"));
   assert.equal((await move(second.id, first.id)).headTurnId, first.id);
   const third = await ask("three", { sessionId });
   assert.equal(third.parentId, first.id);
   const elsewhere = await ask("other session");
-  await assert.rejects(move(third.id, elsewhere.id), refused("turn_not_continuable"));
+  await assert.rejects(move(third.id, elsewhere.id), hasCode("turn_not_continuable"));
   const tries = await Promise.allSettled([move(third.id, first.id), move(third.id, second.id)]);
   assert.equal(tries.filter(({ status }) => status === "fulfilled").length, 1);
 });
@@ -107,7 +103,7 @@ test("[S6] an archived session is readable and takes no turns; unarchived it goe
   const { ask, start, engine } = await testEngine(t);
   const turn = await ask("one");
   await engine.tree.archive(alice, turn.sessionId);
-  await assert.rejects(start("two", { sessionId: turn.sessionId }), refused("session_archived"));
+  await assert.rejects(start("two", { sessionId: turn.sessionId }), hasCode("session_archived"));
   assert.equal((await engine.turns.get(alice, turn.id)).id, turn.id);
   await engine.tree.unarchive(alice, turn.sessionId);
   assert.equal((await ask("two", { sessionId: turn.sessionId })).status, "completed");
@@ -120,7 +116,7 @@ test("[S6] [K4] a removed session is gone until restored; purged, its blobs go b
   const third = await ask("three", { sessionId: first.sessionId });
   const fork = await ask("fork", { fork: { turnId: second.id } });
   await engine.tree.remove(alice, first.sessionId);
-  await assert.rejects(engine.sessions.get(alice, first.sessionId), refused("not_found"));
+  await assert.rejects(engine.sessions.get(alice, first.sessionId), hasCode("not_found"));
   await engine.tree.restore(alice, first.sessionId);
   assert.equal((await engine.sessions.get(alice, first.sessionId)).id, first.sessionId);
   await engine.tree.remove(alice, first.sessionId);
@@ -168,7 +164,7 @@ test("[S8] search finds words spread over turns and says where; signs are plain 
   for (const text of ["prices missing", "100x_", "_sure%"]) assert.deepEqual(await find(text), [], text);
   const [hit] = await engine.tree.search(alice, { text: "discount" });
   assert.equal(hit?.matches[0]?.where, "answer");
-  await assert.rejects(engine.tree.search(alice, { text: "  " }), refused("request_invalid"));
+  await assert.rejects(engine.tree.search(alice, { text: "  " }), hasCode("request_invalid"));
 });
 
 test("[T6] the graph of a session shows the lineage above it and the forks beside it, as far as the caller may see", async (t) => {
@@ -198,7 +194,7 @@ test("[H4] [S6] a removed session of another user is not found", async (t) => {
   await engine.tree.remove(alice, turn.sessionId);
   const colleague = { ...alice, userId: newId(), role: "member" } as const;
   for (const call of [engine.tree.restore, engine.tree.purge]) {
-    await assert.rejects(call(colleague, turn.sessionId), refused("not_found"));
+    await assert.rejects(call(colleague, turn.sessionId), hasCode("not_found"));
   }
 });
 

@@ -10,7 +10,8 @@ import {
   type TestEngineOptions,
 } from "../../../testing/engine.ts";
 import { ForgedFile } from "../../../testing/forged-exports.ts";
-import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import type { TurnEvent } from "../../domain/events.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
@@ -70,8 +71,6 @@ function looking({ deps }: Pick<TestEngine, "deps">) {
   };
 }
 
-const has = (code: ErrorCode) => (error: unknown) => error instanceof AptoveError && error.code === code;
-
 /** The texts of the mailbox block that a turn's model was given. */
 function delivered(call: ModelCall | undefined): string[] {
   const parts = call?.items.flatMap((item) => (item.type === "user" ? item.parts : [])) ?? [];
@@ -123,10 +122,10 @@ test("[A1] a subagent runs in a turn of its own beside the spawner, goes on afte
   assert.equal(ended?.status === "completed" && ended.answerSummary, "all read");
   assert.equal((await engine.sessions.get(alice, sessionId)).headTurnId, next.id);
   const forkOf = engine.turns.run(alice, { instruction: "x", fork: { turnId: id } });
-  await assert.rejects(forkOf, has("turn_not_continuable"));
+  await assert.rejects(forkOf, hasCode("turn_not_continuable"));
   await assert.rejects(
     engine.turns.run(alice, { instruction: "", rerun: { turnId: id } }),
-    has("turn_not_continuable"),
+    hasCode("turn_not_continuable"),
   );
 });
 
@@ -275,9 +274,9 @@ test("[A2] fire brings all that waits into one turn below the head, oldest first
   });
   const { sessionId, id: head } = await (await start("go")).finished;
   await quiet(engine, sessionId);
-  await assert.rejects(engine.turns.run(alice, { instruction: "", fire: true }), has("request_invalid"));
+  await assert.rejects(engine.turns.run(alice, { instruction: "", fire: true }), hasCode("request_invalid"));
   const steered = engine.turns.run(alice, { instruction: "", fire: true, sessionId, ifBusy: "steer" });
-  await assert.rejects(steered, has("request_invalid"));
+  await assert.rejects(steered, hasCode("request_invalid"));
 
   const fired = await (await start("", { fire: true, sessionId })).finished;
   assert.deepEqual([fired.status, fired.parentId], ["completed", head]);
@@ -295,7 +294,7 @@ test("[A2] fire brings all that waits into one turn below the head, oldest first
   for (const { takenBy, deliveredAt } of await mail(sessionId)) {
     assert.deepEqual([takenBy, deliveredAt], [fired.id, fired.statusAt]);
   }
-  await assert.rejects(start("", { fire: true, sessionId }), has("mailbox_empty"));
+  await assert.rejects(start("", { fire: true, sessionId }), hasCode("mailbox_empty"));
 });
 
 test("[A2] a continuation that fails gives its messages back; the next one, or a rerun, has them again", async (t) => {
@@ -464,7 +463,7 @@ test("[A1] [A2] [D2] a session is verified, exported and imported with its subag
     const file = new ForgedFile(whole);
     forge(file);
     const elsewhere = await testEngine(t);
-    await assert.rejects(elsewhere.engine.transfer.import(alice, lines(file.sealed())), has("import_invalid"));
+    await assert.rejects(elsewhere.engine.transfer.import(alice, lines(file.sealed())), hasCode("import_invalid"));
   }
   await engine.tree.remove(alice, sessionId);
   await engine.tree.purge(alice, sessionId);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { alice, testEngine } from "../../../testing/engine.ts";
-import { AptoveError } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { newId } from "../../domain/ids.ts";
 import { code, details, fencedText, inline, prose } from "./markdown-text.ts";
 
@@ -135,10 +135,7 @@ test("a page tells what was asked, called, answered, given and what failed, in o
 test("[H4] the page of a session that one may not see is not made", async (t) => {
   const at = await testEngine(t);
   const { sessionId } = await at.ask("one");
-  await assert.rejects(
-    at.engine.transfer.markdown({ ...alice, userId: newId() }, sessionId),
-    (error) => error instanceof AptoveError && error.code === "not_found",
-  );
+  await assert.rejects(at.engine.transfer.markdown({ ...alice, userId: newId() }, sessionId), hasCode("not_found"));
 });
 
 test("[T9] a call that waited and the answer to it are on the page", async (t) => {

@@ -3,6 +3,7 @@ import { test, type TestContext } from "node:test";
 import fc from "fast-check";
 import { alice, all, testEngine, type TestEngine } from "../../../testing/engine.ts";
 import { ForgedFile } from "../../../testing/forged-exports.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -35,12 +36,7 @@ async function refuses(
 ): Promise<void> {
   const before = await stored(there);
   const source = Symbol.asyncIterator in lines ? lines : each(lines);
-  await assert.rejects(there.engine.transfer.import(caller, source), (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code, error.message);
-    assert.match(error.detail, detail);
-    return true;
-  });
+  await assert.rejects(there.engine.transfer.import(caller, source), hasCode(code, detail));
   assert.deepEqual(await stored(there), before);
 }
 

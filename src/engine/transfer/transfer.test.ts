@@ -6,7 +6,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { localOrgId, type Caller } from "../../domain/caller.ts";
-import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { archiveTurn, type FinishedTurn } from "../../domain/turn.ts";
@@ -14,6 +14,7 @@ import type { ModelCall } from "../../providers/provider.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import { ForgedFile } from "../../../testing/forged-exports.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import type { ExportScope } from "./export.ts";
 
@@ -26,15 +27,6 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 
 async function exported({ engine }: TestEngine, scope: ExportScope, caller = alice): Promise<string[]> {
   return await all(engine.transfer.export(caller, scope));
-}
-
-function refused(code: ErrorCode, detail = /./): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code, error.message);
-    assert.match(error.detail, detail);
-    return true;
-  };
 }
 
 /** Every blob of a store, by key. */
@@ -194,8 +186,8 @@ test("[H4] of a session that one may no longer see a fork takes its turns and no
   assert.ok((await lines()).includes("Secret plans"));
   await here.engine.sessions.update(alice, first.sessionId, { isPublic: false });
   assert.ok(!/Secret plans|metadata":\{"a"/.test(await lines()));
-  await assert.rejects(exported(here, { sessionId: first.sessionId }, carol), refused("not_found"));
-  await assert.rejects(exported(here, { turnId: first.id }, carol), refused("not_found"));
+  await assert.rejects(exported(here, { sessionId: first.sessionId }, carol), hasCode("not_found"));
+  await assert.rejects(exported(here, { turnId: first.id }, carol), hasCode("not_found"));
   assert.equal((await here.engine.transfer.import(carol, each((await lines()).split("\n")))).turnsKnown, 2);
 });
 
@@ -208,7 +200,7 @@ test("[R1] [E8] runners, leases, keys of requests and owners are in no export; a
   for (const secret of ["key-of-a-request", here.deps.runner.id, "lease", "runnerId", running.turnId, alice.orgId]) {
     assert.ok(!text.includes(secret), secret);
   }
-  await assert.rejects(exported(here, { turnId: running.turnId }), refused("turn_not_finished"));
+  await assert.rejects(exported(here, { turnId: running.turnId }), hasCode("turn_not_finished"));
 });
 
 test("[B3] [D2] an export that cannot be whole is refused by the name of what is missing or changed", async (t) => {
@@ -219,9 +211,9 @@ test("[B3] [D2] an export that cannot be whole is refused by the name of what is
   const key = first.blobs.run ?? "";
   const whole = (await here.deps.blobs.get(key)) ?? assert.fail();
   await replaceBlob(here.deps.blobs, key, Buffer.from(Buffer.from(whole).toString().replace("answer 1", "answer 7")));
-  await assert.rejects(exported(here, scope), refused("blob_damaged", new RegExp(first.id)));
+  await assert.rejects(exported(here, scope), hasCode("blob_damaged", new RegExp(first.id)));
   await here.deps.blobs.delete(key);
-  await assert.rejects(exported(here, { turnId: second.id }), refused("blob_missing", new RegExp(key)));
+  await assert.rejects(exported(here, { turnId: second.id }), hasCode("blob_missing", new RegExp(key)));
 });
 
 test("[T2] a turn that was put away is exported as it is, and still has its digest", async (t) => {

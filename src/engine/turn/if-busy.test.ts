@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine, testRunner } from "../../../testing/engine.ts";
+import { alice, all, testEngine, testRunner, untilEvent } from "../../../testing/engine.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { memoryEventLog } from "../../live/memory/memory-event-log.ts";
 import { memoryWakeUps } from "../../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import type { RunningTurn } from "../engine.ts";
-
-async function reach(running: RunningTurn, type: string): Promise<void> {
-  for await (const { event } of running.events()) if (event.type === type) return;
-}
 
 test("[T5] queued requests run one after the other, in the order in which they came", async (t) => {
   const held = Promise.withResolvers<void>();
@@ -37,7 +34,7 @@ test("[T5] [T10] a request may interrupt the running turn and take its place", a
     script: (_call, n) => (n === 1 ? [{ says: ["half ", "an ", never] }] : "instead"),
   });
   const first = await start("one");
-  await reach(first, "text_delta");
+  await untilEvent(first, "text_delta");
   const second = await ask("two", { sessionId: first.sessionId, ifBusy: "interrupt" });
   const stopped = await first.finished;
   assert.equal(stopped.status === "completed" && stopped.stopReason, "interrupted");
@@ -50,7 +47,7 @@ test("[T5] [V4] a request may steer the running turn: the model gets it at its n
     script: (_call, n) => (n === 1 ? [{ says: ["first thoughts", held.promise] }] : "second thoughts"),
   });
   const running = await start("think");
-  await reach(running, "text_started");
+  await untilEvent(running, "text_started");
   const joined = await start("but briefly", { sessionId: running.sessionId, ifBusy: "steer" });
   assert.deepEqual([joined.turnId, joined.isRepeat], [running.turnId, true]);
   held.resolve();
@@ -70,10 +67,7 @@ test("[V4] steering what does not run is refused", async (t) => {
   const { ask, engine } = await testEngine(t);
   const turn = await ask("one");
   for (const target of [{ turnId: turn.id }, { sessionId: turn.sessionId }]) {
-    await assert.rejects(
-      engine.turns.steer(alice, { ...target, text: "late" }),
-      (error) => error instanceof AptoveError && error.code === "turn_not_running",
-    );
+    await assert.rejects(engine.turns.steer(alice, { ...target, text: "late" }), hasCode("turn_not_running"));
   }
   assert.equal(await engine.turns.interrupt(alice, { turnId: turn.id }), null);
 });
@@ -86,7 +80,7 @@ test("[R3] [V4] a turn that runs in another process is steered and interrupted b
   });
   const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
   const running = await owner.start("go");
-  await reach(running, "text_started");
+  await untilEvent(running, "text_started");
   assert.equal(
     await other.engine.turns.steer(alice, { sessionId: running.sessionId, text: "and more" }),
     running.turnId,
@@ -107,7 +101,7 @@ test("[R3] with wake-ups the runner takes a note at once, and not when it looks 
   const owner = await testEngine(t, { script: () => [{ says: ["one ", never] }], wakeUps: memoryWakeUps() });
   const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
   const running = await owner.start("go");
-  await reach(running, "text_started");
+  await untilEvent(running, "text_started");
   await other.engine.turns.interrupt(alice, { turnId: running.turnId });
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
@@ -190,7 +184,7 @@ test("[T13] the same request sent twice at once gives one turn, also while the f
   goOn();
   const [one, same] = await Promise.all([preparing, again]);
   assert.deepEqual([same.turnId, same.isRepeat], [one.turnId, true]);
-  await assert.rejects(other, (error) => error instanceof AptoveError && error.code === "session_busy");
+  await assert.rejects(other, hasCode("session_busy"));
   await one.finished;
   assert.equal((await engine.turns.list(alice, first.sessionId, {})).length, 2);
 });
@@ -234,7 +228,7 @@ test("[T13] [T5] the same message with the same key steers once, from any proces
   });
   const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
   const running = await owner.start("go");
-  await reach(running, "text_started");
+  await untilEvent(running, "text_started");
   const again = { sessionId: running.sessionId, ifBusy: "steer", idempotencyKey: "k" } as const;
   for (const engine of [owner, owner, other, other]) {
     assert.equal((await engine.start("and this", again)).turnId, running.turnId);
@@ -262,7 +256,7 @@ test("[T5] a request that waits for a turn that is then refused gets its own tur
     isFull = true;
     const waiting = start("three", { sessionId: first.sessionId, ifBusy });
     goOn();
-    await assert.rejects(preparing, (error) => error instanceof AptoveError && error.code === "storage_full");
+    await assert.rejects(preparing, hasCode("storage_full"));
     isFull = false;
     const turn = await (await waiting).finished;
     assert.deepEqual([turn.instructionSummary, turn.parentId], ["three", first.id]);
@@ -289,7 +283,7 @@ test("[T5] [S5] a waiting request that names no head continues from the head of 
   hasMoved = false;
   await records.sessions.moveHead({ sessionId, from: turn.id, to: second.id, userId: alice.userId, at: 2 });
   const named = start("four", { sessionId, ifBusy: "queue", expectedHead: second.id });
-  await assert.rejects(named, (error) => error instanceof AptoveError && error.code === "head_moved");
+  await assert.rejects(named, hasCode("head_moved"));
 });
 
 test("[V4] a message for a session whose turn opens while it is looked for goes to that turn at once", async (t) => {
@@ -340,6 +334,6 @@ test("[R3] [V4] a message from another process that comes while the end is being
   assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
   await assert.rejects(
     other.engine.turns.steer(alice, { turnId: turn.id, text: "too late" }),
-    (error) => error instanceof AptoveError && error.code === "turn_not_running",
+    hasCode("turn_not_running"),
   );
 });

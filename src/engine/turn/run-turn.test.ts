@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, alice, testEngine } from "../../../testing/engine.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -10,10 +11,6 @@ import { limits } from "../../domain/limits.ts";
 function completed(turn: FinishedTurn): CompletedTurn {
   assert.equal(turn.status, "completed", JSON.stringify("failures" in turn ? turn.failures : turn));
   return turn as CompletedTurn;
-}
-
-function refused(code: ErrorCode): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code;
 }
 
 test("[S2] [S3] [S4] [T1] a first turn makes a session with its id, its owner and its name", async (t) => {
@@ -232,7 +229,7 @@ test("[T9] results for a parked turn make a new turn; unknown ids are refused an
   const wrong = [{ callId: "call_2", output: "x", isError: false }];
   await assert.rejects(
     start("", { sessionId: parked.sessionId, tools, toolResults: wrong }),
-    refused("tool_feedback_invalid"),
+    hasCode("tool_feedback_invalid"),
   );
   const toolResults = [{ callId: "call_1", output: "12 passed", isError: false }];
   const next = completed(await ask("", { sessionId: parked.sessionId, tools, toolResults }));
@@ -257,14 +254,13 @@ test("[E6] a changed boot prompt or tool list starts a new chain and says so", a
 
 test("[G2] unknown contexts, modes and readers are refused by name, before anything is written", async (t) => {
   const { start, engine, deps } = await testEngine(t);
-  const named = (code: ErrorCode) => (error: unknown) =>
-    error instanceof AptoveError && error.code === code && /"(default|ask)"/.test(error.detail);
+  const named = (code: ErrorCode) => hasCode(code, /"(default|ask)"/);
   await assert.rejects(start("x", { agentContextId: "nope" }), named("context_unknown"));
   await assert.rejects(start("x", { conversationContextId: "nope" }), named("context_unknown"));
   await assert.rejects(start("x", { mode: "nope" }), named("mode_unknown"));
-  await assert.rejects(engine.turns.run({ ...alice, role: "reader" }, { instruction: "x" }), refused("forbidden"));
-  await assert.rejects(start("x", { sessionId: newId() }), refused("not_found"));
-  await assert.rejects(start("x", { sessionId: "../x" }), refused("not_found"));
+  await assert.rejects(engine.turns.run({ ...alice, role: "reader" }, { instruction: "x" }), hasCode("forbidden"));
+  await assert.rejects(start("x", { sessionId: newId() }), hasCode("not_found"));
+  await assert.rejects(start("x", { sessionId: "../x" }), hasCode("not_found"));
   assert.deepEqual(await deps.blobs.list(""), []);
 });
 
@@ -274,7 +270,7 @@ test("[T13] the same key and request give the same turn, also while it runs; ano
   const first = await start("once", { idempotencyKey: "k" });
   const again = await start("once", { idempotencyKey: "k" });
   assert.deepEqual([again.turnId, again.isRepeat], [first.turnId, true]);
-  await assert.rejects(start("other", { idempotencyKey: "k" }), refused("idempotency_key_reused"));
+  await assert.rejects(start("other", { idempotencyKey: "k" }), hasCode("idempotency_key_reused"));
   held.resolve();
   assert.deepEqual(await again.finished, await first.finished);
   const late = await start("once", { idempotencyKey: "k" });

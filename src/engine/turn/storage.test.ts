@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { alice, all, testEngine, testParts, testRunner } from "../../../testing/engine.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
@@ -32,7 +33,7 @@ test("[E7] what cannot be stored is not sent: the model is not called and nothin
   const { start, provider, engine } = await testEngine(t, {
     blobs: fullFor(memoryBlobs(), (key) => key.includes("opening")),
   });
-  await assert.rejects(start("x"), (error) => error instanceof AptoveError && error.code === "storage_full");
+  await assert.rejects(start("x"), hasCode("storage_full"));
   assert.equal(provider.exchanges.length, 0);
   assert.deepEqual((await engine.sessions.list(alice, {})).sessions, []);
 });
@@ -173,19 +174,15 @@ test("[B3] a damaged or missing state is an error that names the blob, never an 
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: whole.length - 1 }), async (length) => {
       await replaceBlob(deps.blobs, key, whole.subarray(0, length));
-      await assert.rejects(new Histories(deps.blobs, deps.records).state(turn.id), (error) => named(error, key));
+      await assert.rejects(new Histories(deps.blobs, deps.records).state(turn.id), hasCode("history_unavailable", key));
     }),
     { numRuns: 30 },
   );
   await deps.blobs.delete(key);
-  await assert.rejects(new Histories(deps.blobs, deps.records).state(turn.id), (error) => named(error, key));
+  await assert.rejects(new Histories(deps.blobs, deps.records).state(turn.id), hasCode("history_unavailable", key));
   await replaceBlob(deps.blobs, key, whole);
   assert.equal(historyItems(await new Histories(deps.blobs, deps.records).state(turn.id)).length, 2);
 });
-
-function named(error: unknown, key: string): boolean {
-  return error instanceof AptoveError && error.code === "history_unavailable" && error.detail.includes(key);
-}
 
 test("[T11] [B1] a store that did what it says has failed: the turn has ended once, as it should", async (t) => {
   const records = memoryRecords();
@@ -225,5 +222,5 @@ test("[T13] [B1] a repeated request whose store fails while it waits receives th
   await owner.engine.turns.interrupt(alice, { turnId: running.turnId });
   await running.finished;
   await reported;
-  await assert.rejects(repeated.finished, (error) => error instanceof AptoveError && error.code === "storage_failed");
+  await assert.rejects(repeated.finished, hasCode("storage_failed"));
 });

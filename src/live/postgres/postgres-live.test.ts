@@ -9,14 +9,13 @@ import {
   type TestEngine,
   type TestEngineOptions,
 } from "../../../testing/engine.ts";
+import { textDelta, followToEnd, numbered, runFinished } from "../../../testing/live-log.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
-import { isTerminal, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
+import type { SequencedEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
-import { noUsage } from "../../domain/usage.ts";
 import type { ScriptedAnswer } from "../../providers/scripted/scripted.ts";
 import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
-import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
 import type { LiveStore } from "../wake-ups.ts";
@@ -61,37 +60,13 @@ wakeUpsSuite("wake-ups by PostgreSQL", async (context) => {
   return [here.wakeUps, there.wakeUps];
 });
 
-function text(delta: string): TurnEvent {
-  return { type: "text_delta", messageId: "m", delta };
-}
-const finish: TurnEvent = {
-  type: "run_finished",
-  status: "completed",
-  stopReason: "stop",
-  usage: noUsage,
-  deferredCalls: [],
-};
-function numbered(events: readonly TurnEvent[]): SequencedEvent[] {
-  return events.map((event, index) => ({ seq: index + 1, event }));
-}
-
-async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> {
-  const got: SequencedEvent[] = [];
-  for (;;) {
-    got.push(...((await log.read(turnId, got.length)) ?? []));
-    const last = got.at(-1);
-    if (last !== undefined && isTerminal(last.event)) return got;
-    await log.wait(turnId, got.length, new AbortController().signal);
-  }
-}
-
 suite("the live log in PostgreSQL, when things go wrong", () => {
   test("[V2] [B4] when the server ends connections in mid-stream, nothing is lost or doubled, and they are opened again", async (context) => {
     const { admin, open } = await makeSchema(context);
     const [writer, reader] = await Promise.all([open(), open()]);
     const turnId = newId();
-    const events = [...Array.from({ length: 60 }, (_, n) => text(`${n} `)), finish];
-    const followed = follow(reader.log, turnId);
+    const events = [...Array.from({ length: 60 }, (_, n) => textDelta(`${n} `)), runFinished];
+    const followed = followToEnd(reader.log, turnId);
     for (const [n, event] of events.entries()) {
       const appended = writer.log.append(turnId, [event]);
       if (n % 20 === 10)
@@ -108,9 +83,9 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     const { open } = await makeSchema(context);
     const [asleep, recovery] = await Promise.all([open(), open()]);
     const turnId = newId();
-    await asleep.log.append(turnId, [text("one")]);
+    await asleep.log.append(turnId, [textDelta("one")]);
     await recovery.log.drop(turnId);
-    await asleep.log.append(turnId, [text("two")]);
+    await asleep.log.append(turnId, [textDelta("two")]);
     assert.equal(await recovery.log.read(turnId, 0), null);
     assert.deepEqual(await recovery.log.list(), []);
     assert.deepEqual(await asleep.log.list(), [turnId]);
@@ -127,10 +102,10 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
         $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
       create trigger full_disk before insert on live_events execute function fill()`);
     const turnId = newId();
-    await assert.rejects(writer.log.append(turnId, [text("one")]), { name: "AptoveError", code: "storage_full" });
+    await assert.rejects(writer.log.append(turnId, [textDelta("one")]), { name: "AptoveError", code: "storage_full" });
     await admin.query("drop trigger full_disk on live_events");
-    await writer.log.append(turnId, [text("two")]);
-    assert.deepEqual(await reader.log.read(turnId, 0), numbered([text("one"), text("two")]));
+    await writer.log.append(turnId, [textDelta("two")]);
+    assert.deepEqual(await reader.log.read(turnId, 0), numbered([textDelta("one"), textDelta("two")]));
   });
 
   test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {

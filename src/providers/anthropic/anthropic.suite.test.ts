@@ -1,45 +1,23 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
-import type { TestContext } from "node:test";
-import { type FakeAnthropic, startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
-import { garbage } from "../../../testing/fake-server/deliver.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
+import { startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
+import type { FakeOutput } from "../../../testing/fake-anthropic/replies.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
+import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
+import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { anthropicProvider } from "./anthropic.ts";
 
 const apiKey = "sk-ant-test-0123456789";
+const outputs: SceneOutputs<FakeOutput> = {
+  text: { type: "text", text: "one two three" },
+  toolCall: { type: "tool_use", name: "lookup", input: '{"key": "a"}' },
+  eventsBeforeStop: 5,
+};
 
 providerSuite("anthropic", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(await nobodyThere());
-  return providerAt((await fakeIn(scene, context)).url);
+  if (scene === "unreachable") return providerAt(await unusedAddress());
+  return providerAt(playScene(await startFakeAnthropic({ apiKey }), { scene, context }, outputs).url);
 });
 
 function providerAt(baseUrl: string): OpenProvider {
   return { provider: anthropicProvider({ apiKey, baseUrl, model: "claude-test" }), secrets: [apiKey] };
-}
-
-async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeAnthropic> {
-  const fake = await startFakeAnthropic({ apiKey });
-  const held = Promise.withResolvers<void>();
-  context.after(async () => {
-    held.resolve();
-    await fake.close();
-  });
-  const text = { type: "text" as const, text: "one two three" };
-  switch (scene) {
-    case "text":
-      break;
-    case "tool_call":
-      fake.answer(() => ({ output: [{ type: "tool_use", name: "lookup", input: '{"key": "a"}' }] }));
-      break;
-    case "held":
-      fake.answer(() => ({ output: [text], hold: { afterEvents: 5, until: held.promise } }));
-      break;
-    case "cut":
-      fake.answer(() => ({ output: [text], cut: { afterEvents: 5, how: "end" } }));
-      break;
-    case "garbage":
-      fake.answer(() => garbage());
-      break;
-  }
-  return fake;
 }

@@ -4,14 +4,24 @@ import { test, type TestContext } from "node:test";
 import { type FakeAnthropic, startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
 import * as reply from "../../../testing/fake-anthropic/replies.ts";
 import { serverWith } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
+import {
+  callsTo,
+  eventsOf,
+  failureIn,
+  itemsOf,
+  lookTool,
+  receivedText,
+  userInstruction,
+} from "../../../testing/provider-exchange.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { answerText, type HistoryItem } from "../../domain/history.ts";
-import { eventOrderFault } from "../event-order.ts";
-import type { ModelCall, Provider, ProviderEvent, ProviderFailed } from "../provider.ts";
+import type { ModelCall, Provider, ProviderEvent } from "../provider.ts";
 import { type AnthropicOptions, anthropicProvider } from "./anthropic.ts";
 
 const apiKey = "sk-ant-test-0123456789";
 const never = new AbortController().signal;
+const callOf = callsTo("claude-opus-5-5", { tools: [lookTool] });
 const patience = { timeout: 10_000 };
 
 interface Wire {
@@ -20,41 +30,14 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<AnthropicOptions> = {}): Promise<Wire> {
-  const fake = await startFakeAnthropic({ apiKey });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeAnthropic({ apiKey }));
   return { fake, provider: anthropicProvider({ apiKey, baseUrl: fake.url, model: "claude-opus-5-5", ...options }) };
 }
 
-const look = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [look], toolChoice: null, allowedTools: null, previousResponseId: null, store: false };
-  return { model: "claude-opus-5-5", prompt: "be brief", items, settings: {}, ...choice, ...more };
-}
-
-const user = (text: string): HistoryItem => ({ type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${text}`] });
-
-async function ask(provider: Provider, call: ModelCall, signal = never): Promise<ProviderEvent[]> {
-  const events = await Array.fromAsync(provider.send(provider.prepare(call), signal));
-  assert.equal(eventOrderFault(events), null);
-  return events;
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
+function finishedItems(events: readonly ProviderEvent[]): HistoryItem[] {
   const last = events.at(-1);
   assert.equal(last?.type, "finished", JSON.stringify(last));
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
-}
-
-function failedOf(events: readonly ProviderEvent[], code: ErrorCode): ProviderFailed {
-  const last = events.at(-1);
-  assert.ok(last?.type === "failed" && last.failure.code === code, JSON.stringify(last));
-  assert.ok(!last.failure.message.includes(apiKey));
-  return last;
-}
-
-function bytesOf(events: readonly ProviderEvent[]): string {
-  return Buffer.concat(events.flatMap((event) => (event.type === "bytes" ? [event.bytes] : []))).toString();
+  return itemsOf(events);
 }
 
 const thought: reply.FakeOutput = { type: "thinking", text: "hm so" };
@@ -66,17 +49,20 @@ async function session({ fake, provider }: Wire, more: Partial<ModelCall> = {}):
     { output: [thought, looked] },
     { output: [thought, { type: "redacted_thinking" }, { type: "text", text: "there" }] },
   );
-  const first = [user("where?"), ...itemsOf(await ask(provider, callOf([user("where?")], more)))];
+  const first = [
+    userInstruction("where?"),
+    ...finishedItems(await eventsOf(provider, callOf([userInstruction("where?")], more))),
+  ];
   const call = first.at(-1);
   assert.ok(call?.type === "tool_call");
   const before: HistoryItem[] = [...first, { type: "tool_result", callId: call.callId, output: "here" }];
-  return [...before, ...itemsOf(await ask(provider, callOf(before, more)))];
+  return [...before, ...finishedItems(await eventsOf(provider, callOf(before, more)))];
 }
 
 test("[C1] [C5] thinking goes back as it came, at every step and turn, and the model sees all of it", async (context) => {
   const wire = await wired(context);
   const history = await session(wire);
-  await ask(wire.provider, callOf([...history, user("sure?")]));
+  await eventsOf(wire.provider, callOf([...history, userInstruction("sure?")]));
   const last = wire.fake.requests.at(-1);
   assert.deepEqual(last?.seen?.dropped, []);
   assert.deepEqual(last?.seen?.blocks.map(({ role, block }) => `${role} ${block.type}`).slice(0, 7), [
@@ -93,38 +79,41 @@ test("[C1] [C5] thinking goes back as it came, at every step and turn, and the m
 test("[C6] [E6] where the beginning has changed, thinking is dropped and nothing is refused", async (context) => {
   const wire = await wired(context);
   const history = await session(wire);
-  const changes: Partial<ModelCall>[] = [{ prompt: "be long" }, { tools: [look, { name: "more", parameters: {} }] }];
+  const changes: Partial<ModelCall>[] = [
+    { prompt: "be long" },
+    { tools: [lookTool, { name: "more", parameters: {} }] },
+  ];
   for (const change of changes) {
-    itemsOf(await ask(wire.provider, callOf([...history, user("sure?")], change)));
+    finishedItems(await eventsOf(wire.provider, callOf([...history, userInstruction("sure?")], change)));
     assert.deepEqual(
       wire.fake.requests.at(-1)?.seen?.dropped.map(({ reason }) => reason),
       Array.from({ length: 3 }, () => "prefix_binding_mismatch"),
     );
   }
-  const summary = user("summary of the conversation before");
-  const compacted = [summary, ...history.slice(4), user("sure?")];
-  itemsOf(await ask(wire.provider, callOf(compacted)));
+  const summary = userInstruction("summary of the conversation before");
+  const compacted = [summary, ...history.slice(4), userInstruction("sure?")];
+  finishedItems(await eventsOf(wire.provider, callOf(compacted)));
   assert.equal(wire.fake.requests.at(-1)?.seen?.dropped.length, 2);
 });
 
 test("[C5] a session may go to another model and back; each sees only its own thinking", async (context) => {
   const wire = await wired(context);
   const history = await session(wire);
-  const other = callOf([...history, user("and?")], { model: "claude-sonnet-5-5" });
+  const other = callOf([...history, userInstruction("and?")], { model: "claude-sonnet-5-5" });
   assert.deepEqual(wire.provider.prepare(other).dropped, [{ kind: "reasoning", count: 3 }]);
   wire.fake.next({ output: [thought, { type: "text", text: "also" }] });
-  const longer = [...other.items, ...itemsOf(await ask(wire.provider, other)), user("back?")];
+  const longer = [...other.items, ...finishedItems(await eventsOf(wire.provider, other)), userInstruction("back?")];
   const back = callOf(longer);
   assert.deepEqual(wire.provider.prepare(back).dropped, [{ kind: "reasoning", count: 1 }]);
-  itemsOf(await ask(wire.provider, back));
+  finishedItems(await eventsOf(wire.provider, back));
   assert.deepEqual(wire.fake.requests.at(-1)?.seen?.dropped, []);
 });
 
 test("[E6] the next call reads from the prompt cache all that the last one sent", async (context) => {
   const wire = await wired(context);
   const history = await session(wire);
-  const turns = (await ask(wire.provider, callOf([...history, user("sure?")]))).at(-1);
-  const fork = (await ask(wire.provider, callOf([user("something else")]))).at(-1);
+  const turns = (await eventsOf(wire.provider, callOf([...history, userInstruction("sure?")]))).at(-1);
+  const fork = (await eventsOf(wire.provider, callOf([userInstruction("something else")]))).at(-1);
   assert.ok(turns?.type === "finished" && fork?.type === "finished");
   const [, step] = wire.fake.requests;
   assert.ok(step?.seen && turns.usage.cached > step.seen.prefix.tokens / 2);
@@ -134,15 +123,15 @@ test("[E6] the next call reads from the prompt cache all that the last one sent"
 
 test("[D3] [E7] the prepared bytes are those on the wire, and the answer's bytes come back whole", async (context) => {
   const { fake, provider } = await wired(context);
-  const request = provider.prepare(callOf([user("größe 😀 \u2028")]));
+  const request = provider.prepare(callOf([userInstruction("größe 😀 \u2028")]));
   await Array.fromAsync(provider.send(request, never));
   assert.equal(fake.requests[0]?.raw.toString("utf8"), request.body);
   const wire =
     'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"x"}}\n\n: a comment\r\n\r\n' +
     'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\ndata: {"type":"message_stop"}\n\n';
   fake.next({ status: 200, headers: { "content-type": "text/event-stream" }, body: wire });
-  const events = await ask(provider, callOf([user("a")]));
-  assert.equal(bytesOf(events), wire);
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  assert.equal(receivedText(events), wire);
   assert.equal(events.at(-1)?.type, "finished");
 });
 
@@ -153,7 +142,7 @@ test("[E8] the key is sent as a header and is nowhere else", async (context) => 
     "anthropic-workspace-id": "w1",
   };
   const { fake, provider } = await wired(context, { headers });
-  const request = provider.prepare(callOf([user("a")]));
+  const request = provider.prepare(callOf([userInstruction("a")]));
   const events = await Array.fromAsync(provider.send(request, never));
   const [got] = fake.requests;
   assert.equal(got?.headers["x-api-key"], apiKey);
@@ -167,17 +156,21 @@ test("[E8] an error that quotes secrets is given without them", async (context) 
   const workspace = "wrkspc_secret_1";
   const { fake, provider } = await wired(context, { headers: { "anthropic-workspace-id": workspace } });
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of ${workspace}` } } });
-  const { failure } = failedOf(await ask(provider, callOf([user("a")])), "provider_rejected");
+  const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = anthropicProvider({ apiKey: "sk-ant-wrong-98765432", baseUrl: fake.url, model: "m" });
-  const refused = failedOf(await ask(wrongKey, callOf([user("a")])), "provider_unauthenticated");
+  const refused = failureIn(
+    await eventsOf(wrongKey, callOf([userInstruction("a")])),
+    "provider_unauthenticated",
+    apiKey,
+  );
   assert.equal(refused.failure.message, "it answered 401 to the API key");
 });
 
 test("the base URL may have the version in it", async (context) => {
   const { fake } = await wired(context);
   for (const baseUrl of [`${fake.url}/`, `${fake.url}/v1`, `${fake.url}/v1/`]) {
-    itemsOf(await ask(anthropicProvider({ apiKey, baseUrl, model: "m" }), callOf([user("a")])));
+    finishedItems(await eventsOf(anthropicProvider({ apiKey, baseUrl, model: "m" }), callOf([userInstruction("a")])));
   }
 });
 
@@ -200,14 +193,18 @@ test("[C7] rate limits, money, faults, refusals: each with its code and its wait
   ];
   for (const [answer, code, wait] of cases) {
     fake.next(answer);
-    const failed = failedOf(await ask(provider, callOf([user("a")])), code);
+    const failed = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), code, apiKey);
     assert.equal(failed.retryAfterMs, wait);
   }
 });
 
 test("[E4] if a model takes no forced tool, the failure says so", async (context) => {
   const { provider } = await wired(context);
-  const { failure } = failedOf(await ask(provider, callOf([user("a")], { toolChoice: "look" })), "provider_rejected");
+  const { failure } = failureIn(
+    await eventsOf(provider, callOf([userInstruction("a")], { toolChoice: "look" })),
+    "provider_rejected",
+    apiKey,
+  );
   assert.match(failure.message, /type "tool" and "any" are not supported for this model/);
 });
 
@@ -217,8 +214,8 @@ test("[C7] a stream that is cut anywhere is a failure that keeps what came", asy
   for (const how of ["end", "reset"] as const) {
     for (const afterEvents of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
       fake.next({ output, cut: { afterEvents, how } });
-      const events = await ask(provider, callOf([user("a")]));
-      failedOf(events, "provider_stream_cut");
+      const events = await eventsOf(provider, callOf([userInstruction("a")]));
+      failureIn(events, "provider_stream_cut", apiKey);
       const deltas = events.filter((event) => event.type === "text_delta").length;
       const sent = Math.min(3, Math.max(0, afterEvents - 3));
       // With the connection `fetch` also drops what it had and we had not read.
@@ -231,8 +228,8 @@ test("[C7] an error in the middle of a stream keeps what came before it", async 
   const { fake, provider } = await wired(context);
   const ending = { error: { type: "overloaded_error" as const, message: "Overloaded" } };
   fake.next({ output: [{ type: "text", text: "one two" }], ending });
-  const events = await ask(provider, callOf([user("a")]));
-  const { failure, usage } = failedOf(events, "provider_unavailable");
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  const { failure, usage } = failureIn(events, "provider_unavailable", apiKey);
   assert.deepEqual([failure.message, failure.retryable], ["Overloaded", true]);
   assert.ok(usage.input > 0);
   assert.ok(events.some((event) => event.type === "item"));
@@ -252,9 +249,9 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   ];
   for (const [body, type, code] of cases) {
     fake.next({ status: 200, headers: { "content-type": type }, body });
-    const events = await ask(provider, callOf([user("a")]));
-    failedOf(events, code);
-    assert.equal(bytesOf(events), body);
+    const events = await eventsOf(provider, callOf([userInstruction("a")]));
+    failureIn(events, code, apiKey);
+    assert.equal(receivedText(events), body);
   }
 });
 
@@ -263,11 +260,11 @@ test("[C7] a provider that sends nothing, or stops sending, is given up", patien
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());
   fake.next({ silentUntil: released.promise });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_unavailable");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.equal(await (await fake.request(1)).ended, "left");
   fake.next({ output: [{ type: "text", text: "one two" }], hold: { afterEvents: 4, until: released.promise } });
-  const events = await ask(provider, callOf([user("a")]));
-  failedOf(events, "provider_stream_cut");
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  failureIn(events, "provider_stream_cut", apiKey);
   assert.equal(events.filter((event) => event.type === "text_delta").length, 1);
 });
 
@@ -276,7 +273,7 @@ test("[C7] a slow stream is not given up while it moves", patience, async (conte
   fake.eventDelayMs = 60;
   const text = "a b c d e f g h";
   fake.next(text);
-  assert.equal(answerText(itemsOf(await ask(provider, callOf([user("a")])))), text);
+  assert.equal(answerText(finishedItems(await eventsOf(provider, callOf([userInstruction("a")])))), text);
 });
 
 test("[T10] an abort closes the connection", patience, async (context) => {
@@ -285,10 +282,10 @@ test("[T10] an abort closes the connection", patience, async (context) => {
   context.after(() => released.resolve());
   const abort = new AbortController();
   fake.next({ silentUntil: released.promise });
-  const events = ask(provider, callOf([user("a")]), abort.signal);
+  const events = eventsOf(provider, callOf([userInstruction("a")]), abort.signal);
   const { ended } = await fake.request(1);
   abort.abort();
-  failedOf(await events, "interrupted");
+  failureIn(await events, "interrupted", apiKey);
   assert.equal(await ended, "left");
 });
 
@@ -298,6 +295,6 @@ test("[C7] an answer is whole once its end is there, whatever the connection doe
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(end, () => response.socket?.destroySoon());
   });
-  const events = await ask(anthropicProvider({ apiKey, baseUrl, model: "m" }), callOf([user("a")]));
+  const events = await eventsOf(anthropicProvider({ apiKey, baseUrl, model: "m" }), callOf([userInstruction("a")]));
   assert.equal(events.at(-1)?.type, "finished");
 });

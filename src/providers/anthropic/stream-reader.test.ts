@@ -5,12 +5,12 @@ import { streamAnswer } from "../../../testing/fake-anthropic/answer-stream.ts";
 import { Prefix } from "../../../testing/fake-anthropic/prefix.ts";
 import type { FakeAnswer, FakeOutput } from "../../../testing/fake-anthropic/replies.ts";
 import { namedEvent } from "../../../testing/fake-server/deliver.ts";
+import { itemsOf } from "../../../testing/provider-exchange.ts";
 import {
   assertNoiseNeverFinishes,
   assertSameInAnyPieces,
   bytesOf,
   eventBytes,
-  itemsOf,
   readAnswer,
 } from "../../../testing/provider-wire.ts";
 import { eventOrderFault } from "../event-order.ts";

@@ -1,46 +1,24 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
-import type { TestContext } from "node:test";
-import { type FakeCompatible, startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
-import { garbage } from "../../../testing/fake-server/deliver.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
+import { startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
+import type { FakeOutput } from "../../../testing/fake-compatible/replies.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
+import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
+import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { compatibleProvider } from "./compatible.ts";
 
 const apiKey = "local-key-0123456789";
+const outputs: SceneOutputs<FakeOutput> = {
+  text: { type: "text", text: "one two three" },
+  toolCall: { type: "call", name: "lookup", arguments: '{"key": "a"}' },
+  eventsBeforeStop: 3,
+};
 
 providerSuite("compatible", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(`${await nobodyThere()}/v1`);
-  return providerAt((await fakeIn(scene, context)).url);
+  if (scene === "unreachable") return providerAt(`${await unusedAddress()}/v1`);
+  return providerAt(playScene(await startFakeCompatible({ apiKey }), { scene, context }, outputs).url);
 });
 
 function providerAt(baseUrl: string): OpenProvider {
   const provider = compatibleProvider({ name: "local", apiKey, baseUrl, model: "qwen3:8b" });
   return { provider, secrets: [apiKey] };
-}
-
-async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeCompatible> {
-  const fake = await startFakeCompatible({ apiKey });
-  const held = Promise.withResolvers<void>();
-  context.after(async () => {
-    held.resolve();
-    await fake.close();
-  });
-  const text = { type: "text" as const, text: "one two three" };
-  switch (scene) {
-    case "text":
-      break;
-    case "tool_call":
-      fake.answer(() => ({ output: [{ type: "call", name: "lookup", arguments: '{"key": "a"}' }] }));
-      break;
-    case "held":
-      fake.answer(() => ({ output: [text], hold: { afterEvents: 3, until: held.promise } }));
-      break;
-    case "cut":
-      fake.answer(() => ({ output: [text], cut: { afterEvents: 3, how: "end" } }));
-      break;
-    case "garbage":
-      fake.answer(() => garbage());
-      break;
-  }
-  return fake;
 }

@@ -3,15 +3,25 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { type FakeCompatible, startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
 import * as reply from "../../../testing/fake-compatible/replies.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
+import {
+  callsTo,
+  eventsOf,
+  failureIn,
+  itemsOf,
+  lookTool,
+  receivedText,
+  userInstruction,
+} from "../../../testing/provider-exchange.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
-import { eventOrderFault } from "../event-order.ts";
-import type { ModelCall, Provider, ProviderEvent, ProviderFailed } from "../provider.ts";
+import type { Provider } from "../provider.ts";
 import { type CompatibleOptions, compatibleProvider } from "./compatible.ts";
 
 const apiKey = "local-key-0123456789";
 const never = new AbortController().signal;
+const callOf = callsTo("qwen3:8b", { tools: [lookTool] });
 const patience = { timeout: 10_000 };
 
 interface Wire {
@@ -20,43 +30,11 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<CompatibleOptions> = {}): Promise<Wire> {
-  const fake = await startFakeCompatible({ apiKey, models: ["qwen3:8b"] });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeCompatible({ apiKey, models: ["qwen3:8b"] }));
   return {
     fake,
     provider: compatibleProvider({ name: "local", apiKey, baseUrl: fake.url, model: "qwen3:8b", ...options }),
   };
-}
-
-const look = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [look], toolChoice: null, allowedTools: null };
-  const call = { model: "qwen3:8b", prompt: "be brief", items, previousResponseId: null, store: false, settings: {} };
-  return { ...call, ...choice, ...more };
-}
-
-const user = (text: string): HistoryItem => ({ type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${text}`] });
-
-async function ask(provider: Provider, call: ModelCall, signal = never): Promise<ProviderEvent[]> {
-  const events = await Array.fromAsync(provider.send(provider.prepare(call), signal));
-  assert.equal(eventOrderFault(events), null);
-  return events;
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
-}
-
-function failedOf(events: readonly ProviderEvent[], code: ErrorCode): ProviderFailed {
-  const last = events.at(-1);
-  assert.ok(last?.type === "failed" && last.failure.code === code, JSON.stringify(last));
-  assert.ok(!last.failure.message.includes(apiKey));
-  return last;
-}
-
-function bytesOf(events: readonly ProviderEvent[]): string {
-  return Buffer.concat(events.flatMap((event) => (event.type === "bytes" ? [event.bytes] : []))).toString();
 }
 
 test("[C1] [T8] a whole conversation with tools is taken, and the model sees all of it", async (context) => {
@@ -74,9 +52,9 @@ test("[C1] [T8] a whole conversation with tools is taken, and the model sees all
     { output: [{ type: "call", name: "look", arguments: '{"at":"c"}', id: "call_0" }] },
     "there",
   );
-  const history = [user("where?")];
+  const history = [userInstruction("where?")];
   for (let calls = 3; calls > 0;) {
-    const items = itemsOf(await ask(provider, callOf(history)));
+    const items = itemsOf(await eventsOf(provider, callOf(history)));
     const results = items.flatMap((item): HistoryItem[] =>
       item.type === "tool_call" ? [{ type: "tool_result", callId: item.callId, output: "here" }] : [],
     );
@@ -96,46 +74,50 @@ test("[C1] [T8] a whole conversation with tools is taken, and the model sees all
 
 test("[D3] [E7] the prepared bytes are those on the wire, and the answer's bytes come back whole", async (context) => {
   const { fake, provider } = await wired(context);
-  const request = provider.prepare(callOf([user("größe 😀 \u2028")]));
+  const request = provider.prepare(callOf([userInstruction("größe 😀 \u2028")]));
   await Array.fromAsync(provider.send(request, never));
   assert.equal(fake.requests[0]?.raw.toString("utf8"), request.body);
   const wire =
     ': a comment\r\n\r\ndata: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n' +
     'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}}\n\ndata: [DONE]\n\n';
   fake.next({ status: 200, headers: { "content-type": "text/event-stream" }, body: wire });
-  const events = await ask(provider, callOf([user("a")]));
-  assert.equal(bytesOf(events), wire);
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  assert.equal(receivedText(events), wire);
   const last = events.at(-1);
   assert.equal(last?.type === "finished" && last.usage.total, 8);
 });
 
 test("[E8] the key is sent as a header and is nowhere else; without one none is sent", async (context) => {
   const { fake, provider } = await wired(context, { headers: { "x-team": "team-secret-1" } });
-  const request = provider.prepare(callOf([user("a")]));
+  const request = provider.prepare(callOf([userInstruction("a")]));
   const events = await Array.fromAsync(provider.send(request, never));
   const [got] = fake.requests;
   assert.equal(got?.headers.authorization, `Bearer ${apiKey}`);
   assert.equal(got.headers["x-team"], "team-secret-1");
   assert.ok(!/local-key|team-secret/.test(JSON.stringify([request, events, provider])));
   const open = compatibleProvider({ name: "local", baseUrl: fake.url, model: "qwen3:8b" });
-  const refused = failedOf(await ask(open, callOf([user("a")])), "provider_unauthenticated");
+  const refused = failureIn(await eventsOf(open, callOf([userInstruction("a")])), "provider_unauthenticated", apiKey);
   assert.match(refused.failure.message, /none is configured/);
   assert.ok(fake.requests[1] !== undefined && !("authorization" in fake.requests[1].headers));
   fake.next({ status: 400, body: `bad key ${apiKey} of team-secret-1` });
-  const { failure } = failedOf(await ask(provider, callOf([user("a")])), "provider_rejected");
+  const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
 });
 
 test("[C7] a missing model, a wrong path and an unreachable server: each failure says what to do", async (context) => {
   const { fake, provider } = await wired(context);
-  const missing = failedOf(await ask(provider, callOf([user("a")], { model: "llama4" })), "provider_rejected");
+  const missing = failureIn(
+    await eventsOf(provider, callOf([userInstruction("a")], { model: "llama4" })),
+    "provider_rejected",
+    apiKey,
+  );
   assert.match(missing.failure.message, /model "llama4" not found.*ollama pull llama4/);
   const wrongPath = compatibleProvider({ name: "local", apiKey, baseUrl: fake.url.replace("/v1", ""), model: "m" });
-  const lost = failedOf(await ask(wrongPath, callOf([user("a")])), "provider_rejected");
+  const lost = failureIn(await eventsOf(wrongPath, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.match(lost.failure.message, /404 page not found; is the base URL right\?/);
-  const baseUrl = `${await nobodyThere()}/v1`;
+  const baseUrl = `${await unusedAddress()}/v1`;
   const away = compatibleProvider({ name: "local", apiKey, baseUrl, model: "m" });
-  const unreached = failedOf(await ask(away, callOf([user("a")])), "provider_unavailable");
+  const unreached = failureIn(await eventsOf(away, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.ok(unreached.failure.message.includes("ECONNREFUSED"));
   assert.ok(
     unreached.failure.message.endsWith(`is the server running, and is ${baseUrl} its address? (Ollama: ollama serve)`),
@@ -155,7 +137,7 @@ test("[C7] rate limits, faults, refusals: each with its code and its wait", asyn
   ];
   for (const [answer, code, wait] of cases) {
     fake.next(answer);
-    const failed = failedOf(await ask(provider, callOf([user("a")])), code);
+    const failed = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), code, apiKey);
     assert.equal(failed.retryAfterMs, wait);
   }
 });
@@ -166,8 +148,8 @@ test("[C7] a stream that is cut anywhere before its finish reason is a failure t
   for (const how of ["end", "reset"] as const) {
     for (const afterEvents of [0, 1, 2, 3, 4]) {
       fake.next({ output, cut: { afterEvents, how } });
-      const events = await ask(provider, callOf([user("a")]));
-      failedOf(events, "provider_stream_cut");
+      const events = await eventsOf(provider, callOf([userInstruction("a")]));
+      failureIn(events, "provider_stream_cut", apiKey);
       const deltas = events.filter((event) => event.type === "text_delta").length;
       const sent = Math.max(0, afterEvents - 1);
       // With the connection `fetch` also drops what it had and we had not read.
@@ -175,7 +157,7 @@ test("[C7] a stream that is cut anywhere before its finish reason is a failure t
     }
   }
   fake.next({ output, finishReason: null });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_stream_cut");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_stream_cut", apiKey);
 });
 
 test("[C7] a stream is whole with its finish reason, also without usage and [DONE]", patience, async (context) => {
@@ -191,7 +173,7 @@ test("[C7] a stream is whole with its finish reason, also without usage and [DON
   ];
   for (const ending of endings) {
     fake.next({ output, ...ending });
-    const events = await ask(provider, callOf([user("a")]));
+    const events = await eventsOf(provider, callOf([userInstruction("a")]));
     assert.equal(events.at(-1)?.type, "finished", JSON.stringify(ending));
     assert.deepEqual(itemsOf(events), [{ type: "assistant", text: "one two three" }]);
   }
@@ -210,9 +192,9 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   ];
   for (const [body, type, code] of cases) {
     fake.next({ status: 200, headers: { "content-type": type }, body });
-    const events = await ask(provider, callOf([user("a")]));
-    failedOf(events, code);
-    assert.equal(bytesOf(events), body);
+    const events = await eventsOf(provider, callOf([userInstruction("a")]));
+    failureIn(events, code, apiKey);
+    assert.equal(receivedText(events), body);
   }
 });
 
@@ -222,11 +204,11 @@ test("[T10] an abort closes the connection, and silence is given up", patience, 
   context.after(() => released.resolve());
   const abort = new AbortController();
   fake.next({ silentUntil: released.promise });
-  const events = ask(provider, callOf([user("a")]), abort.signal);
+  const events = eventsOf(provider, callOf([userInstruction("a")]), abort.signal);
   const { ended } = await fake.request(1);
   abort.abort();
-  failedOf(await events, "interrupted");
+  failureIn(await events, "interrupted", apiKey);
   assert.equal(await ended, "left");
   fake.next({ output: [{ type: "text", text: "one two" }], hold: { afterEvents: 2, until: released.promise } });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_stream_cut");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_stream_cut", apiKey);
 });

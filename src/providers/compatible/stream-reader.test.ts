@@ -3,12 +3,12 @@ import { test } from "node:test";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { answerChunks } from "../../../testing/fake-compatible/answer-chunks.ts";
 import type { FakeAnswer } from "../../../testing/fake-compatible/replies.ts";
+import { itemsOf } from "../../../testing/provider-exchange.ts";
 import {
   assertNoiseNeverFinishes,
   assertSameInAnyPieces,
   bytesOf,
   eventBytes,
-  itemsOf,
   readAnswer,
 } from "../../../testing/provider-wire.ts";
 import type { HistoryItem } from "../../domain/history.ts";

@@ -1,45 +1,23 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
-import type { TestContext } from "node:test";
-import { type FakeGoogle, startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
-import { garbage } from "../../../testing/fake-server/deliver.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
+import { startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
+import type { FakeOutput } from "../../../testing/fake-google/replies.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
+import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
+import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { googleProvider } from "./google.ts";
 
 const apiKey = "AIza-test-0123456789";
+const outputs: SceneOutputs<FakeOutput> = {
+  text: { type: "text", text: "one two three" },
+  toolCall: { type: "call", name: "lookup", args: { key: "a" } },
+  eventsBeforeStop: 2,
+};
 
 providerSuite("google", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(`${await nobodyThere()}/v1beta`);
-  return providerAt((await fakeIn(scene, context)).url);
+  if (scene === "unreachable") return providerAt(`${await unusedAddress()}/v1beta`);
+  return providerAt(playScene(await startFakeGoogle({ apiKey }), { scene, context }, outputs).url);
 });
 
 function providerAt(baseUrl: string): OpenProvider {
   return { provider: googleProvider({ apiKey, baseUrl, model: "gemini-3-flash" }), secrets: [apiKey] };
-}
-
-async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeGoogle> {
-  const fake = await startFakeGoogle({ apiKey });
-  const held = Promise.withResolvers<void>();
-  context.after(async () => {
-    held.resolve();
-    await fake.close();
-  });
-  const text = { type: "text" as const, text: "one two three" };
-  switch (scene) {
-    case "text":
-      break;
-    case "tool_call":
-      fake.answer(() => ({ output: [{ type: "call", name: "lookup", args: { key: "a" } }] }));
-      break;
-    case "held":
-      fake.answer(() => ({ output: [text], hold: { afterEvents: 2, until: held.promise } }));
-      break;
-    case "cut":
-      fake.answer(() => ({ output: [text], cut: { afterEvents: 2, how: "end" } }));
-      break;
-    case "garbage":
-      fake.answer(() => garbage());
-      break;
-  }
-  return fake;
 }

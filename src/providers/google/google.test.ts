@@ -2,17 +2,27 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { type FakeGoogle, startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
-import { refused } from "../../../testing/fake-google/refusal.ts";
+import { refusedWith } from "../../../testing/fake-server/deliver.ts";
 import * as reply from "../../../testing/fake-google/replies.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
+import {
+  callsTo,
+  eventsOf,
+  failureIn,
+  itemsOf,
+  lookTool,
+  receivedText,
+  userInstruction,
+} from "../../../testing/provider-exchange.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
-import { eventOrderFault } from "../event-order.ts";
-import type { ModelCall, Provider, ProviderEvent, ProviderFailed } from "../provider.ts";
+import type { ModelCall, Provider } from "../provider.ts";
 import { type GoogleOptions, googleProvider } from "./google.ts";
 
 const apiKey = "AIza-test-0123456789";
 const model = "gemini-3-flash";
 const never = new AbortController().signal;
+const callOf = callsTo(model, { tools: [lookTool] });
 const patience = { timeout: 10_000 };
 
 interface Wire {
@@ -21,40 +31,8 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<GoogleOptions> = {}): Promise<Wire> {
-  const fake = await startFakeGoogle({ apiKey, models: [model, "gemini-2.5-flash"] });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeGoogle({ apiKey, models: [model, "gemini-2.5-flash"] }));
   return { fake, provider: googleProvider({ apiKey, baseUrl: fake.url, model, ...options }) };
-}
-
-const look = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [look], toolChoice: null, allowedTools: null };
-  const call = { model, prompt: "be brief", items, previousResponseId: null, store: false, settings: {} };
-  return { ...call, ...choice, ...more };
-}
-
-const user = (text: string): HistoryItem => ({ type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${text}`] });
-
-async function ask(provider: Provider, call: ModelCall, signal = never): Promise<ProviderEvent[]> {
-  const events = await Array.fromAsync(provider.send(provider.prepare(call), signal));
-  assert.equal(eventOrderFault(events), null);
-  return events;
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
-}
-
-function failedOf(events: readonly ProviderEvent[], code: ErrorCode): ProviderFailed {
-  const last = events.at(-1);
-  assert.ok(last?.type === "failed" && last.failure.code === code, JSON.stringify(last));
-  assert.ok(!last.failure.message.includes(apiKey));
-  return last;
-}
-
-function bytesOf(events: readonly ProviderEvent[]): string {
-  return Buffer.concat(events.flatMap((event) => (event.type === "bytes" ? [event.bytes] : []))).toString();
 }
 
 /** Asks, answers every call, and asks again, until there are no more calls. Gives the whole history. */
@@ -64,7 +42,7 @@ async function converse(
   more: Partial<ModelCall> = {},
 ): Promise<HistoryItem[]> {
   for (;;) {
-    const events = await ask(provider, callOf(history, more));
+    const events = await eventsOf(provider, callOf(history, more));
     const last = events.at(-1);
     assert.equal(last?.type, "finished", JSON.stringify(last));
     const items = itemsOf(events);
@@ -101,10 +79,14 @@ test("[C1] [C5] [T8] a conversation with tools is taken: every signature comes b
     },
     "Bye.",
   );
-  const history = await converse(provider, [user("where?")]);
-  await converse(provider, [...history, user("sure?")]);
-  const again = [...history, user("sure?"), ...itemsOf(await ask(provider, callOf([...history, user("sure?")])))];
-  await converse(provider, [...again, user("bye")]);
+  const history = await converse(provider, [userInstruction("where?")]);
+  await converse(provider, [...history, userInstruction("sure?")]);
+  const again = [
+    ...history,
+    userInstruction("sure?"),
+    ...itemsOf(await eventsOf(provider, callOf([...history, userInstruction("sure?")]))),
+  ];
+  await converse(provider, [...again, userInstruction("bye")]);
   assert.deepEqual(
     fake.requests.map(({ refusal }) => refusal?.message),
     fake.requests.map(() => undefined),
@@ -117,7 +99,7 @@ test("[C5] a history that another model wrote is taken, with tools in the middle
   const { fake, provider } = await wired(context);
   for (const name of [model, "gemini-2.5-flash"]) {
     const history: HistoryItem[] = [
-      user("where?"),
+      userInstruction("where?"),
       { type: "reasoning", provider: "openai", model: "gpt-5.1", text: "", opaque: { id: "rs_1" } },
       { type: "tool_call", callId: "call_AbC123", name: "look", arguments: "no JSON" },
       { type: "tool_call", callId: "toolu_01", name: "look", arguments: "" },
@@ -131,40 +113,48 @@ test("[C5] a history that another model wrote is taken, with tools in the middle
 
 test("[D3] [E7] the prepared bytes are those on the wire, and the answer's bytes come back whole", async (context) => {
   const { fake, provider } = await wired(context);
-  const request = provider.prepare(callOf([user("größe 😀 \u2028")]));
+  const request = provider.prepare(callOf([userInstruction("größe 😀 \u2028")]));
   await Array.fromAsync(provider.send(request, never));
   assert.equal(fake.requests[0]?.raw.toString("utf8"), request.body);
   const wire =
     ': a comment\r\n\r\ndata: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}\r\n\r\n' +
     'data: {"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":1}}\n\n';
   fake.next({ status: 200, headers: { "content-type": "text/event-stream" }, body: wire });
-  const events = await ask(provider, callOf([user("a")]));
-  assert.equal(bytesOf(events), wire);
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  assert.equal(receivedText(events), wire);
   const last = events.at(-1);
   assert.equal(last?.type === "finished" && last.usage.total, 8);
 });
 
 test("[E8] the key is sent as a header: it is in no address, body or error", async (context) => {
   const { fake, provider } = await wired(context, { headers: { "x-goog-user-project": "project-secret" } });
-  const request = provider.prepare(callOf([user("a")]));
+  const request = provider.prepare(callOf([userInstruction("a")]));
   const events = await Array.fromAsync(provider.send(request, never));
   const [got] = fake.requests;
   assert.equal(got?.headers["x-goog-api-key"], apiKey);
   assert.equal(got.path, `/v1beta/models/${model}:streamGenerateContent?alt=sse`);
   assert.ok(!/AIza|project-secret/.test(JSON.stringify([got.path, request, events, provider])));
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of project-secret` } } });
-  const { failure } = failedOf(await ask(provider, callOf([user("a")])), "provider_rejected");
+  const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = googleProvider({ apiKey: "AIza-wrong", baseUrl: fake.url, model });
-  failedOf(await ask(wrongKey, callOf([user("a")])), "provider_unauthenticated");
+  failureIn(await eventsOf(wrongKey, callOf([userInstruction("a")])), "provider_unauthenticated", apiKey);
 });
 
 test("[C7] a missing model, and a model in another collection, are requested by their own URL", async (context) => {
   const { fake, provider } = await wired(context);
-  const missing = failedOf(await ask(provider, callOf([user("a")], { model: "gemini-9 x/y" })), "provider_rejected");
+  const missing = failureIn(
+    await eventsOf(provider, callOf([userInstruction("a")], { model: "gemini-9 x/y" })),
+    "provider_rejected",
+    apiKey,
+  );
   assert.match(missing.failure.message, /was not found on this server/);
   assert.equal(fake.requests[0]?.path, "/v1beta/gemini-9%20x/y:streamGenerateContent?alt=sse");
-  const unknown = failedOf(await ask(provider, callOf([user("a")], { model: "gemini-9" })), "provider_rejected");
+  const unknown = failureIn(
+    await eventsOf(provider, callOf([userInstruction("a")], { model: "gemini-9" })),
+    "provider_rejected",
+    apiKey,
+  );
   assert.match(unknown.failure.message, /models\/gemini-9 is not found/);
 });
 
@@ -174,7 +164,7 @@ test("[C7] limits, quota, faults, refusals: each with its code and its wait", as
     [reply.rateLimited("7.5s"), "provider_rate_limited", 7_500],
     [reply.quotaExhausted(), "provider_quota_exhausted", 36_000],
     [{ ...reply.rateLimited(), headers: { "retry-after": "3" } }, "provider_rate_limited", 3_000],
-    [refused(reply.overloaded()), "provider_unavailable", null],
+    [refusedWith(reply.overloaded()), "provider_unavailable", null],
     [{ output: [], error: reply.overloaded() }, "provider_unavailable", null],
     [reply.contextTooLong(), "context_window_exceeded", null],
     [{ output: [], blockReason: "SAFETY" }, "provider_refused_content", null],
@@ -183,7 +173,7 @@ test("[C7] limits, quota, faults, refusals: each with its code and its wait", as
   ];
   for (const [answer, code, wait] of cases) {
     fake.next(answer);
-    const failed = failedOf(await ask(provider, callOf([user("a")])), code);
+    const failed = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), code, apiKey);
     assert.equal(failed.retryAfterMs, wait, code);
   }
 });
@@ -194,8 +184,8 @@ test("[C7] a stream that is cut anywhere before its finish reason is a failure t
   for (const how of ["end", "reset"] as const) {
     for (const afterEvents of [0, 1, 2, 3]) {
       fake.next({ output, cut: { afterEvents, how } });
-      const events = await ask(provider, callOf([user("a")]));
-      failedOf(events, "provider_stream_cut");
+      const events = await eventsOf(provider, callOf([userInstruction("a")]));
+      failureIn(events, "provider_stream_cut", apiKey);
       const deltas = events.filter((event) => event.type === "text_delta").length;
       // With the connection `fetch` also drops what it had and we had not read.
       assert.ok(
@@ -205,7 +195,7 @@ test("[C7] a stream that is cut anywhere before its finish reason is a failure t
     }
   }
   fake.next({ output, finishReason: null });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_stream_cut");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_stream_cut", apiKey);
 });
 
 test("[C7] a body that is not an answer is distinguished from an answer that was cut", async (context) => {
@@ -220,9 +210,9 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   ];
   for (const [body, type, code] of cases) {
     fake.next({ status: 200, headers: { "content-type": type }, body });
-    const events = await ask(provider, callOf([user("a")]));
-    failedOf(events, code);
-    assert.equal(bytesOf(events), body);
+    const events = await eventsOf(provider, callOf([userInstruction("a")]));
+    failureIn(events, code, apiKey);
+    assert.equal(receivedText(events), body);
   }
 });
 
@@ -232,11 +222,11 @@ test("[T10] an abort closes the connection, and silence is given up", patience, 
   context.after(() => released.resolve());
   const abort = new AbortController();
   fake.next({ silentUntil: released.promise });
-  const events = ask(provider, callOf([user("a")]), abort.signal);
+  const events = eventsOf(provider, callOf([userInstruction("a")]), abort.signal);
   const { ended } = await fake.request(1);
   abort.abort();
-  failedOf(await events, "interrupted");
+  failureIn(await events, "interrupted", apiKey);
   assert.equal(await ended, "left");
   fake.next({ output: [{ type: "text", text: "one two" }], hold: { afterEvents: 1, until: released.promise } });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_stream_cut");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_stream_cut", apiKey);
 });

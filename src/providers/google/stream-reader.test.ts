@@ -4,12 +4,12 @@ import type { GenerateContentResponse } from "@google/genai";
 import { answerChunks } from "../../../testing/fake-google/answer-chunks.ts";
 import type { FakeAnswer } from "../../../testing/fake-google/replies.ts";
 import { sign } from "../../../testing/fake-google/signatures.ts";
+import { itemsOf } from "../../../testing/provider-exchange.ts";
 import {
   assertNoiseNeverFinishes,
   assertSameInAnyPieces,
   bytesOf,
   eventBytes,
-  itemsOf,
   readAnswer,
 } from "../../../testing/provider-wire.ts";
 import type { HistoryItem } from "../../domain/history.ts";

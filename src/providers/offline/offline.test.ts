@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { callsTo } from "../../../testing/provider-exchange.ts";
 import { parseFileBundle } from "../../domain/file-bundle.ts";
 import { type HistoryItem, answerText } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -26,11 +27,7 @@ providerSuite("offline", (_context, scene) => {
 });
 
 const never = new AbortController().signal;
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [], toolChoice: null, allowedTools: null };
-  return { model: "m", prompt: "p", items, previousResponseId: null, store: false, settings: {}, ...choice, ...more };
-}
+const callOf = callsTo("m", { prompt: "p" });
 
 async function exchange(call: ModelCall): Promise<ProviderEvent[]> {
   const provider = offlineProvider();

@@ -1,45 +1,23 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
-import type { TestContext } from "node:test";
-import { type FakeOpenAI, startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
-import { garbage } from "../../../testing/fake-server/deliver.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
+import { startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
+import type { FakeOutput } from "../../../testing/fake-openai/replies.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
+import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
+import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { openaiProvider } from "./openai.ts";
 
 const apiKey = "sk-test-0123456789";
+const outputs: SceneOutputs<FakeOutput> = {
+  text: { type: "message", text: "one two three" },
+  toolCall: { type: "function_call", name: "lookup", arguments: '{"key": "a"}' },
+  eventsBeforeStop: 6,
+};
 
 providerSuite("openai", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(`${await nobodyThere()}/v1`);
-  return providerAt((await fakeIn(scene, context)).url);
+  if (scene === "unreachable") return providerAt(`${await unusedAddress()}/v1`);
+  return providerAt(playScene(await startFakeOpenai({ apiKey }), { scene, context }, outputs).url);
 });
 
 function providerAt(baseUrl: string): OpenProvider {
   return { provider: openaiProvider({ apiKey, baseUrl, model: "gpt-test" }), secrets: [apiKey] };
-}
-
-async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeOpenAI> {
-  const fake = await startFakeOpenai({ apiKey });
-  const held = Promise.withResolvers<void>();
-  context.after(async () => {
-    held.resolve();
-    await fake.close();
-  });
-  const message = { type: "message" as const, text: "one two three" };
-  switch (scene) {
-    case "text":
-      break;
-    case "tool_call":
-      fake.answer(() => ({ output: [{ type: "function_call", name: "lookup", arguments: '{"key": "a"}' }] }));
-      break;
-    case "held":
-      fake.answer(() => ({ output: [message], hold: { afterEvents: 6, until: held.promise } }));
-      break;
-    case "cut":
-      fake.answer(() => ({ output: [message], cut: { afterEvents: 6, how: "end" } }));
-      break;
-    case "garbage":
-      fake.answer(() => garbage());
-      break;
-  }
-  return fake;
 }

@@ -6,14 +6,24 @@ import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { type FakeOpenAI, startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
 import * as reply from "../../../testing/fake-openai/replies.ts";
 import { serverWith } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
+import {
+  callsTo,
+  eventsOf,
+  failureIn,
+  itemsOf,
+  lookTool,
+  receivedText,
+  userInstruction,
+} from "../../../testing/provider-exchange.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { answerText, type HistoryItem } from "../../domain/history.ts";
-import { eventOrderFault } from "../event-order.ts";
-import type { ModelCall, Provider, ProviderEvent, ProviderFailed } from "../provider.ts";
+import type { Provider, ProviderEvent } from "../provider.ts";
 import { type OpenAIOptions, openaiProvider } from "./openai.ts";
 
 const apiKey = "sk-test-0123456789";
 const never = new AbortController().signal;
+const callOf = callsTo("gpt-5.1", { tools: [lookTool], store: true });
 const patience = { timeout: 10_000 };
 
 interface Wire {
@@ -22,46 +32,14 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<OpenAIOptions> = {}): Promise<Wire> {
-  const fake = await startFakeOpenai({ apiKey });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeOpenai({ apiKey }));
   return { fake, provider: openaiProvider({ apiKey, baseUrl: fake.url, model: "gpt-5.1", ...options }) };
-}
-
-const look = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [look], toolChoice: null, allowedTools: null };
-  const call = { model: "gpt-5.1", prompt: "be brief", items, previousResponseId: null, store: true, settings: {} };
-  return { ...call, ...choice, ...more };
-}
-
-const user = (text: string): HistoryItem => ({ type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${text}`] });
-
-async function ask(provider: Provider, call: ModelCall, signal = never): Promise<ProviderEvent[]> {
-  const events = await Array.fromAsync(provider.send(provider.prepare(call), signal));
-  assert.equal(eventOrderFault(events), null);
-  return events;
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
 }
 
 function responseIdOf(events: readonly ProviderEvent[]): string {
   const last = events.at(-1);
   assert.ok(last?.type === "finished" && last.responseId !== null, JSON.stringify(last));
   return last.responseId;
-}
-
-function failedOf(events: readonly ProviderEvent[], code: ErrorCode): ProviderFailed {
-  const last = events.at(-1);
-  assert.ok(last?.type === "failed" && last.failure.code === code, JSON.stringify(last));
-  assert.ok(!last.failure.message.includes(apiKey));
-  return last;
-}
-
-function bytesOf(events: readonly ProviderEvent[]): string {
-  return Buffer.concat(events.flatMap((event) => (event.type === "bytes" ? [event.bytes] : []))).toString();
 }
 
 /** What an input says, whichever way it is written. */
@@ -101,15 +79,18 @@ test("[C1] [E1] a chain and a replay give the model the same history", async (co
     "again",
   ];
   fake.next(...answers);
-  const first = await ask(provider, callOf([user("where?")]));
+  const first = await eventsOf(provider, callOf([userInstruction("where?")]));
   const [, call] = itemsOf(first);
   assert.ok(call?.type === "tool_call");
   const result: HistoryItem = { type: "tool_result", callId: call.callId, output: "here" };
   const chained = { prompt: null };
-  const second = await ask(provider, callOf([result], { ...chained, previousResponseId: responseIdOf(first) }));
-  await ask(provider, callOf([user("sure?")], { ...chained, previousResponseId: responseIdOf(second) }));
-  const history = [user("where?"), ...itemsOf(first), result, ...itemsOf(second), user("sure?")];
-  await ask(provider, callOf(history, { store: false }));
+  const second = await eventsOf(provider, callOf([result], { ...chained, previousResponseId: responseIdOf(first) }));
+  await eventsOf(
+    provider,
+    callOf([userInstruction("sure?")], { ...chained, previousResponseId: responseIdOf(second) }),
+  );
+  const history = [userInstruction("where?"), ...itemsOf(first), result, ...itemsOf(second), userInstruction("sure?")];
+  await eventsOf(provider, callOf(history, { store: false }));
   const [, , inChain, inReplay] = fake.requests;
   assert.ok(inChain?.assembled && inReplay?.assembled);
   assert.deepEqual(plain(inReplay.assembled), plain(inChain.assembled));
@@ -118,15 +99,15 @@ test("[C1] [E1] a chain and a replay give the model the same history", async (co
 
 test("[D3] [E7] the prepared bytes are those on the wire, and the answer's bytes come back whole", async (context) => {
   const { fake, provider } = await wired(context);
-  const request = provider.prepare(callOf([user("größe 😀 \u2028")]));
+  const request = provider.prepare(callOf([userInstruction("größe 😀 \u2028")]));
   await Array.fromAsync(provider.send(request, never));
   assert.equal(fake.requests[0]?.raw.toString("utf8"), request.body);
   const wire =
     'event: response.created\ndata: {"type":"response.created","response":{"id":"r","model":"m"}}\n\n' +
     ': a comment\r\n\r\ndata: {"type":"response.completed","response":{"id":"r","model":"m"}}\n\ndata: [DONE]\n\n';
   fake.next({ status: 200, headers: { "content-type": "text/event-stream" }, body: wire });
-  const events = await ask(provider, callOf([user("a")]));
-  assert.equal(bytesOf(events), wire);
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  assert.equal(receivedText(events), wire);
   responseIdOf(events);
 });
 
@@ -135,7 +116,7 @@ test("[E8] the key is sent as a header and is nowhere else", async (context) => 
     organization: "org-1",
     headers: { "openai-project": "proj_1", authorization: "Bearer other" },
   });
-  const request = provider.prepare(callOf([user("a")]));
+  const request = provider.prepare(callOf([userInstruction("a")]));
   const events = await Array.fromAsync(provider.send(request, never));
   const [got] = fake.requests;
   assert.equal(got?.headers.authorization, `Bearer ${apiKey}`);
@@ -148,22 +129,26 @@ test("[E8] an error that quotes secrets is given without them", async (context) 
   const project = "proj_secret_1";
   const { fake, provider } = await wired(context, { headers: { "openai-project": project } });
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of ${project}` } } });
-  const { failure } = failedOf(await ask(provider, callOf([user("a")])), "provider_rejected");
+  const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = openaiProvider({ apiKey: "sk-wrong-98765432", baseUrl: fake.url, model: "m" });
-  const refused = failedOf(await ask(wrongKey, callOf([user("a")])), "provider_unauthenticated");
+  const refused = failureIn(
+    await eventsOf(wrongKey, callOf([userInstruction("a")])),
+    "provider_unauthenticated",
+    apiKey,
+  );
   assert.ok(!/sk-wr|5432/.test(refused.failure.message), refused.failure.message);
 });
 
 test("[C3] a forgotten chain is known in each of its forms", async (context) => {
   const { fake, provider } = await wired(context);
-  const id = responseIdOf(await ask(provider, callOf([user("a")])));
+  const id = responseIdOf(await eventsOf(provider, callOf([userInstruction("a")])));
   fake.forget([id]);
   for (const form of ["code", "not_found", "terse"] as const) {
     fake.forgottenForm = form;
-    const events = await ask(provider, callOf([user("b")], { prompt: null, previousResponseId: id }));
-    assert.equal(failedOf(events, "chain_forgotten").failure.retryable, false);
-    assert.notEqual(bytesOf(events), "");
+    const events = await eventsOf(provider, callOf([userInstruction("b")], { prompt: null, previousResponseId: id }));
+    assert.equal(failureIn(events, "chain_forgotten", apiKey).failure.retryable, false);
+    assert.notEqual(receivedText(events), "");
   }
 });
 
@@ -182,11 +167,11 @@ test("[C7] rate limits, quota, faults, refusals: each with its code and its wait
   ];
   for (const [answer, code, wait] of cases) {
     fake.next(answer);
-    const failed = failedOf(await ask(provider, callOf([user("a")])), code);
+    const failed = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), code, apiKey);
     assert.equal(failed.retryAfterMs, wait);
   }
   fake.next(reply.rateLimited("90"));
-  const long = failedOf(await ask(provider, callOf([user("a")])), "provider_rate_limited");
+  const long = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rate_limited", apiKey);
   assert.match(long.failure.message, /it asks to wait 90 s/);
 });
 
@@ -195,7 +180,7 @@ test("[C7] how a response ends decides what it is", async (context) => {
   const text = { type: "message" as const, text: "one two" };
   const ended = async (answer: reply.FakeAnswer): Promise<string> => {
     fake.next(answer);
-    const last = (await ask(provider, callOf([user("a")]))).at(-1);
+    const last = (await eventsOf(provider, callOf([userInstruction("a")]))).at(-1);
     if (last?.type === "finished") return last.stopReason;
     return last?.type === "failed" ? last.failure.code : "";
   };
@@ -220,8 +205,8 @@ test("[C7] a stream that is cut anywhere is a failure that keeps what came", asy
   for (const how of ["end", "reset"] as const) {
     for (const afterEvents of [0, 1, 2, 3, 5, 8, 10]) {
       fake.next({ output, cut: { afterEvents, how } });
-      const events = await ask(provider, callOf([user("a")]));
-      failedOf(events, "provider_stream_cut");
+      const events = await eventsOf(provider, callOf([userInstruction("a")]));
+      failureIn(events, "provider_stream_cut", apiKey);
       const deltas = events.filter((event) => event.type === "text_delta").length;
       const sent = Math.min(3, Math.max(0, afterEvents - 4));
       // With the connection `fetch` also drops what it had and we had not read.
@@ -246,9 +231,9 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   ];
   for (const [body, type, code] of cases) {
     fake.next({ status: 200, headers: { "content-type": type }, body });
-    const events = await ask(provider, callOf([user("a")]));
-    failedOf(events, code);
-    assert.equal(bytesOf(events), body);
+    const events = await eventsOf(provider, callOf([userInstruction("a")]));
+    failureIn(events, code, apiKey);
+    assert.equal(receivedText(events), body);
   }
 });
 
@@ -257,12 +242,12 @@ test("[C7] a provider that sends nothing, or stops sending, is given up", patien
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());
   fake.next({ silentUntil: released.promise });
-  failedOf(await ask(provider, callOf([user("a")])), "provider_unavailable");
+  failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.equal(await (await fake.request(1)).ended, "left");
   const output = [{ type: "message" as const, text: "one two" }];
   fake.next({ output, hold: { afterEvents: 5, until: released.promise } });
-  const events = await ask(provider, callOf([user("a")]));
-  failedOf(events, "provider_stream_cut");
+  const events = await eventsOf(provider, callOf([userInstruction("a")]));
+  failureIn(events, "provider_stream_cut", apiKey);
   assert.equal(events.filter((event) => event.type === "text_delta").length, 1);
 });
 
@@ -271,7 +256,7 @@ test("[C7] a slow stream is not given up while it moves, nor for a slow reader",
   fake.eventDelayMs = 60;
   const text = "a b c d e f g h";
   fake.next(text);
-  const request = provider.prepare(callOf([user("a")]));
+  const request = provider.prepare(callOf([userInstruction("a")]));
   const events: ProviderEvent[] = [];
   for await (const event of provider.send(request, never)) {
     // The reader's own time must not count.
@@ -287,10 +272,10 @@ test("[T10] an abort closes the connection", patience, async (context) => {
   context.after(() => released.resolve());
   const abort = new AbortController();
   fake.next({ silentUntil: released.promise });
-  const events = ask(provider, callOf([user("a")]), abort.signal);
+  const events = eventsOf(provider, callOf([userInstruction("a")]), abort.signal);
   const { ended } = await fake.request(1);
   abort.abort();
-  failedOf(await events, "interrupted");
+  failureIn(await events, "interrupted", apiKey);
   assert.equal(await ended, "left");
 });
 
@@ -313,7 +298,10 @@ test(
         response.writeHead(200, { "content-type": "text/event-stream" });
         listener(request, response);
       });
-      const events = await ask(openaiProvider({ apiKey, baseUrl: `${url}/v1`, model: "m" }), callOf([user("a")]));
+      const events = await eventsOf(
+        openaiProvider({ apiKey, baseUrl: `${url}/v1`, model: "m" }),
+        callOf([userInstruction("a")]),
+      );
       assert.equal(events.at(-1)?.type, "finished");
     }
   },
@@ -328,13 +316,20 @@ test("[C7] an error whose body never ends is given up by its size", patience, as
     };
     more();
   });
-  const events = await ask(openaiProvider({ apiKey, baseUrl: `${url}/v1`, model: "m" }), callOf([user("a")]));
-  failedOf(events, "provider_unavailable");
+  const events = await eventsOf(
+    openaiProvider({ apiKey, baseUrl: `${url}/v1`, model: "m" }),
+    callOf([userInstruction("a")]),
+  );
+  failureIn(events, "provider_unavailable", apiKey);
 });
 
 test("what `fetch` itself throws is a failed event", async () => {
   const broken = (() => Promise.reject(new TypeError(`cannot send Bearer ${apiKey}`))) as typeof fetch;
   const provider = openaiProvider({ apiKey, model: "m", fetch: broken });
-  const { failure } = failedOf(await ask(provider, callOf([user("a")])), "provider_unavailable");
+  const { failure } = failureIn(
+    await eventsOf(provider, callOf([userInstruction("a")])),
+    "provider_unavailable",
+    apiKey,
+  );
   assert.equal(failure.message, "cannot send Bearer [secret]");
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { callsTo } from "../../../testing/provider-exchange.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { eventOrderFault } from "../event-order.ts";
@@ -33,11 +34,7 @@ function scriptOf(scene: ProviderScene, context: TestContext): Script {
 }
 
 const never = new AbortController().signal;
-
-function callOf(items: HistoryItem[], more: Partial<ModelCall> = {}): ModelCall {
-  const choice = { tools: [], toolChoice: null, allowedTools: null };
-  return { model: "m", prompt: "p", items, previousResponseId: null, store: true, settings: {}, ...choice, ...more };
-}
+const callOf = callsTo("m", { prompt: "p", store: true });
 
 async function exchange(provider: Provider, call: ModelCall): Promise<ProviderEvent[]> {
   const events = await Array.fromAsync(provider.send(provider.prepare(call), never));

@@ -4,17 +4,17 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { childPath } from "../../../testing/children/path.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { Retriever } from "../retriever.ts";
 import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
 import { formatVersion } from "./index-file.ts";
 import { openLocalRetriever } from "./local-retriever.ts";
 
-const halfway = fileURLToPath(new URL("../../../testing/children/index-halfway.ts", import.meta.url));
+const halfway = childPath("index-halfway.ts");
 
 interface TestIndex {
   folder: string;
@@ -46,15 +46,6 @@ async function setUpIndex(context: TestContext, files: Record<string, string>): 
 }
 
 const question = { text: "lighthouse", orgId: "org", repo: "sample", candidates: 3 };
-
-function hasCode(code: string, words: RegExp) {
-  return (error: unknown): boolean => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    assert.match(error.detail, words);
-    return true;
-  };
-}
 
 test("[B6] the folder is 0700 and every file in it 0600", async (context) => {
   const { folder, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import {
   startFakeQdrant,
   type FakeQdrant,
@@ -305,7 +305,7 @@ suite("a fault that stays", () => {
       "retrieval_failed",
       /1\.18\.3; 1\.19 or later/,
     );
-    const url = await nobodyThere();
+    const url = await unusedAddress();
     const away = openQdrantRetriever({
       url,
       apiKey: "a-key",

@@ -1,7 +1,8 @@
 /** The shared set-up of the retriever tests: sample files, a repository of them, and a retriever on it. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Embedder } from "../embedding.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
@@ -56,12 +57,7 @@ export async function setUpRetriever(
 }
 
 export async function rejectsWith(code: ErrorCode, promise: Promise<unknown>, words: RegExp): Promise<void> {
-  await assert.rejects(promise, (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    assert.match(error.detail, words);
-    return true;
-  });
+  await assert.rejects(promise, hasCode(code, words));
 }
 
 export function ids(chunks: RetrievedChunk[]): string[] {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../testing/children/path.ts";
 import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ShellCommandRequest } from "../session-tools.ts";
@@ -165,7 +165,7 @@ test("[P5] a command ends if this program is killed", posix, async (t) => {
 
 /** Starts another process that runs a command. */
 async function programWithCommand(t: TestContext, world: ToolWorld, command: string) {
-  const file = fileURLToPath(new URL("../../../testing/children/run-command.ts", import.meta.url));
+  const file = childPath("run-command.ts");
   const child = spawn(process.execPath, [file, world.folder, command], { stdio: "ignore" });
   t.after(() => child.kill("SIGKILL"));
   await once(child, "spawn");

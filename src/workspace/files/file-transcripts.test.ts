@@ -6,8 +6,8 @@ import { mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { messagesOf } from "../../../testing/children/finish-turns.ts";
+import { childPath } from "../../../testing/children/path.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { newId } from "../../domain/ids.ts";
 import { dataFolderAt } from "../../configuration/data-folder.ts";
@@ -38,7 +38,7 @@ async function openDefault(context: TestContext) {
   return { store: fileTranscripts(data), data, folder: join(data.workspaces, "default") };
 }
 
-const child = fileURLToPath(new URL("../../../testing/children/finish-turns.ts", import.meta.url));
+const child = childPath("finish-turns.ts");
 
 interface Writing {
   first: number;

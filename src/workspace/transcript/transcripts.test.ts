@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { asked, Conversations } from "../../../testing/conversations.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
@@ -241,7 +242,7 @@ suite("a turn that finished", () => {
     const turn = world.conversations.say(world.conversations.begin(), asked("one", "1"));
     for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
     assert.deepEqual(world.reports, []);
-    const isUnknown = (error: unknown): boolean => error instanceof AptoveError && error.code === "workspace_unknown";
+    const isUnknown = hasCode("workspace_unknown");
     await assert.rejects(world.transcripts.standing(id), isUnknown);
     await assert.rejects(world.transcripts.clear(id), isUnknown);
   });

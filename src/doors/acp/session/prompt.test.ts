@@ -1,21 +1,13 @@
 /** How prompts end, and which updates are sent beside the answer (P1, P4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../../testing/acp/acp-test.ts";
+import { requestErrorOf } from "../../../../testing/acp/request-error.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { OpenedPorts } from "../agent.ts";
-
-async function refused(request: Promise<unknown>): Promise<RequestError> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof RequestError, String(error));
-  return error;
-}
 
 function withTools(tools: readonly Tool[]): Pick<OpenedPorts, "openSessionTools"> {
   return { openSessionTools: async () => ({ tools: async () => tools, warnings: () => [], close: async () => {} }) };
@@ -63,7 +55,7 @@ test("[P1] [T12] a failed turn is an error with a code of aptove, a refused one 
   });
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  const { code, message, data } = await refused(connection.prompt(sessionId, "one"));
+  const { code, message, data } = await requestErrorOf(connection.prompt(sessionId, "one"));
   assert.deepEqual([code, message], [-32603, "the key is wrong"]);
   assert.equal((data as { code: string }).code, "provider_unauthenticated");
   assert.equal((await connection.prompt(sessionId, "two")).stopReason, "refusal");
@@ -268,7 +260,7 @@ test("[P1] a session whose tools cannot be opened reports it at its prompt, and 
   const broken = { openSessionTools: () => Promise.reject(new RangeError("no tools today")) };
   const connection = await connect({ opened: broken });
   const { sessionId } = await connection.begin();
-  const { code, message } = await refused(connection.prompt(sessionId, "hi"));
+  const { code, message } = await requestErrorOf(connection.prompt(sessionId, "hi"));
   assert.equal(code, -32603);
   assert.doesNotMatch(message, /no tools today/);
   await connection.agent.request("session/close", { sessionId });

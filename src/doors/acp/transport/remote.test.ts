@@ -4,18 +4,11 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import { remoteTest, type RemoteConnection, type RemoteTest } from "../../../../testing/acp/remote-test.ts";
+import { remoteErrorOf } from "../../../../testing/acp/request-error.ts";
 
 const transports = ["overSocket", "overHttp"] as const;
 
 /** The message of the agent's refusal. */
-async function refused(request: Promise<unknown>): Promise<{ code: number; message: string }> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  return error as { code: number; message: string };
-}
-
 async function ask(connection: RemoteConnection, text: string): Promise<string> {
   const { sessionId } = await connection.begin();
   assert.equal((await connection.prompt(sessionId, text)).stopReason, "end_turn");
@@ -153,7 +146,7 @@ for (const transport of transports) {
     const phone = await remote.device(remote.admin);
     const connection = await remote[transport]({ as: phone });
     const { sessionId } = await connection.begin();
-    const prompt = refused(connection.prompt(sessionId, "go on"));
+    const prompt = remoteErrorOf(connection.prompt(sessionId, "go on"));
     await began.promise;
     await remote.client(remote.admin).devices.revoke(phone.id);
     await prompt;
@@ -176,7 +169,7 @@ test("[P3] [H5] a message that is too large ends its connection with 1009, over 
   const remote = await remoteTest(t, { limits: { messageBytesMax: 10_000 } });
   const socket = await remote.overSocket({ as: remote.admin });
   const { sessionId } = await socket.begin();
-  const prompt = refused(socket.prompt(sessionId, "x".repeat(10_001)));
+  const prompt = remoteErrorOf(socket.prompt(sessionId, "x".repeat(10_001)));
   assert.equal(await socket.closeCode, 1009);
   await prompt;
   const authorization = `Bearer ${remote.admin.key}`;
@@ -203,10 +196,10 @@ test("[P3] [H4] a session of another user is not found, whatever way it is named
   const sessionId = await ask(await remote.overSocket({ as: ada }), "private");
   for (const transport of transports) {
     const connection = await remote[transport]({ as: bob });
-    const foreign = await refused(connection.load(sessionId));
-    const unknown = await refused(connection.load("01a20000-0000-7000-8000-000000000000"));
+    const foreign = await remoteErrorOf(connection.load(sessionId));
+    const unknown = await remoteErrorOf(connection.load("01a20000-0000-7000-8000-000000000000"));
     assert.equal(foreign.code, unknown.code);
-    await refused(connection.prompt(sessionId, "x"));
+    await remoteErrorOf(connection.prompt(sessionId, "x"));
     const { sessions } = await connection.agent.request("session/list", {});
     assert.deepEqual(sessions, []);
     assert.deepEqual(connection.updates, []);
@@ -221,7 +214,7 @@ test("[P2] [P3] a device acts only for itself: an id other than the token's, or 
 
   const own = await remote.overSocket({ as: phone, device: "adas-phone" });
   const first = await own.begin(deviceId("adas-phone"));
-  await refused(own.begin(deviceId("other")));
+  await remoteErrorOf(own.begin(deviceId("other")));
   const other = { authorization: `Bearer ${phone.key}`, "x-aptove-device": "other" };
   assert.equal((await remote.refusedHandshake(other)).code, "device_refused");
 
@@ -229,7 +222,7 @@ test("[P2] [P3] a device acts only for itself: an id other than the token's, or 
   assert.equal((await remote.refusedHandshake(guess)).code, "device_refused");
   assert.partialDeepStrictEqual(await (await initialize(remote, guess)).json(), { code: "device_refused" });
   const bobs = await remote.overHttp({ as: bob });
-  await refused(bobs.begin(deviceId("adas-phone")));
+  await remoteErrorOf(bobs.begin(deviceId("adas-phone")));
   assert.deepEqual(bobs.updates, []);
 
   // Ada's other key may name it, and reaches the same workspace.
@@ -291,7 +284,7 @@ test("[P3] [R5] a client that vanishes leaves its turn running, and its tools ar
   const remote = await remoteTest(t, { script, served: { openSessionTools } });
   const connection = await remote.overSocket({ as: remote.admin });
   const { sessionId } = await connection.begin();
-  const prompt = refused(connection.prompt(sessionId, "go on"));
+  const prompt = remoteErrorOf(connection.prompt(sessionId, "go on"));
   await began.promise;
   connection.socket.terminate();
   await prompt;

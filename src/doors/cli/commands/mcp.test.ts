@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../../testing/children/path.ts";
 import { cliWorld } from "../../../../testing/cli.ts";
 import { until } from "../../../../testing/mcp-world.ts";
 
-const hostile = fileURLToPath(new URL("../../../../testing/children/hostile-mcp-server.ts", import.meta.url));
+const hostile = childPath("hostile-mcp-server.ts");
 
 function stdio(name: string, mode: string): string {
   return `[mcp_servers.${name}]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([hostile, mode])}\n`;

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../../testing/children/path.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
-import { AptoveError } from "../../../domain/errors.ts";
 import type { FileBundle, PlannedChange } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { repairWorkingCopy, writeChanges } from "./write-changes.ts";
@@ -69,17 +69,13 @@ for (let at = 0; at < changes.length; at++) {
     const fail = (index: number): void => {
       if (index === at) throw Object.assign(new Error("no space"), { code: "ENOSPC", path: "x" });
     };
-    assert.throws(
-      () => writeChanges(root, changes, fail),
-      (error) =>
-        error instanceof AptoveError && error.code === "storage_full" && /nothing was changed/.test(error.detail),
-    );
+    assert.throws(() => writeChanges(root, changes, fail), hasCode("storage_full", /nothing was changed/));
     assert.deepEqual(treeOf(root), files);
   });
 
   test(`[X7] a kill -9 before file ${at} of 4 is rolled back by the next apply`, async (t) => {
     const root = await workingCopy(t);
-    const child = fileURLToPath(new URL("../../../../testing/children/apply-and-die.ts", import.meta.url));
+    const child = childPath("apply-and-die.ts");
     const died = spawnSync(process.execPath, [child, root, JSON.stringify(bundle), String(at)], { encoding: "utf8" });
     assert.equal(died.signal, "SIGKILL", died.stderr);
     assert.ok(existsSync(join(root, ".aptove-apply", "journal.json")));
@@ -93,7 +89,7 @@ for (let at = 0; at < changes.length; at++) {
 
 test("[X7] a rollback leaves files that were edited after the crash", async (t) => {
   const root = await workingCopy(t);
-  const child = fileURLToPath(new URL("../../../../testing/children/apply-and-die.ts", import.meta.url));
+  const child = childPath("apply-and-die.ts");
   spawnSync(process.execPath, [child, root, JSON.stringify(bundle), "3"]);
   writeFileSync(join(root, "a.txt"), "edited by hand\n");
   assert.deepEqual(repairWorkingCopy(root), ["deep/er/new.txt", "src/gone.txt"]);
@@ -114,10 +110,7 @@ test("[X7] a file that changes while the bundle is written is refused, and nothi
   const edit = (index: number): void => {
     if (index === 2) writeFileSync(join(root, "src/b.txt"), "edited\n");
   };
-  assert.throws(
-    () => writeChanges(root, changes, edit),
-    (error) => error instanceof AptoveError && error.code === "file_bundle_conflict" && /src\/b.txt/.test(error.detail),
-  );
+  assert.throws(() => writeChanges(root, changes, edit), hasCode("file_bundle_conflict", /src\/b.txt/));
   assert.deepEqual(treeOf(root), { ...files, "src/b.txt": "edited\n" });
 });
 

@@ -1,23 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine } from "../../../../testing/engine.ts";
+import { alice, all, testEngine, untilEvent } from "../../../../testing/engine.ts";
 import { isTerminal } from "../../../domain/events.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
-import type { RunningTurn } from "../../engine.ts";
 
 /** Reads events until one fits, so that a test knows where the run is. */
-async function reach(running: RunningTurn, type: string): Promise<void> {
-  for await (const { event } of running.events()) if (event.type === type) return;
-  assert.fail(`the run ended before ${type}`);
-}
-
 test("[T10] an interrupted turn that has output is completed, keeps it, and the session goes on by a new chain", async (t) => {
   let n = 0;
   const never = new Promise<void>(() => {});
   const script = () => ((n += 1) === 1 ? [{ says: ["half ", "an ", never, "answer"] }] : "whole");
   const { engine, start, ask, answer, provider } = await testEngine(t, { script });
   const running = await start("long");
-  await reach(running, "text_delta");
+  await untilEvent(running, "text_delta");
   assert.equal(await engine.turns.interrupt(alice, { turnId: running.turnId }), running.turnId);
   const turn = await running.finished;
   assert.equal(turn.status, "completed");
@@ -37,7 +31,7 @@ test("[T10] an interrupted turn without output is failed with the code interrupt
   const never = new Promise<void>(() => {});
   const { engine, start } = await testEngine(t, { script: () => [{ waits: never }] });
   const running = await start("long");
-  await reach(running, "step_started");
+  await untilEvent(running, "step_started");
   await engine.turns.interrupt(alice, { sessionId: running.sessionId });
   const turn = await running.finished;
   assert.equal(turn.status === "failed" && turn.failures[0].code, "interrupted");
@@ -74,7 +68,7 @@ test("[T8] [T10] a call that was interrupted before it ran is closed with a resu
   const { engine, start, ask, provider } = await testEngine(t, { script });
   const tools = [{ name: "look", parameters: { type: "object" } }];
   const running = await start("look", { tools });
-  await reach(running, "tool_call_ended");
+  await untilEvent(running, "tool_call_ended");
   await engine.turns.interrupt(alice, { turnId: running.turnId });
   assert.equal((await running.finished).status, "completed");
   await ask("go on", { sessionId: running.sessionId, tools });
@@ -93,7 +87,7 @@ test("[R4] closing refuses new turns, lets running ones finish in their grace ti
     Promise.race([waiting.promise, new Promise<void>((done) => signal.addEventListener("abort", () => done()))]);
   const { engine, start, deps } = await testEngine(t, { script: () => [{ says: ["a ", held.promise, "b"] }], sleep });
   const running = await start("long");
-  await reach(running, "text_delta");
+  await untilEvent(running, "text_delta");
   const closing = engine.close({ graceMs: 60_000 });
   await assert.rejects(start("too late"), /shutting down/);
   held.resolve();
@@ -107,7 +101,7 @@ test("[R4] [T10] what does not finish in the grace time is interrupted and keeps
   const never = new Promise<void>(() => {});
   const { engine, start } = await testEngine(t, { script: () => [{ says: ["a ", never, "b"] }] });
   const running = await start("long");
-  await reach(running, "text_delta");
+  await untilEvent(running, "text_delta");
   await engine.close({ graceMs: 0 });
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
-import { AptoveError } from "../../../domain/errors.ts";
 import type { InputPart } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import { all, alice, testEngine } from "../../../../testing/engine.ts";
 import { ForgedFile } from "../../../../testing/forged-exports.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
+import type { ErrorCode } from "../../../domain/errors.ts";
 
 const png = Buffer.from("89504e470d0a1a0a00", "hex");
 const words = "a line of the notes\n".repeat(5_000);
@@ -99,7 +100,7 @@ test("[I1] [T13] what cannot be taken is refused by its name, nothing is sent, a
     return { type: "binary", content, name: "x", mode: "inline", ...(mediaType !== undefined && { mediaType }) };
   };
   const pdf = Buffer.from("%PDF-1.7");
-  const faults: [InputPart, code: string, detail: RegExp][] = [
+  const faults: [InputPart, code: ErrorCode, detail: RegExp][] = [
     [inline(pdf), "input_part_unsupported", /^x is application\/pdf; scripted-1 of scripted takes text, image\/png$/],
     [inline(Buffer.from([0, 1])), "input_part_unsupported", /neither text nor an image/],
     [
@@ -119,12 +120,7 @@ test("[I1] [T13] what cannot be taken is refused by its name, nothing is sent, a
     [{ type: "url", url: "http://example.org/" }, "url_refused", /does not read web addresses/],
   ];
   for (const [part, code, detail] of faults) {
-    await assert.rejects(ask("x", { input: [part] }), (error) => {
-      assert.ok(error instanceof AptoveError);
-      assert.equal(error.code, code, error.detail);
-      assert.match(error.detail, detail);
-      return true;
-    });
+    await assert.rejects(ask("x", { input: [part] }), hasCode(code, detail));
   }
   await assert.rejects(ask("x", { input: Array.from({ length: 33 }, () => inline(png)) }), { code: "input_too_large" });
   assert.deepEqual([provider.exchanges.length, await deps.blobs.list("turns/")], [0, []]);
@@ -201,7 +197,7 @@ test("[I1] [D2] [S6] [K4] parts go along with an export, are proven, and go with
         yield* forged.sealed();
       })(),
     ),
-    (error) => error instanceof AptoveError && error.code === "import_invalid" && /names the part/.test(error.detail),
+    hasCode("import_invalid", /names the part/),
   );
   await here.engine.tree.remove(alice, first.sessionId);
   await here.engine.tree.purge(alice, first.sessionId);

@@ -2,14 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../../testing/any-character.ts";
-import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
+import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall } from "../../../domain/tool.ts";
 import { checkInstruction, closeCalls, userMessage } from "./envelope.ts";
-
-function refusedWith(code: ErrorCode): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code;
-}
 
 test("[E2] the message has two parts, or one when there is no context", () => {
   assert.deepEqual(userMessage("DDR_CREATION", "Write it.\nAll of it.", "[CONTEXT]\n\n…"), {
@@ -32,11 +29,11 @@ test("[E2] whatever an instruction holds, it reads back whole, behind its header
 
 test("[E2] instructions of nothing, of NULs, of half characters, or over the limit are refused", () => {
   for (const nothing of ["", " \n\t"])
-    assert.throws(() => checkInstruction(nothing, false), refusedWith("instruction_empty"));
-  assert.throws(() => checkInstruction("\u0000\u0000", false), refusedWith("instruction_not_text"));
-  assert.throws(() => checkInstruction("a\uD800b", false), refusedWith("instruction_not_text"));
+    assert.throws(() => checkInstruction(nothing, false), hasCode("instruction_empty"));
+  assert.throws(() => checkInstruction("\u0000\u0000", false), hasCode("instruction_not_text"));
+  assert.throws(() => checkInstruction("a\uD800b", false), hasCode("instruction_not_text"));
   const large = "x".repeat(limits.instructionBytesMax + 1);
-  assert.throws(() => checkInstruction(large, false), refusedWith("instruction_too_large"));
+  assert.throws(() => checkInstruction(large, false), hasCode("instruction_too_large"));
 });
 
 test("[E2] fences, block headers and other people's scripts are ordinary text; tool results may come alone", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { builtInModes, type ConversationContext } from "../../../domain/context.ts";
-import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "./prompt.ts";
 
@@ -11,10 +11,6 @@ const tool = (name: string, description = ""): ToolDefinition => ({
   parameters: { type: "object" },
 });
 const ask = builtInModes[0] ?? assert.fail("there is a mode ask");
-
-function refusedWith(code: ErrorCode, part: string): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code && error.detail.includes(part);
-}
 
 test("[E4] the request's tools are merged into the context's; of one name the request's counts", () => {
   const merged = mergeTools([tool("read"), tool("run", "old")], [tool("run", "new"), tool("write")]);
@@ -31,16 +27,13 @@ test("[E4] the request's tools are merged into the context's; of one name the re
 test("[E4] a bad definition is refused by its name", () => {
   const names = ["", "a b", "é", "x".repeat(65)];
   for (const name of names)
-    assert.throws(() => mergeTools([], [tool(name)]), refusedWith("tool_invalid", JSON.stringify(name)));
-  assert.throws(() => mergeTools([], [tool("a"), tool("a")]), refusedWith("tool_invalid", "twice"));
-  assert.throws(
-    () => mergeTools([], [{ name: "a", parameters: { type: "array" } }]),
-    refusedWith("tool_invalid", '"a"'),
-  );
+    assert.throws(() => mergeTools([], [tool(name)]), hasCode("tool_invalid", JSON.stringify(name)));
+  assert.throws(() => mergeTools([], [tool("a"), tool("a")]), hasCode("tool_invalid", "twice"));
+  assert.throws(() => mergeTools([], [{ name: "a", parameters: { type: "array" } }]), hasCode("tool_invalid", '"a"'));
 });
 
 test("[E4] forcing a tool that is not there is refused and names those that are", () => {
-  assert.throws(() => toolUse([tool("read")], ask, "write"), refusedWith("tool_choice_unknown", '"read"'));
+  assert.throws(() => toolUse([tool("read")], ask, "write"), hasCode("tool_choice_unknown", '"read"'));
   assert.equal(toolUse([tool("read")], ask, "read").choice, "read");
 });
 
@@ -49,10 +42,7 @@ test("[E5] a mode narrows the tools without changing the list", () => {
   const use = toolUse(tools, { ...ask, tools: ["read"] }, undefined);
   assert.deepEqual(use.allowed, ["read"]);
   assert.equal(toolsHash(use.tools), toolsHash(tools));
-  assert.throws(
-    () => toolUse(tools, { ...ask, tools: ["read"] }, "write"),
-    refusedWith("tool_choice_unknown", '"read"'),
-  );
+  assert.throws(() => toolUse(tools, { ...ask, tools: ["read"] }, "write"), hasCode("tool_choice_unknown", '"read"'));
   assert.equal(toolUse(tools, { ...ask, forceTool: "write" }, undefined).choice, "write");
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../../testing/any-character.ts";
-import { AptoveError } from "../../../domain/errors.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { applyRecipe, makeRecipe } from "./recipe.ts";
 
 const text = fc.string({ unit: anyCharacter, maxLength: 300 });
@@ -39,8 +39,5 @@ test("[K3] what a request shares with its base, and texts that are kept anyway, 
 
 test("[K3] a base that is not the one it was made with is an error, never another request", () => {
   const recipe = makeRecipe("same beginning, new end", "same beginning, old end", []);
-  assert.throws(
-    () => applyRecipe(recipe, "sane beginning, old end", new Map()),
-    (error) => error instanceof AptoveError && error.code === "blob_damaged",
-  );
+  assert.throws(() => applyRecipe(recipe, "sane beginning, old end", new Map()), hasCode("blob_damaged"));
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, testEngine, testRunner } from "../../../../testing/engine.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
-import { AptoveError, failure } from "../../../domain/errors.ts";
+import { failure } from "../../../domain/errors.ts";
 import { noUsage } from "../../../domain/usage.ts";
 import type { ProviderEvent } from "../../../providers/provider.ts";
 import { scriptedProvider, type ScriptedPart } from "../../../providers/scripted/scripted.ts";
@@ -143,8 +144,7 @@ test("[T9] a result for an approval, or an approval of a client's call, is refus
   const parked = await ask("write");
   await assert.rejects(
     start("", { sessionId: parked.sessionId, toolResults: [{ callId: "c1", output: "mine", isError: false }] }),
-    (error) =>
-      error instanceof AptoveError && error.code === "tool_feedback_invalid" && error.detail.includes("approval"),
+    hasCode("tool_feedback_invalid", "approval"),
   );
 });
 
