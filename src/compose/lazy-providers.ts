@@ -4,7 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Providers } from "../engine/dependencies.ts";
 import type { Provider } from "../providers/provider.ts";
 import {
+  builtInProviders,
   callableProviders,
+  type BuiltInProvider,
   type ConfiguredProviders,
   type KeyedProvider,
 } from "../configuration/configured-providers.ts";
@@ -54,31 +56,41 @@ function valuesOf(configured: ConfiguredProviders, name: string): unknown {
     : compatible.find(({ id }) => id === name);
 }
 
+/** Opens each built-in provider. */
+const openers: { [Name in BuiltInProvider]: (settings: ConfiguredProviders[Name]) => Promise<Provider> } = {
+  offline: async ({ delayMs }) => {
+    const { offlineProvider } = await import("../providers/offline/offline.ts");
+    return offlineProvider({ tokenDelayMs: delayMs });
+  },
+  openai: async (settings) => {
+    const { openaiProvider } = await import("../providers/openai/openai.ts");
+    const { organization } = settings;
+    return openaiProvider({ ...keyed(settings), ...(organization !== null && { organization }) });
+  },
+  anthropic: async (settings) => {
+    const { anthropicProvider } = await import("../providers/anthropic/anthropic.ts");
+    const { maxOutputTokens } = settings;
+    return anthropicProvider({ ...keyed(settings), ...(maxOutputTokens !== null && { maxOutputTokens }) });
+  },
+  google: async (settings) => {
+    const { googleProvider } = await import("../providers/google/google.ts");
+    return googleProvider(keyed(settings));
+  },
+};
+
 async function openProvider(providers: ConfiguredProviders, name: string): Promise<Provider> {
-  switch (name) {
-    case "offline": {
-      const { offlineProvider } = await import("../providers/offline/offline.ts");
-      return offlineProvider({ tokenDelayMs: providers.offline.delayMs });
-    }
-    case "openai": {
-      const { openaiProvider } = await import("../providers/openai/openai.ts");
-      const { organization } = providers.openai;
-      return openaiProvider({ ...keyed(providers.openai), ...(organization !== null && { organization }) });
-    }
-    case "anthropic": {
-      const { anthropicProvider } = await import("../providers/anthropic/anthropic.ts");
-      const { maxOutputTokens } = providers.anthropic;
-      return anthropicProvider({ ...keyed(providers.anthropic), ...(maxOutputTokens !== null && { maxOutputTokens }) });
-    }
-    case "google": {
-      const { googleProvider } = await import("../providers/google/google.ts");
-      return googleProvider(keyed(providers.google));
-    }
-    default: {
-      const { compatibleProvider } = await import("../providers/compatible/compatible.ts");
-      return compatibleProvider({ name, ...serverOf(providers, name) });
-    }
-  }
+  const builtIn = builtInProviders.find((each) => each === name);
+  if (builtIn !== undefined) return await openBuiltIn(providers, builtIn);
+  const { compatibleProvider } = await import("../providers/compatible/compatible.ts");
+  return compatibleProvider({ name, ...serverOf(providers, name) });
+}
+
+/** The type parameter connects the opener of a provider with the settings of the same provider. */
+async function openBuiltIn<Name extends BuiltInProvider>(
+  providers: ConfiguredProviders,
+  name: Name,
+): Promise<Provider> {
+  return await openers[name](providers[name]);
 }
 
 /** Returns the options of a provider that can be called, which therefore has a key. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { createAptove } from "../compose.ts";
+import { keyedNames } from "../configuration/configured-providers.ts";
 
 interface World {
   dataDir: string;
@@ -80,3 +81,26 @@ test("[P5] [E8] a command does not see the global key either, if the workspace h
   assert.match(output, /PLAIN=there/);
   assert.doesNotMatch(output, /hidden/);
 });
+
+/** The key of a provider in this test. No key and no name of a variable looks like a secret by itself. */
+const sampleKey = (provider: string): string => `hidden-key-of-${provider}`;
+const sampleVariable = "WHERE_IT_IS";
+const providersOfTest = [...keyedNames, "compatible.mine"];
+
+for (const provider of providersOfTest) {
+  test(`[P5] [E8] a command does not receive the configured key of ${provider}, and its output does not show it`, async (t) => {
+    const all = `providers.${provider}.api_key = ${JSON.stringify(sampleKey(provider))}\n`;
+    const { call, dataDir } = await world(t, { all }, { COPY: `is ${sampleKey(provider)}`, PLAIN: "there" });
+    const folder = join(dataDir, "..");
+    const variables = await call(folder, "run", { command: "env" });
+    assert.match(variables, /PLAIN=there/);
+    assert.doesNotMatch(variables, /hidden/);
+    assert.doesNotMatch(await call(folder, "run", { command: `printf 'hidden-key-of-%s' ${provider}` }), /hidden/);
+  });
+
+  test(`[P5] [E8] a command does not receive the variable that holds the key of ${provider}`, async (t) => {
+    const all = `providers.${provider}.api_key_env = "${sampleVariable}"\n`;
+    const { call, dataDir } = await world(t, { all }, { [sampleVariable]: sampleKey(provider) });
+    assert.doesNotMatch(await call(join(dataDir, ".."), "run", { command: "env" }), /hidden|WHERE_IT_IS/);
+  });
+}

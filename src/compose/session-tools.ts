@@ -8,6 +8,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import { configuredMcpServers } from "../configuration/mcp-servers.ts";
 import { isWorkspaceContent, workspacePaths } from "../workspace/files/workspace-paths.ts";
+import { configuredSecrets } from "./configured-secrets.ts";
 import type { ConfiguredWorkspaces } from "./configured-workspaces.ts";
 
 export interface SessionToolsParts {
@@ -71,19 +72,11 @@ async function builtInTools(
 
 /** Returns what no command may see, beside variables whose names look secret. A key that the workspace replaces is included. */
 function secretsOf(configurations: readonly Configuration[]): { secretNames: string[]; secretValues: string[] } {
-  const keyed = configurations.flatMap(({ providers: { openai, anthropic, google, compatible } }) => [
-    openai,
-    anthropic,
-    google,
-    ...compatible,
-  ]);
-  const values = [...keyed.map(({ apiKey }) => apiKey), ...configurations.map(({ records }) => records.url)];
+  const secrets = configurations.map(configuredSecrets);
+  const addresses = configurations.flatMap(({ records }) => records.url ?? []);
   return {
-    secretNames: [
-      ...keyed.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-      ...configurations.map(({ retrieval }) => retrieval.qdrant.apiKeyEnv),
-    ],
-    secretValues: values.filter((value) => value !== null),
+    secretNames: secrets.flatMap(({ names }) => names),
+    secretValues: [...secrets.flatMap(({ values }) => values), ...addresses],
   };
 }
 

@@ -3,6 +3,7 @@ import type { OperatorLog } from "../telemetry/log/operator-log.ts";
 import { observers, type Observer } from "../telemetry/observer.ts";
 import type { PrometheusMetrics } from "../telemetry/prometheus/metrics.ts";
 import type { Configuration } from "../configuration/configuration.ts";
+import { configuredSecrets } from "./configured-secrets.ts";
 import type { ProcessOptions } from "./options.ts";
 
 export interface TelemetrySetup {
@@ -66,8 +67,8 @@ const secretName = /key|token|secret|passw|credential|cookie/i;
 
 /** Returns the secrets of the configuration and the environment. No line of the log contains one (E8). */
 function secretsOf({ configuration, env }: TelemetrySetup): string[] {
-  const { providers, mcpServers, records, live } = configuration;
-  const keys = [providers.openai, providers.anthropic, providers.google, ...providers.compatible];
+  const { mcpServers, records, live } = configuration;
+  const { names, values } = configuredSecrets(configuration);
   const servers = mcpServers.flatMap((server) => ("headers" in server ? Object.values(server.headers) : []));
   const variables = Object.entries(env).flatMap(([name, value]) =>
     // Names of variables, paths and addresses are not secrets.
@@ -75,7 +76,8 @@ function secretsOf({ configuration, env }: TelemetrySetup): string[] {
   );
   const passwords = [records.url, live.redis].map((url) => URL.parse(url ?? "")?.password ?? "");
   return [
-    ...keys.flatMap(({ apiKey }) => apiKey ?? []),
+    ...values,
+    ...names.flatMap((name) => env[name] ?? []),
     ...servers.filter((one) => typeof one === "string"),
     ...variables,
     ...passwords,

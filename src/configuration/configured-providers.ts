@@ -33,26 +33,41 @@ export interface ConfiguredProviders {
   offline: { delayMs: number };
 }
 
-/** The providers that exist without configuration. Those of `providers.compatible` are added by name. */
-export const builtInProviders = ["offline", "openai", "anthropic", "google"] as const;
+/** The name of a provider that exists without configuration. Those of `providers.compatible` are added by name. */
+export type BuiltInProvider = Exclude<keyof ConfiguredProviders, "compatible">;
+/** The name of a built-in provider that needs a key. */
+export type KeyedName = {
+  [Name in BuiltInProvider]: "apiKey" extends keyof ConfiguredProviders[Name] ? Name : never;
+}[BuiltInProvider];
 
-/** The variables that may hold the key of a provider if `api_key_env` names none. The first one that is set is used. */
-const usualKeyVariables = {
-  openai: ["OPENAI_API_KEY"],
-  anthropic: ["ANTHROPIC_API_KEY"],
+interface KeyedDefaults {
+  /** The variables that may hold the key if `api_key_env` names none. The first one that is set is used. */
+  keyVariables: readonly [string, ...string[]];
+  /** The model to call by default. It has a row in domain/models.ts, so that its context window and its price are known (C4). */
+  model: string;
+}
+
+/** Every built-in provider that needs a key, in the order in which they are tried if nothing names one. */
+const keyedProviders = {
+  openai: { keyVariables: ["OPENAI_API_KEY"], model: "gpt-6.2-sol" },
+  anthropic: { keyVariables: ["ANTHROPIC_API_KEY"], model: "claude-sonnet-5" },
   // Both names are common, and Google's own programs read them in this order.
-  google: ["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-} as const;
-type KeyedName = keyof typeof usualKeyVariables;
-/** The order in which these providers are tried if nothing names one. */
-const keyedNames = ["openai", "anthropic", "google"] as const satisfies KeyedName[];
+  google: { keyVariables: ["GOOGLE_API_KEY", "GEMINI_API_KEY"], model: "gemini-3.8-flash" },
+} as const satisfies Record<KeyedName, KeyedDefaults>;
+export const keyedNames = Object.keys(keyedProviders) as KeyedName[];
 
-/** Each default model has a row in domain/models.ts, so that its context window and its price are known (C4). */
-const defaultModels: Record<KeyedName, string> = {
-  openai: "gpt-6.2-sol",
-  anthropic: "claude-sonnet-5",
-  google: "gemini-3.8-flash",
-};
+/** Every built-in provider that needs no key. */
+const keylessProviders = { offline: true } as const satisfies Record<Exclude<BuiltInProvider, KeyedName>, true>;
+
+export const builtInProviders: readonly BuiltInProvider[] = [
+  ...(Object.keys(keylessProviders) as (keyof typeof keylessProviders)[]),
+  ...keyedNames,
+];
+
+/** Returns the settings of all providers that may have a key: the built-in ones, then the compatible servers. */
+export function settingsWithKeys(providers: ConfiguredProviders): (KeyedProvider | CompatibleServer)[] {
+  return [...keyedNames.map((name) => providers[name]), ...providers.compatible];
+}
 
 /**
  * Returns the variables that may hold the key of each provider, by the path of the key. `named` returns the value of
@@ -67,7 +82,7 @@ export function keyVariables(
     const chosen = named(`providers.${provider}.api_key_env`);
     found.set(`providers.${provider}.api_key`, chosen === undefined ? usual : [chosen]);
   };
-  for (const name of keyedNames) add(name, usualKeyVariables[name]);
+  for (const name of keyedNames) add(name, keyedProviders[name].keyVariables);
   for (const name of servers) add(`compatible.${name}`, []);
   return found;
 }
@@ -75,9 +90,9 @@ export function keyVariables(
 export function settleProviders(values: MergedValues): ConfiguredProviders {
   const keyed = (name: KeyedName): KeyedProvider => ({
     apiKey: values.text(`providers.${name}.api_key`),
-    apiKeyEnv: values.text(`providers.${name}.api_key_env`) ?? usualKeyVariables[name][0],
+    apiKeyEnv: values.text(`providers.${name}.api_key_env`) ?? keyedProviders[name].keyVariables[0],
     baseUrl: values.text(`providers.${name}.base_url`),
-    model: values.text(`providers.${name}.model`) ?? defaultModels[name],
+    model: values.text(`providers.${name}.model`) ?? keyedProviders[name].model,
   });
   const server = (id: string): CompatibleServer => ({
     id,
