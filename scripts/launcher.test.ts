@@ -1,7 +1,6 @@
 /** The launcher: any Node from 20 on can start it, and it installs missing packages first. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -16,8 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 

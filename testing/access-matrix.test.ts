@@ -5,8 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RouteName } from "../src/protocol/routes/paths.ts";
-import { paths } from "../src/protocol/routes/paths.ts";
+import { paths, type RouteName } from "../src/protocol/routes/paths.ts";
 import { routes } from "../src/protocol/routes/routes.ts";
 import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Who } from "./access-world.ts";
 

@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { AptoveError } from "../src/domain/errors.ts";
-import { mergeLayers, readSharedLayers } from "../src/configuration/configuration.ts";
-import type { LoadedConfiguration } from "../src/configuration/configuration.ts";
+import { mergeLayers, readSharedLayers, type LoadedConfiguration } from "../src/configuration/configuration.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface Layers {

@@ -4,21 +4,15 @@
  */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { createClient } from "../src/client/client.ts";
-import type { AptoveClient, ClientOptions } from "../src/client/client.ts";
+import { createClient, type AptoveClient, type ClientOptions } from "../src/client/client.ts";
 import type { Caller, Role } from "../src/domain/caller.ts";
-import { errorCatalogue } from "../src/domain/errors.ts";
-import type { ErrorCode } from "../src/domain/errors.ts";
+import { errorCatalogue, type ErrorCode } from "../src/domain/errors.ts";
 import { newId, sha256 } from "../src/domain/ids.ts";
-import { httpDoor } from "../src/doors/http/door.ts";
-import type { HttpDoor, HttpDoorOptions } from "../src/doors/http/door.ts";
+import { httpDoor, type HttpDoor, type HttpDoorOptions } from "../src/doors/http/door.ts";
 import { routeErrors } from "../src/protocol/routes/openapi.ts";
-import { paths } from "../src/protocol/routes/paths.ts";
-import type { RouteName } from "../src/protocol/routes/paths.ts";
-import { problemSchema } from "../src/protocol/problem.ts";
-import type { WireProblem } from "../src/protocol/problem.ts";
-import { routes } from "../src/protocol/routes/routes.ts";
-import type { RouteSpec } from "../src/protocol/routes/routes.ts";
+import { paths, type RouteName } from "../src/protocol/routes/paths.ts";
+import { problemSchema, type WireProblem } from "../src/protocol/problem.ts";
+import { routes, type RouteSpec } from "../src/protocol/routes/routes.ts";
 import { addUser } from "./people.ts";
 import { testEngine, type TestEngine, type TestEngineOptions } from "./engine.ts";
 

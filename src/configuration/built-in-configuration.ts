@@ -1,18 +1,19 @@
 /** Has the built-in values, which are the lowest layer, and makes the typed configuration from them and the merged keys. */
-import { builtInModes } from "../domain/context.ts";
-import type { AgentContext, ConversationContext, Mode, ModelSettings } from "../domain/context.ts";
+import {
+  builtInModes,
+  type AgentContext,
+  type ConversationContext,
+  type Mode,
+  type ModelSettings,
+} from "../domain/context.ts";
 import { limits } from "../domain/limits.ts";
 import type { ToolDefinition } from "../domain/tool.ts";
 import { settleRetrieval, type ConfiguredRetrieval } from "./configured-index.ts";
-import { changeableLimits, snakeCase } from "./config-fields.ts";
-import type { ChangeableLimit } from "./config-fields.ts";
-import { providerByDefault, settleProviders } from "./configured-providers.ts";
-import type { ConfiguredProviders } from "./configured-providers.ts";
-import { settleMcpServers } from "./mcp-servers.ts";
-import type { McpServerSettings } from "./mcp-servers.ts";
+import { changeableLimits, snakeCase, type ChangeableLimit } from "./config-fields.ts";
+import { providerByDefault, settleProviders, type ConfiguredProviders } from "./configured-providers.ts";
+import { settleMcpServers, type McpServerSettings } from "./mcp-servers.ts";
 import { settleOidc, type OidcSettings } from "./oidc-settings.ts";
-import { MergedValues } from "./merged-values.ts";
-import type { LayerValues } from "./merged-values.ts";
+import { MergedValues, type LayerValues } from "./merged-values.ts";
 
 /** The stores, and how they are reached. */
 interface StoreConfiguration {

@@ -20,8 +20,11 @@ import {
   textListField,
   toolListField,
   urlField,
+  type ConfigField,
+  type NamedField,
+  type TableField,
+  type ValueField,
 } from "./config-forms.ts";
-import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import { indexStores } from "./configured-index.ts";
 import { mcpServerFields } from "./mcp-servers.ts";
 import { oidcFields } from "./oidc-settings.ts";

@@ -12,8 +12,7 @@ import { systemCode } from "../system/system-error.ts";
 import { configFields, knownKeys } from "./config-fields.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import { keyVariables } from "./configured-providers.ts";
-import { chosenNames } from "./merged-values.ts";
-import type { LayerValues } from "./merged-values.ts";
+import { chosenNames, type LayerValues } from "./merged-values.ts";
 
 /** The source of a key's effective value. `place` is a file, or the name of a variable. */
 export interface ValueSource {

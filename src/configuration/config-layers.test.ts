@@ -1,13 +1,10 @@
 /** Every key of the configuration through every pair of layers that may hold it; a new key is covered by being one (W7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultOf, load, workspaceFile } from "../../testing/configuration.ts";
-import type { Layers } from "../../testing/configuration.ts";
-import { knownKeys } from "./config-fields.ts";
-import type { KnownKey } from "./config-fields.ts";
+import { faultOf, load, workspaceFile, type Layers } from "../../testing/configuration.ts";
+import { knownKeys, type KnownKey } from "./config-fields.ts";
 import type { ValueField } from "./config-forms.ts";
-import { loadConfiguration } from "./configuration.ts";
-import type { Configuration, ValueSource } from "./configuration.ts";
+import { loadConfiguration, type Configuration, type ValueSource } from "./configuration.ts";
 
 /** Two values of a key that differ from each other and from the built-in one. */
 function twoValues(path: string, field: ValueField): [unknown, unknown] {

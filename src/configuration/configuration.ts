@@ -9,8 +9,7 @@
 import { statSync } from "node:fs";
 import { AptoveError } from "../domain/errors.ts";
 import { isTable } from "../system/guards.ts";
-import { settleConfiguration } from "./built-in-configuration.ts";
-import type { Configuration } from "./built-in-configuration.ts";
+import { settleConfiguration, type Configuration } from "./built-in-configuration.ts";
 import {
   configInvalid,
   environmentLayer,
@@ -20,13 +19,15 @@ import {
   sourceText,
   readConfigText,
   serversKey,
+  type ConfigFault,
+  type Environment,
+  type ConfigLayer,
+  type ValueSource,
 } from "./config-layer.ts";
-import type { ConfigFault, Environment, ConfigLayer, ValueSource } from "./config-layer.ts";
 import { builtInProviders } from "./configured-providers.ts";
 import { dataFolderAt } from "./data-folder.ts";
 import { mcpServerFaults } from "./mcp-servers.ts";
-import { chosenNames, MergedValues } from "./merged-values.ts";
-import type { LayerValues } from "./merged-values.ts";
+import { chosenNames, MergedValues, type LayerValues } from "./merged-values.ts";
 
 export type { Configuration } from "./built-in-configuration.ts";
 export type { ValueSource } from "./config-layer.ts";

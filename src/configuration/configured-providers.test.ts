@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultOf, load } from "../../testing/configuration.ts";
-import type { Layers } from "../../testing/configuration.ts";
+import { faultOf, load, type Layers } from "../../testing/configuration.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { effectiveValues } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";

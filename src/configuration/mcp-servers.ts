@@ -2,8 +2,15 @@
  * The MCP servers of the configuration (P5): the keys of a server, the faults that only the merged layers show, and the
  * servers to start, with variables of the environment filled in.
  */
-import { namedField, numberField, booleanField } from "./config-forms.ts";
-import type { ConfigField, NameForm, NamedField, ValueField } from "./config-forms.ts";
+import {
+  namedField,
+  numberField,
+  booleanField,
+  type ConfigField,
+  type NameForm,
+  type NamedField,
+  type ValueField,
+} from "./config-forms.ts";
 import { maskArguments } from "../system/mask-secret.ts";
 import type { MergedValues } from "./merged-values.ts";
 

@@ -8,8 +8,9 @@ import {
   tableField,
   text,
   textListField,
+  type TableField,
+  type ValueField,
 } from "./config-forms.ts";
-import type { TableField, ValueField } from "./config-forms.ts";
 import type { MergedValues } from "./merged-values.ts";
 
 /** The section as the file has it. If `issuer` is null, API keys are the only way to sign in, and the other values are unused. */

@@ -1,7 +1,6 @@
 /** Error responses: RFC 9457 problem details with a stable `code` (H3). */
 import { z } from "zod";
-import { errorCatalogue } from "../domain/errors.ts";
-import type { AptoveError } from "../domain/errors.ts";
+import { errorCatalogue, type AptoveError } from "../domain/errors.ts";
 import { errorCodeSchema } from "./values.ts";
 
 export type { ErrorCode } from "../domain/errors.ts";

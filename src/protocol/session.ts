@@ -1,7 +1,6 @@
 /** Sessions in requests and responses (S1, S7). A single session and a row of a list have the same shape. */
 import { z } from "zod";
-import { isoTime } from "../domain/ids.ts";
-import type { Millis } from "../domain/ids.ts";
+import { isoTime, type Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import {

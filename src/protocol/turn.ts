@@ -20,8 +20,8 @@ import {
   toWireUsage,
   turnStatusSchema,
   usageSchema,
+  warningSchema,
 } from "./values.ts";
-import { warningSchema } from "./values.ts";
 
 const contextRef = z.object({
   id: z.string(),

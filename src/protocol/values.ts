@@ -1,7 +1,6 @@
 /** The small schemas that the larger ones are made of. Each has a counterpart in the domain. */
 import { z } from "zod";
-import { errorCatalogue } from "../domain/errors.ts";
-import type { ErrorCode } from "../domain/errors.ts";
+import { errorCatalogue, type ErrorCode } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Usage } from "../domain/usage.ts";

@@ -1,8 +1,7 @@
 /** Applies a bundle to a working copy and is killed before it renames the given file to its final name (X7). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { planBundle } from "../../src/domain/file-bundle.ts";
-import type { CurrentFile, FileBundle } from "../../src/domain/file-bundle.ts";
+import { planBundle, type CurrentFile, type FileBundle } from "../../src/domain/file-bundle.ts";
 import { sha256 } from "../../src/domain/ids.ts";
 import { writeChanges } from "../../src/doors/cli/working-copy/write-changes.ts";
 

@@ -3,10 +3,8 @@ import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { errorCatalogue } from "../../domain/errors.ts";
 import { openApiDocument, routeErrors } from "./openapi.ts";
-import { paths } from "./paths.ts";
-import type { RouteName } from "./paths.ts";
-import { routes } from "./routes.ts";
-import type { RouteSpec } from "./routes.ts";
+import { paths, type RouteName } from "./paths.ts";
+import { routes, type RouteSpec } from "./routes.ts";
 
 interface Operation {
   operationId: string;

@@ -1,13 +1,10 @@
 /** The OpenAPI 3.1 document, generated from the route table and the schemas that validate (H2). */
 import { z } from "zod";
-import { errorCatalogue } from "../../domain/errors.ts";
-import type { ErrorCode } from "../../domain/errors.ts";
-import { paths } from "./paths.ts";
-import type { RouteName } from "./paths.ts";
+import { errorCatalogue, type ErrorCode } from "../../domain/errors.ts";
+import { paths, type RouteName } from "./paths.ts";
 import { problemSchema, problemMediaType } from "../problem.ts";
 import { takesBody } from "./route-spec.ts";
-import { routes } from "./routes.ts";
-import type { RouteAccess, RouteSpec } from "./routes.ts";
+import { routes, type RouteAccess, type RouteSpec } from "./routes.ts";
 
 type Json = Record<string, unknown>;
 
