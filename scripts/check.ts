@@ -1,5 +1,5 @@
 /**
- * `npm run check [-- step …]`: style as a program. Every step gives findings as `file:line rule message (mend)`;
+ * `npm run check [-- step …]`: style as a program. Every step gives findings as `file:line rule message (fix)`;
  * any finding that scripts/check/exceptions.ts does not cover makes it end with 1.
  */
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ import { checkWords } from "./check/words.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** By the first part of their rules. Tools run beside each other; ours share one parsed tree. */
+/** The steps, by the first part of their rules. Tools run beside each other; ours share one parsed tree. */
 const tools = { types: checkTypes, lint: checkLint, format: checkFormat, unused: checkUnused };
 const ours = {
   walls: checkWalls,

@@ -2,7 +2,6 @@
 import { isTerminal, type SequencedEvent, type TurnEvent } from "../src/domain/events.ts";
 import { noUsage } from "../src/domain/usage.ts";
 import type { EventLog } from "../src/live/event-log.ts";
-import type { WakeUps } from "../src/live/wake-ups.ts";
 
 export function textDelta(text: string): TurnEvent {
   return { type: "text_delta", messageId: "message", delta: text };
@@ -31,9 +30,4 @@ export async function followToEnd(log: EventLog, turnId: string): Promise<Sequen
     if (last !== undefined && isTerminal(last.event)) return events;
     await log.wait(turnId, events.length, new AbortController().signal);
   }
-}
-
-/** Resolves when other processes can wake this one. */
-export async function untilConnected(wakeUps: WakeUps): Promise<void> {
-  while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

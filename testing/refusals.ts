@@ -23,17 +23,6 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<AptoveErro
   return error;
 }
 
-/** Returns the AptoveError that the function throws. Fails if it returns or if the error has another type. */
-export function errorThrownBy(act: () => unknown): AptoveError {
-  try {
-    act();
-  } catch (error) {
-    assert.ok(error instanceof AptoveError, String(error));
-    return error;
-  }
-  return assert.fail("nothing was thrown");
-}
-
 /** Returns what the promise rejects with, whatever its type. Fails if the promise resolves. */
 export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(

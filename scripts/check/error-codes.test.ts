@@ -17,8 +17,8 @@ const document = [
   "| `not_found` | 404 | There is nothing here | no | Look. |",
   "| `busy` | 409 | Another turn is running | yes | Wait. |",
   "",
-  "| `chain_rebuilt` | Said. |",
-  "| `busy` | Said. |",
+  "| `chain_rebuilt` | Explained. |",
+  "| `busy` | Explained. |",
   "",
 ].join("\n");
 const raised = `f("not_found");\nconst code = a ? "busy" : "chain_rebuilt";\n`;
@@ -53,11 +53,11 @@ test("[H3] another status or title is found, or another word on sending it again
 });
 
 test("[H3] a warning is documented as one, not as an error of the same code", (context) => {
-  const changed = document.replace("| `busy` | Said. |\n", "");
+  const changed = document.replace("| `busy` | Explained. |\n", "");
   assert.deepEqual(planted(context, { "docs/errors.md": changed }), ["src/domain/errors.ts:5 errors/document"]);
 });
 
-test("a code that is only compared, or only named in a type or a test, is raised by nobody", (context) => {
+test("a code that is only compared, or only named in a type or a test, is raised nowhere", (context) => {
   const compared = `if (x === "busy") f("not_found", "chain_rebuilt");\nswitch (x) { case "busy": }\nlet y: "busy";\n`;
   const unraised = ["src/domain/errors.ts:3 errors/unraised", "src/domain/errors.ts:5 errors/unraised"];
   assert.deepEqual(planted(context, { "src/a.ts": compared, "src/a.test.ts": `f("busy");\n` }), unraised);

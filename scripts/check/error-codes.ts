@@ -95,7 +95,7 @@ function comparisonFindings(codes: Code[], rows: Code[]): Finding[] {
 
 function unraisedFindings(tree: Tree, codes: Code[]): Finding[] {
   const product = tree.sources.filter((file) => file.path.startsWith("src/") && file.path !== cataloguePath);
-  const named = new Set(product.filter((file) => !file.isTest).flatMap(textsSaid));
+  const named = new Set(product.filter((file) => !file.isTest).flatMap(textValues));
   return codes
     .filter((code) => !named.has(code.code))
     .map(({ code, line }) => {
@@ -110,23 +110,23 @@ function unraisedFindings(tree: Tree, codes: Code[]): Finding[] {
 }
 
 /** Every string of a file that is a value: not a type, and not what another value is compared with. */
-function textsSaid(file: SourceFile): string[] {
-  const said = new Map<number, string>();
-  const notSaid: number[] = [];
+function textValues(file: SourceFile): string[] {
+  const values = new Map<number, string>();
+  const compared: number[] = [];
   new Visitor({
     Literal({ value, start }) {
-      if (typeof value === "string") said.set(start, value);
+      if (typeof value === "string") values.set(start, value);
     },
     BinaryExpression({ left, right }) {
-      notSaid.push(left.start, right.start);
+      compared.push(left.start, right.start);
     },
     SwitchCase({ test }) {
-      if (test !== null) notSaid.push(test.start);
+      if (test !== null) compared.push(test.start);
     },
     TSLiteralType({ literal }) {
-      notSaid.push(literal.start);
+      compared.push(literal.start);
     },
   }).visit(file.program);
-  for (const start of notSaid) said.delete(start);
-  return [...said.values()];
+  for (const start of compared) values.delete(start);
+  return [...values.values()];
 }

@@ -1,5 +1,5 @@
 /**
- * Where a rule of the check makes the code worse. Each entry names the rule, the file and the reason; an entry
+ * The places where a rule of the check makes the code worse. Each entry names the rule, the file and the reason; an entry
  * that is no longer needed is a finding itself.
  */
 import type { Finding } from "./finding.ts";

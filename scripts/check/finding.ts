@@ -1,7 +1,7 @@
 /** What a check finds: where, which rule, what is wrong, and how to fix it. */
 export interface Finding {
   file: string;
-  /** From 1. */
+  /** The line, counted from 1. */
   line: number;
   /** `step/rule`, for example `walls/import`. */
   rule: string;

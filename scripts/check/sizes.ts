@@ -68,7 +68,7 @@ interface Percentile {
   limit: number;
 }
 
-/** Where too many are large: all that are over the percentile's limit, largest first. */
+/** Returns nothing while few are large, else all that are over the percentile's limit, largest first. */
 function percentileFindings(all: Sized[], { what, share, limit }: Percentile): Finding[] {
   const large = all.filter((one) => one.lines > limit).toSorted((a, b) => b.lines - a.lines);
   const allowed = Math.max(1, Math.floor(all.length * (1 - share)));

@@ -8,7 +8,7 @@ import { type Comment, type EcmaScriptModule, parseSync, type Program } from "ox
 
 export interface Tree {
   root: string;
-  /** By path relative to the root, forward slashes, sorted. */
+  /** Every text file, by its path relative to the root, forward slashes, sorted. */
   texts: Map<string, TextFile>;
   sources: SourceFile[];
 }

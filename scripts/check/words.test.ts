@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { places, plant } from "./planted.ts";
 import { checkWords } from "./words.ts";
 
-/** In pieces, so that no search of the tree for places of a machine finds this file. */
+/** Paths in pieces, so that no search of the tree for places of a machine finds this file. */
 const [homeOfRoot, workspace] = [["", "root"].join("/"), ["", "work"].join("/")];
 const [npmHost, debianHost] = [["registry", "npmjs", "org"].join("."), ["deb", "debian", "org"].join(".")];
 

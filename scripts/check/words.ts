@@ -9,7 +9,7 @@ interface BannedWord {
   rule: "unfinished" | "machine" | "dialect";
   pattern: RegExp;
   fix: string;
-  /** Where it is banned; everywhere by default. */
+  /** The files in which it is banned; all by default. */
   where?: "product" | "outside tests";
 }
 

@@ -1,7 +1,4 @@
-/**
- * The table of all keys of the configuration file: the form of each, its meaning, and the variable that may set it.
- * The loader, the starter file, `config show` and the test of docs/configuration.md all use this one table (W7).
- */
+/** All keys of the configuration file: form, meaning and variable. The loader, the starter file, `config show` and a test of the page use it (W7). */
 import { limits } from "../domain/limits.ts";
 import {
   apiAddressField,
@@ -392,10 +389,10 @@ export function knownKeys(): KnownKey[] {
 /** Returns a named field as the starter file writes it: each sample name with the keys below it. */
 export function partsOf({ sampleName, apart, each }: NamedField): [string, TableField | ValueField][] {
   if (apart === undefined || each.kind === "value") return [[sampleName, each]];
-  const entries = Object.entries(each.keys);
-  const isApart = ([key]: [string, ConfigField]): boolean => apart.keys.includes(key);
+  const keysWhere = (isApart: boolean): TableField["keys"] =>
+    Object.fromEntries(Object.entries(each.keys).filter(([key]) => apart.keys.includes(key) === isApart));
   return [
-    [sampleName, { ...each, keys: Object.fromEntries(entries.filter((entry) => !isApart(entry))) }],
-    [apart.sampleName, { ...each, about: "", keys: Object.fromEntries(entries.filter(isApart)) }],
+    [sampleName, { ...each, keys: keysWhere(false) }],
+    [apart.sampleName, { ...each, about: "", keys: keysWhere(true) }],
   ];
 }

@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
-import { itemsOf } from "../../testing/provider-exchange.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import { answerText, type HistoryItem } from "../domain/history.ts";
 import { eventOrderFault } from "./event-order.ts";
@@ -239,6 +238,10 @@ async function opened(open: OpenProviderForTest, context: TestContext, scene: "t
 
 async function collect(provider: Provider, request: PreparedRequest, signal = never): Promise<ProviderEvent[]> {
   return await Array.fromAsync(provider.send(request, signal));
+}
+
+function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
+  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
 }
 
 function assertOrder(events: readonly ProviderEvent[]): void {

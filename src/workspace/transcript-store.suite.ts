@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { hasCode } from "../../testing/refusals.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import {
@@ -214,7 +213,7 @@ function workspaceTests(open: OpenTranscriptsForTest): void {
     const content = bytesOf("x");
     await assert.rejects(
       store.locked(missingId, () => assert.fail("it was locked")),
-      hasCode("workspace_unknown"),
+      isFault("workspace_unknown"),
     );
     await assert.rejects(store.write(missingId, currentTranscriptName, { content }), isFault("workspace_unknown"));
     await assert.rejects(
@@ -246,7 +245,7 @@ function lockTests(open: OpenTranscriptsForTest): void {
       const [id, from] = [workspaceIds[index % 2] ?? "", stores[index % 3 === 0 ? 1 : 0] ?? store];
       const fails = index === 4;
       const run = from.locked(id, () => body(id, fails));
-      await (fails ? assert.rejects(run, hasCode("storage_failed")) : run.then((given) => assert.equal(given, id)));
+      await (fails ? assert.rejects(run, isFault("storage_failed")) : run.then((given) => assert.equal(given, id)));
     });
     await Promise.all(runs);
   });

@@ -4,8 +4,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
-import { hasCode } from "../../testing/refusals.ts";
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import type { Workspace, WorkspaceStore } from "./workspace-store.ts";
 
@@ -70,7 +69,7 @@ function createTests(open: OpenWorkspacesForTest): void {
     );
     const [created, second] = creations.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     assert.equal(second, undefined);
-    for (const each of creations) if (each.status === "rejected") hasCode("workspace_exists")(each.reason);
+    for (const each of creations) if (each.status === "rejected") withCode("workspace_exists")(each.reason);
     assert.deepEqual(await store.load("default"), created);
   });
 }
@@ -138,7 +137,7 @@ function deleteTests(open: OpenWorkspacesForTest): void {
     assert.equal(await store.delete("default", prepare(false)), false);
     assert.deepEqual(seen, await store.load("default"));
     const failing = store.delete("default", () => Promise.reject(new AptoveError("bindings_damaged", "no")));
-    await assert.rejects(failing, hasCode("bindings_damaged"));
+    await assert.rejects(failing, withCode("bindings_damaged"));
     assert.equal((await store.load("default"))?.lastAccessedAt, later);
     assert.equal(await store.delete("default", prepare(true)), true);
     assert.equal(await store.load("default"), null);
@@ -201,13 +200,13 @@ function permissionTests(open: OpenWorkspacesForTest): void {
     await store.changePermissions("default", (permissions) => permissions.set("kept", made));
     for (const key of ["", "\udfff", "x".repeat(5_000)]) {
       const change = store.changePermissions("default", (permissions) => permissions.set(key, made));
-      await assert.rejects(change, hasCode("request_invalid"));
+      await assert.rejects(change, withCode("request_invalid"));
     }
     const failing = store.changePermissions("default", (permissions) => {
       permissions.clear();
       throw new AptoveError("interrupted", "no");
     });
-    await assert.rejects(failing, hasCode("interrupted"));
+    await assert.rejects(failing, withCode("interrupted"));
     assert.deepEqual(await store.permissions("default"), new Map([["kept", made]]));
   });
 }
@@ -230,7 +229,7 @@ function refusalTests(open: OpenWorkspacesForTest): void {
         () => store.permissions(id),
         () => store.changePermissions(id, () => undefined),
       ];
-      for (const call of calls) await assert.rejects(call(), hasCode("workspace_invalid"), JSON.stringify(id));
+      for (const call of calls) await assert.rejects(call(), withCode("workspace_invalid"), JSON.stringify(id));
     }
     assert.deepEqual(await store.list(), []);
   });
@@ -239,9 +238,9 @@ function refusalTests(open: OpenWorkspacesForTest): void {
     const { store } = await open(context);
     await store.create({ id: "default", name: "kept", at: made });
     for (const name of ["", "  ", "a\nb", "\u0007", "x".repeat(201), "\ud800"]) {
-      await assert.rejects(store.create({ id: randomUUID(), name, at: made }), hasCode("request_invalid"));
-      await assert.rejects(store.update("default", { name }), hasCode("request_invalid"));
-      await assert.rejects(store.update("default", { provider: name }), hasCode("request_invalid"));
+      await assert.rejects(store.create({ id: randomUUID(), name, at: made }), withCode("request_invalid"));
+      await assert.rejects(store.update("default", { name }), withCode("request_invalid"));
+      await assert.rejects(store.update("default", { provider: name }), withCode("request_invalid"));
     }
     assert.deepEqual(
       (await store.list()).map((workspace) => workspace.name),
@@ -252,12 +251,12 @@ function refusalTests(open: OpenWorkspacesForTest): void {
   test("[W1] a missing workspace is reported as unknown", async (context) => {
     const { store } = await open(context);
     const id = randomUUID();
-    await assert.rejects(store.update(id, { name: "a" }), hasCode("workspace_unknown"));
-    await assert.rejects(store.loadConfig(id), hasCode("workspace_unknown"));
-    await assert.rejects(store.permissions(id), hasCode("workspace_unknown"));
+    await assert.rejects(store.update(id, { name: "a" }), withCode("workspace_unknown"));
+    await assert.rejects(store.loadConfig(id), withCode("workspace_unknown"));
+    await assert.rejects(store.permissions(id), withCode("workspace_unknown"));
     await assert.rejects(
       store.changePermissions(id, () => undefined),
-      hasCode("workspace_unknown"),
+      withCode("workspace_unknown"),
     );
     assert.equal(await store.touch(id, made), false);
     assert.equal(await store.delete(id, () => assert.fail("there is nothing to prepare for")), false);
@@ -274,10 +273,10 @@ function damageTests(open: OpenWorkspacesForTest): void {
     await store.create({ id, name: "lost", at: made });
     await store.create({ id: "default", name: "fine", at: made });
     await damage(id);
-    await assert.rejects(store.load(id), hasCode("workspace_damaged"));
-    await assert.rejects(store.update(id, { name: "new" }), hasCode("workspace_damaged"));
-    await assert.rejects(store.touch(id, latest), hasCode("workspace_damaged"));
-    await assert.rejects(store.create({ id, at: later }), hasCode("workspace_exists"));
+    await assert.rejects(store.load(id), withCode("workspace_damaged"));
+    await assert.rejects(store.update(id, { name: "new" }), withCode("workspace_damaged"));
+    await assert.rejects(store.touch(id, latest), withCode("workspace_damaged"));
+    await assert.rejects(store.create({ id, at: later }), withCode("workspace_exists"));
     const listed = await store.list();
     assert.deepEqual(listed.map((workspace) => workspace.id).toSorted(), [id, "default"].toSorted());
     for (const workspace of listed) assert.equal(workspace.damage === null, workspace.id === "default");
@@ -287,4 +286,12 @@ function damageTests(open: OpenWorkspacesForTest): void {
       ["fine"],
     );
   });
+}
+
+function withCode(code: ErrorCode): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof AptoveError, String(error));
+    assert.equal(error.code, code, error.message);
+    return true;
+  };
 }

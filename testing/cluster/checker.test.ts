@@ -85,13 +85,9 @@ const faults: [rule: string, what: string, plant: (at: World) => void][] = [
   [
     "V2",
     "an event that a client received twice",
-    ({ operations: [{ received: received }] }) => received.splice(1, 0, ...received.slice(1, 2)),
+    ({ operations: [{ received }] }) => received.splice(1, 0, ...received.slice(1, 2)),
   ],
-  [
-    "V2",
-    "an event that a client never received",
-    ({ operations: [{ received: received }] }) => void received.splice(2, 1),
-  ],
+  ["V2", "an event that a client never received", ({ operations: [{ received }] }) => void received.splice(2, 1)],
   ["V4", "a message that was taken and is not recorded", ({ operations }) => void operations[0].steered.push("s1")],
   ["A2", "a report that was never delivered", ({ turns }) => (turns[1].kind = "async_subagent")],
   ["A2", "a mailbox that is not empty", ({ session }) => (session.undelivered = 1)],

@@ -87,11 +87,7 @@ function recordedMessage(event: AgUiEvent): string | null {
 }
 
 /** Checks V2: what one client received over all its connections is the whole stream from its beginning. */
-function checkReceived(
-  { received: received, word }: TurnOperation,
-  turns: ReadonlyMap<string, FinalTurn>,
-  note: Note,
-): void {
+function checkReceived({ received, word }: TurnOperation, turns: ReadonlyMap<string, FinalTurn>, note: Note): void {
   const first = received[0]?.event;
   if (first?.type !== "RUN_STARTED") return;
   const turn = turns.get(first.runId);

@@ -17,7 +17,7 @@ import { fault } from "./check.ts";
 import { checkConversation } from "./conversation-rules.ts";
 import { Prefix } from "./prefix.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply } from "./replies.ts";
+import type { FakeAnswer, FakeReply } from "./replies.ts";
 import { checkFields, type MessagesBody } from "./request-rules.ts";
 import { type SeenConversation, seenConversation } from "./signed-thinking.ts";
 import { bindingBeta, checkThinking } from "./thinking-rules.ts";

@@ -15,7 +15,7 @@ import {
 import { streamAnswer, tokensOf } from "./answer-stream.ts";
 import { embed } from "./embeddings.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply } from "./replies.ts";
+import type { FakeAnswer, FakeReply } from "./replies.ts";
 import { checkEmbeddingsBody, checkResponsesBody } from "./request-rules.ts";
 import { type ForgottenForm, ResponseMemory } from "./response-memory.ts";
 

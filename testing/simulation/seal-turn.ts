@@ -63,7 +63,7 @@ async function checkEvents({ world, turn, row, core, events }: Sight): Promise<v
   const afterSeq = world.random.below(events.length);
   const rest = await all(eventsOf(core, row.id, { afterSeq, signal: undefined }));
   assert.deepEqual(rest, events.slice(afterSeq), "what was had plus what is resumed is the whole (V2)");
-  for (const { received: received, isLetGo } of turn.asked.attempts) {
+  for (const { received, isLetGo } of turn.asked.attempts) {
     if (received === null || turn.asked.faults > 0) continue;
     // A process that lost the turn shows nothing that is not kept (R1).
     assert.deepEqual(

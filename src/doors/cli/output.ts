@@ -1,5 +1,5 @@
 /**
- * Where the command line writes: results to standard output, everything else to standard error. On a terminal, control
+ * The output of the command line: results go to standard output, everything else to standard error. On a terminal, control
  * characters in text of others (a model, a file's name) are made harmless; a pipe gets the text as it is.
  */
 import type { Writable } from "node:stream";

@@ -85,7 +85,7 @@ export interface McpCheckRequest {
   servers: readonly McpServer[];
   /** Absolute paths. The servers are started in the first one. */
   folders: readonly string[];
-  /** Where the logs of the servers are written. Null: they are not kept. */
+  /** The folder for the logs of the servers. Null: they are not kept. */
   logs: { folder: DataFolder; workspaceId: string } | null;
   env: CliIo["env"];
   stop: AbortSignal;

@@ -16,7 +16,7 @@ export interface ServerFile {
   keyId: string;
   /** The fingerprint of the configuration that the server runs with. */
   configuration: string;
-  /** Where the server's records are, without a password. */
+  /** The address of the server's records, without a password. */
   records: string;
 }
 

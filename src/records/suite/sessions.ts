@@ -1,7 +1,7 @@
 /** What a store must do with the rows of sessions. Lists and the tree of turns have files of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasCode } from "../../../testing/refusals.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { sessionListTests } from "./session-lists.ts";
 import { sessionTreeTests } from "./session-tree.ts";
@@ -126,7 +126,10 @@ function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
     const { store } = await open(context);
     const session = await startSession(store, { name: "first" });
     const second = { ...session, name: "second" };
-    await assert.rejects(store.sessions.insert(second), hasCode("storage_failed"));
+    await assert.rejects(
+      store.sessions.insert(second),
+      (error) => error instanceof AptoveError && error.code === "storage_failed",
+    );
     assert.deepEqual(await store.sessions.get(session.id), session);
   });
 

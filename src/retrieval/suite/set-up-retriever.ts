@@ -1,8 +1,7 @@
 /** The shared set-up of the retriever tests: sample files, a repository of them, and a retriever on it. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { hasCode } from "../../../testing/refusals.ts";
-import type { ErrorCode } from "../../domain/errors.ts";
+import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Embedder } from "../embedding.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
@@ -57,7 +56,12 @@ export async function setUpRetriever(
 }
 
 export async function rejectsWith(code: ErrorCode, promise: Promise<unknown>, words: RegExp): Promise<void> {
-  await assert.rejects(promise, hasCode(code, words));
+  await assert.rejects(promise, (error) => {
+    assert.ok(error instanceof AptoveError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.detail, words);
+    return true;
+  });
 }
 
 export function ids(chunks: RetrievedChunk[]): string[] {

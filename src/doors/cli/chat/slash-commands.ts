@@ -80,7 +80,7 @@ async function clear(state: ChatState): Promise<void> {
   state.call.output.note("the next line starts a new session");
 }
 
-/** In another session, no call waits for the results of tools that ran here. */
+/** Drops the results of tools that ran here: in another session, no call waits for them. */
 function goTo(state: ChatState, sessionId: string | null, turnId: string | null): void {
   state.sessionId = sessionId;
   state.lastTurnId = turnId;

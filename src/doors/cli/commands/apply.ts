@@ -136,7 +136,7 @@ function planOrRefuse(root: string, proposal: Proposal): PlannedChange[] {
   throw new CommandFailed("file_bundle_conflict", `nothing was written: ${detail}`, "ask again for these files");
 }
 
-/** Without a hash of the version that a change was made for, the time of the file decides. */
+/** The time of the file decides if a change has no hash of the version that it was made for. */
 function writtenSince(changes: PlannedChange[], proposal: Proposal, written: Map<string, number>): BundleConflict[] {
   const { madeAt, bundle, baseOf } = proposal;
   if (madeAt === null) return [];

@@ -11,7 +11,7 @@ interface ForkPoint {
   at?: number;
 }
 
-/** Without an instruction, the new session is empty, and the next instruction continues it. */
+/** The new session is empty if there is no instruction, and the next instruction continues it. */
 export async function forkSession(call: CliInvocation, where: ForkPoint, words: string[]): Promise<ExitCode> {
   const client = await call.client();
   const turnId = await turnToFork(client, where, (await call.copy()).repo);
@@ -33,7 +33,7 @@ async function turnToFork(client: AptoveClient, { from, at }: ForkPoint, repo: s
   return await turnNumbered(client, await findSession(client, from, repo), at);
 }
 
-/** Without an instruction, the instruction of the turn is used again. */
+/** The instruction of the turn is used again if there is no other. */
 export async function rerunTurn(call: CliInvocation, turn: string, words: string[]): Promise<ExitCode> {
   return await ask(call, words, { rerun: turn });
 }

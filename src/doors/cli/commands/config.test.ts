@@ -11,7 +11,7 @@ const first = "11111111-1111-4111-8111-111111111111";
 const second = "22222222-2222-4222-8222-222222222222";
 
 interface WorkspacesWorld extends CliWorld {
-  /** Where a workspace's own configuration is. */
+  /** The path of a workspace's own configuration. */
   configOf(id: string): string;
 }
 

@@ -8,7 +8,7 @@ import type { ServerFile } from "../server-file.ts";
 
 interface Server {
   url: string;
-  /** As a device that has no key yet. */
+  /** Runs as a device that has no key yet. */
   stranger: AptoveClient;
 }
 

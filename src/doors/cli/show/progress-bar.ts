@@ -11,7 +11,7 @@ const waitingRedrawMs = 500;
 
 export class ProgressBar {
   readonly #output: CliOutput;
-  /** When the first plain line may be printed. Most runs end earlier. */
+  /** The time at which the first plain line may be printed. Most runs end earlier. */
   #drawnAt = Date.now();
   #isDrawn = false;
 

@@ -14,7 +14,7 @@ function graphOf(parents: Record<number, number | null>, more: Partial<WireSessi
   return { session: sampleSession(1, { headTurnId: head }), turns: turns.toReversed(), forks: [], ...more };
 }
 
-/** Without ids and times, which say nothing of the drawing. */
+/** Leaves out ids and times, which do not matter for the drawing. */
 function drawing(graph: WireSessionGraph, limit = 100): string {
   const lines = graphLines(graph, limit, plainOutput());
   return lines.map((line) => line.replace(/ [0-9a-f]{8} /, " ").replace(/ \d{4}-.*$/, "")).join("\n");
