@@ -28,7 +28,7 @@ async function longToolTurn(stage: Stage): Promise<void> {
   const sum = sizes.reduce((all, size) => all + size, 0);
   say(`${sizes.length} model calls; the last one was given about ${sizes.at(-1)} tokens, all together ${sum}`);
   claim("together they were given more than the whole window of 400000 tokens", sum > 400_000);
-  stage.fake.next("In order, as I said.");
+  stage.fake.next("In order, all 800 of them.");
   await agent.prompt(sessionId, "so is it in order?");
   const request = stage.fake.requests.at(-1);
   if (request !== undefined) showRequest(request);
