@@ -127,10 +127,10 @@ async function linkIn(folder: string): Promise<RepositoryPlace | null> {
   return link === undefined ? null : refused(`${join(folder, link.name)} is a link`);
 }
 
-/** The text of a small file. Undefined if there is none. Throws if it is not a regular file, or is too long. */
+/** The text of a small file. Undefined if there is none. Rejects if it is not a regular file, or is too long. */
 async function pointer(path: string): Promise<string | undefined> {
   const stats = await lstat(path).catch(absent);
   if (stats === null) return undefined;
-  if (!stats.isFile() || stats.size > pointerBytesMax) throw new Error(`${path} is not a file of git`);
-  return await readFile(path, "utf8");
+  const isUsual = stats.isFile() && stats.size <= pointerBytesMax;
+  return isUsual ? await readFile(path, "utf8") : await Promise.reject(new Error(`${path} is no small file`));
 }
