@@ -44,6 +44,8 @@ export class RunRecorder {
   /** The size of all responses so far, in bytes. They are kept in memory until the turn is stored. */
   bytesReceived = 0;
   modelRequests = 0;
+  /** The tokens of the last answered call, input and output. Null if no call was answered yet. */
+  contextTokens: number | null = null;
   readonly byModel: Record<string, Usage> = {};
   answeredAt: number | null = null;
 
@@ -212,6 +214,8 @@ export class RunRecorder {
   }
 
   summary(durationMs: number): RunSummary {
-    return { durationMs, modelRequests: this.modelRequests, usage: this.usage, byModel: this.byModel };
+    const { modelRequests, usage, byModel, contextTokens } = this;
+    const isSum = modelRequests > 1 && contextTokens !== null;
+    return { durationMs, modelRequests, usage, byModel, ...(isSum && { contextTokens }) };
   }
 }
