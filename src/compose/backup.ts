@@ -156,15 +156,20 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
 
 /** Says what a data folder with records has, and what to do before a restore. */
 async function whatIsThere({ records }: DataFolder): Promise<string> {
-  const { turnIdsIn } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
-  try {
-    if ([...turnIdsIn(records)].length === 0) {
-      return `has a file of records without any turn; stop all that uses the folder, and move ${records} away`;
-    }
-  } catch {
-    // Damaged records may still be repaired.
+  if (await hasNoTurns(records)) {
+    return `has a file of records without any turn; stop all that uses the folder, and move ${records} away`;
   }
   return "already has sessions, which would be lost; move that folder, or set APTOVE_DATA_DIR to another one";
+}
+
+/** Returns false for damaged records too: they may still be repaired. */
+async function hasNoTurns(records: string): Promise<boolean> {
+  const { turnIdsIn } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+  try {
+    return [...turnIdsIn(records)].length === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Checks a copy of the rows, so that the backup itself does not change. The restore then uses that copy. */

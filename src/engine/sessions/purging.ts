@@ -55,7 +55,7 @@ async function sizeOf(core: EngineCore, keys: readonly string[]): Promise<number
  * Deletes or lists blobs that no row names (K4). The blobs of a turn that is just being opened are too young to count
  * as garbage.
  */
-export async function collectGarbage(
+export async function deleteGarbage(
   core: EngineCore,
   caller: Caller,
   { dryRun, isMostExpected = false }: GarbageOrder,

@@ -11,7 +11,7 @@ import { pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { SessionGraph, SessionTree } from "../engine.ts";
-import { allTurns, collectGarbage, purge } from "./purging.ts";
+import { allTurns, deleteGarbage, purge } from "./purging.ts";
 import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
 export function tree(core: EngineCore): SessionTree {
@@ -32,8 +32,8 @@ export function tree(core: EngineCore): SessionTree {
     purge: noted("session.purge", async (caller, id) => purge(core, await removedSession(core, caller, id))),
     collectGarbage: (caller, options) =>
       options.dryRun
-        ? collectGarbage(core, caller, options)
-        : audited(core.deps, { by: caller, action: "garbage.collect" }, () => collectGarbage(core, caller, options)),
+        ? deleteGarbage(core, caller, options)
+        : audited(core.deps, { by: caller, action: "garbage.collect" }, () => deleteGarbage(core, caller, options)),
     search: (caller, query) => search(core, caller, query),
     graph: (caller, id) => graph(core, caller, id),
   };
