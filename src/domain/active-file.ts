@@ -11,6 +11,10 @@ export interface ActiveFile {
   sha256: string | null;
   /** True if the file differs from its version in git. */
   isTouched: boolean;
+  /** True if the file was deleted (X6). It then has neither content nor a SHA-256. */
+  isDeleted?: boolean;
+  /** The new path of a deleted file that was renamed. */
+  renamedTo?: string;
 }
 
 /** The file as the manifest of a turn keeps it (T4). */
@@ -23,10 +27,16 @@ export interface ActiveFileRef {
   wasTooLargeToSend: boolean;
 }
 
+/**
+ * The reasons why the model did not receive a file. `deleted`: the file does not exist any more. `outdated`: the model was
+ * told that the whole file which it has no longer counts (X6).
+ */
+export const skipReasons = ["too_large", "content_missing", "deleted", "outdated"] as const;
+
 /** A file that the model did not receive, and the reason. */
 export interface SkippedFile {
   path: string;
-  reason: "too_large" | "content_missing";
+  reason: (typeof skipReasons)[number];
   sizeBytes: number | null;
 }
 
