@@ -156,6 +156,7 @@ const runSummary = z.strictObject({
   modelRequests: wholeFromZero,
   usage: exportedUsageSchema,
   byModel: byName(exportedUsageSchema),
+  contextTokens: wholeFromZero.exactOptional(),
 });
 
 const providerChain = z.strictObject({

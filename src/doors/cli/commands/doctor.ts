@@ -111,7 +111,8 @@ async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
 }
 
 async function checkGit(call: CliInvocation): Promise<Check> {
-  const { root, repo, hasGit } = await call.copy();
+  const { root, repo, hasGit, refusal } = await call.copy();
+  if (refusal !== null) return { name: "git", state: "note", detail: `git is not used here: ${refusal}` };
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
   return { name: "git", state: "note", detail, fix: "change to a repository, so that its files can be indexed" };

@@ -182,7 +182,8 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .command("gc")
     .description("delete stored files that no turn needs")
     .option("--dry-run", "list them and delete nothing")
-    .action((options: { dryRun?: boolean }) =>
+    .option("--even-most", "delete them also if they are most of what is stored")
+    .action((options: { dryRun?: boolean; evenMost?: boolean }) =>
       run(async (call) => (await import("../commands/session-lifecycle.ts")).collectGarbage(call, options)),
     );
   program
