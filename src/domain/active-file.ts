@@ -28,8 +28,8 @@ export interface ActiveFileRef {
 }
 
 /**
- * The reasons why the model did not receive a file. `deleted`: the file does not exist any more. `outdated`: the model was
- * told that the whole file which it has no longer counts (X6).
+ * The reasons why the model did not receive a file. `deleted`: the file does not exist any more. `outdated`: a note for
+ * the model says that the version which it has no longer counts (X6).
  */
 export const skipReasons = ["too_large", "content_missing", "deleted", "outdated"] as const;
 
@@ -39,6 +39,25 @@ export interface SkippedFile {
   reason: (typeof skipReasons)[number];
   sizeBytes: number | null;
 }
+
+/** A file as the working copy has it now. */
+export interface FileNow {
+  /** SHA-256 of the raw bytes. Null if the file is too large to be read. */
+  hash: string | null;
+  /** The text as the index reads it. Null if the file is not text, or too large. */
+  text: string | null;
+}
+
+export interface WorkingCopy {
+  /** Returns the file, or null if there is no regular file at the path. Never follows a link. Never rejects. */
+  look(path: string): Promise<FileNow | null>;
+}
+
+/**
+ * Returns the working copy in a folder of this machine. Null if the folder does not exist, or is below the top of its
+ * repository: then the paths of the index are others.
+ */
+export type OpenWorkingCopy = (folder: string) => WorkingCopy | null;
 
 /** Returns why a path is refused (X5), or null if it is accepted. */
 export function pathFault(path: string): string | null {

@@ -24,13 +24,13 @@ export interface SentChunk {
   hash: string;
   path: string;
 }
-/** A version of a file that the model received, or was told of. */
+/** A version of a file that the model received, or that a note named. */
 export interface SentFile {
   path: string;
   /** SHA-256 of the version that counts. Empty: the file does not exist any more. */
   hash: string;
   /**
-   * True if the model did not receive this version: it was only told that the version which it has no longer counts (X6).
+   * True if the model did not receive this version: a note says that the version which it has no longer counts (X6).
    */
   isNews?: true;
   /** The commit of the index at that time, if it was known. */
@@ -163,7 +163,7 @@ export interface AlreadySent {
   /** The hash of each whole file that the model has, by path. A version that no longer counts is left out. */
   files: Map<string, string>;
   /** The hash of the version that counts as far as the model knows, by path. Empty: the file does not exist. */
-  told: Map<string, string>;
+  noted: Map<string, string>;
   /** The commit of the index when the file was sent, by path. */
   indexed: Map<string, string>;
 }
@@ -173,7 +173,7 @@ export function chunkKey(chunk: { id: string; hash: string }): string {
 }
 
 export function alreadySent(state: State): AlreadySent {
-  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), told: new Map(), indexed: new Map() };
+  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), noted: new Map(), indexed: new Map() };
   for (const { chunks, files } of visibleEntries(state)) noteSent(sent, { chunks, files });
   return sent;
 }
@@ -184,7 +184,7 @@ export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, 
   for (const { path, hash, isNews, indexed } of files) {
     if (isNews === true) sent.files.delete(path);
     else sent.files.set(path, hash);
-    sent.told.set(path, hash);
+    sent.noted.set(path, hash);
     if (indexed === undefined) sent.indexed.delete(path);
     else sent.indexed.set(path, indexed);
   }

@@ -11,7 +11,7 @@ import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
-import type { OpenWorkingCopy } from "../retrieval/working-copy.ts";
+import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
 import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";

@@ -48,7 +48,7 @@ const activeFile = z
     ),
     isTouched: absent(z.boolean()).describe("True if the file differs from its version in git."),
     isDeleted: absent(z.boolean()).describe(
-      "True if the file does not exist any more. It then has neither content nor `sha256`. The model is told, and indexed code of the file is not sent.",
+      "True if the file does not exist any more. It then has neither content nor `sha256`. The message for the model says so, and indexed code of the file is not sent.",
     ),
     renamedTo: absent(z.string()).describe("The new path of a deleted file that was renamed."),
   })

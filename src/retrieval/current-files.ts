@@ -1,11 +1,10 @@
 /** Reads what the files of a working copy on this machine have now (X6). */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { decodeText, pathFault } from "../domain/active-file.ts";
+import { type FileNow, type OpenWorkingCopy, decodeText, pathFault } from "../domain/active-file.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { WorkingCopyFiles } from "./repository-files.ts";
-import type { CurrentFile, OpenWorkingCopy } from "./working-copy.ts";
 
 export const openWorkingCopy: OpenWorkingCopy = (folder) => {
   const root = topFolder(folder);
@@ -26,7 +25,7 @@ function topFolder(folder: string): string | null {
   }
 }
 
-async function look(files: WorkingCopyFiles, path: string): Promise<CurrentFile | null> {
+async function look(files: WorkingCopyFiles, path: string): Promise<FileNow | null> {
   try {
     const facts = files.stat(path);
     if (facts === null) return null;

@@ -5,7 +5,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../domain/context.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { OpenWorkingCopy } from "../../retrieval/working-copy.ts";
+import type { OpenWorkingCopy } from "../../domain/active-file.ts";
 import type { OpenSessionTools } from "../../tools/session-tools.ts";
 
 export interface AcpPorts {

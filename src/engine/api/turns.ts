@@ -1,6 +1,6 @@
 /** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
 import type { SessionStart } from "./sessions.ts";
-import type { WorkingCopy } from "../../retrieval/working-copy.ts";
+import type { ActiveFile, WorkingCopy } from "../../domain/active-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { FinishedTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
@@ -10,7 +10,6 @@ import type { InputPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
-import type { ActiveFile } from "../../domain/active-file.ts";
 
 /** Running, controlling and reading turns. */
 export interface Turns {

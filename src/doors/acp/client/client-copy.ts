@@ -1,7 +1,7 @@
 /** The working copy of an editor's session: files that the client showed from its buffers are read there again (X6, P4). */
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { WorkingCopy } from "../../../retrieval/working-copy.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { anySignal } from "../../../system/abort.ts";
 import type { FileAccess } from "../../../tools/session-tools.ts";
 

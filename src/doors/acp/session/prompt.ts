@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ContentBlock, PromptResponse, StopReason } from "@agentclientprotocol/sdk";
 import type { RunFailed, StopReason as TurnStopReason } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
-import type { WorkingCopy } from "../../../retrieval/working-copy.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { clientCopy } from "../client/client-copy.ts";

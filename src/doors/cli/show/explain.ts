@@ -138,7 +138,7 @@ const skipReasons = {
   too_large: "larger than 100 KB",
   content_missing: "its content was not sent with it, and never before",
   deleted: "it does not exist any more",
-  outdated: "it changed; the model was told that its version no longer counts",
+  outdated: "it changed; the message says that the version before no longer counts",
 } as const;
 
 function warningRows(turn: WireTurn): string[][] {

@@ -13,7 +13,7 @@ function greetChunks({ manifest }: WireTurn): (string | undefined)[] {
   return [...new Set(ofFile.map(({ wasSent, notSentBecause }) => (wasSent ? "sent" : notSentBecause)))];
 }
 
-test("[X6] edit, ask, restore, change otherwise, commit, index, ask: the new code is sent, and the model is told", async (t) => {
+test("[X6] edit, ask, restore, change otherwise, commit, index, ask: the new code is sent, and a note says so", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   await world.write("src/greet.ts", "export function greet() {\n  return 'edited';\n}\n");
@@ -32,7 +32,7 @@ test("[X6] edit, ask, restore, change otherwise, commit, index, ask: the new cod
   );
 });
 
-test("[X6] what git says is deleted or renamed is told as such, and its indexed code is not sent", async (t) => {
+test("[X6] what git says is deleted or renamed is noted as such, and its indexed code is not sent", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   world.git("mv", "README.md", "INTRODUCTION.md");

@@ -31,7 +31,7 @@ export async function startAndAnswer(
   return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
 }
 
-/** Leaves out the folder of a working copy, unless the caller runs the server: nobody else may have its folders read. */
+/** Leaves out the folder of a working copy, unless the caller runs the server. No other caller may choose a folder of this machine. */
 function withOwnFolder(caller: Caller, { workingCopy, ...turn }: TurnRequest): TurnRequest {
   return workingCopy === undefined || !runsTheServer(caller) ? turn : { ...turn, workingCopy };
 }

@@ -13,7 +13,7 @@ import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
-import type { WorkingCopy } from "../../../retrieval/working-copy.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
@@ -80,7 +80,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
 
 /**
  * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
- * session was started: nobody else may choose a folder of this machine.
+ * session was started. No other caller may choose a folder of this machine.
  */
 function workingCopyOf(deps: EngineDependencies, { caller, request, session }: AcceptInput): WorkingCopy | null {
   if (typeof request.workingCopy === "object") return request.workingCopy;

@@ -13,7 +13,7 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
-import type { WorkingCopy } from "../../../retrieval/working-copy.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";

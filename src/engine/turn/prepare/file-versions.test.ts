@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { testEngine, type TestEngine } from "../../../../testing/engine.ts";
-import type { ActiveFile } from "../../../domain/active-file.ts";
+import type { ActiveFile, WorkingCopy } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
-import type { WorkingCopy } from "../../../retrieval/working-copy.ts";
 
 const first = "1".repeat(40);
 const second = "2".repeat(40);
@@ -57,7 +56,7 @@ function skipped({ manifest }: FinishedTurn): string[] {
   return manifest.skippedFiles.map(({ path, reason }) => `${path} ${reason}`);
 }
 
-test("[X6] a file that was active, was restored and got another content is sent as it is now, and the model is told", async (t) => {
+test("[X6] a file that was active, was restored and got another content is sent as it is now, and a note says so", async (t) => {
   const here = await world(t);
   const { ask, index, disk, workingCopy } = here;
   index.files.set("a.ts", "old a");
@@ -69,7 +68,7 @@ test("[X6] a file that was active, was restored and got another content is sent 
   assert.match(sentText(here), /\[NOTE\].*a\.ts has another content now.*=== CHUNK 1.*new a/);
   assert.deepEqual(skipped(turn), ["a.ts outdated"]);
   await ask("three", { sessionId, workingCopy });
-  assert.doesNotMatch(sentText(here), /\[NOTE\]/, "the model is told once");
+  assert.doesNotMatch(sentText(here), /\[NOTE\]/, "it is noted once");
 });
 
 test("[X6] while the working copy has the version that the model has, no older chunk of it is sent", async (t) => {
@@ -94,7 +93,7 @@ test("[X6] in a second working copy of the session its own version counts, and t
   assert.equal(back.manifest.activeFiles[0]?.wasSentToLLM, true);
 });
 
-test("[X6] of a file that grew over the limit the model is told, and gets current chunks", async (t) => {
+test("[X6] a file that grew over the limit is noted, and current chunks of it are sent", async (t) => {
   const here = await world(t);
   const { ask, index } = here;
   const { sessionId } = await ask("one", { repo: "r", activeFiles: [active("a.ts", "small a")] });
@@ -108,7 +107,7 @@ test("[X6] of a file that grew over the limit the model is told, and gets curren
   assert.deepEqual(outcomes(third), ["outdated"]);
 });
 
-test("[X6] a deleted or renamed path is told once as such, and its chunks are not sent", async (t) => {
+test("[X6] a deleted or renamed path is noted once as such, and its chunks are not sent", async (t) => {
   const here = await world(t);
   const { ask, index } = here;
   index.files.set("a.ts", "old a").set("b.ts", "old b");
@@ -122,7 +121,7 @@ test("[X6] a deleted or renamed path is told once as such, and its chunks are no
   await assert.rejects(ask("x", { activeFiles: [{ ...active("a.ts", "text"), isDeleted: true }] }), /has a content/);
 });
 
-test("[X6] a file that the working copy does not have any more is told, also without a word of git", async (t) => {
+test("[X6] a file that the working copy does not have any more is noted, also if git does not report it", async (t) => {
   const here = await world(t);
   const { ask, index, workingCopy } = here;
   const { sessionId } = await ask("one", { repo: "r", activeFiles: [active("a.ts", "a")] });

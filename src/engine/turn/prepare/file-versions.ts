@@ -1,11 +1,11 @@
 /**
  * Compares the versions of files (X6): what the model has, what the request sends, what the working copy has now, and what
- * the index returned. The newest version counts. The model is told of a file that it has in another version.
+ * the index returned. The newest version counts. A note names each file that the model has in another version.
  */
 import { limits } from "../../../domain/limits.ts";
 import { historyTexts, type AlreadySent, type SentFile, type State } from "../../../domain/lineage.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import type { CurrentFile, WorkingCopy } from "../../../retrieval/working-copy.ts";
+import type { FileNow, WorkingCopy } from "../../../domain/active-file.ts";
 import { fileText } from "../request/context-block.ts";
 import type { FileNews } from "../request/file-news.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
@@ -32,14 +32,14 @@ export class FileVersions {
   readonly #sources: VersionSources;
   readonly #files: ReadonlyMap<string, CheckedFile>;
   readonly #news = new Map<string, FileNews>();
-  readonly #looks = new Map<string, Promise<CurrentFile | null>>();
+  readonly #looks = new Map<string, Promise<FileNow | null>>();
 
   constructor(sources: VersionSources) {
     this.#sources = sources;
     this.#files = new Map(sources.files.map((file) => [file.path, file]));
   }
 
-  /** What the model has to be told, in the order in which it was found. */
+  /** What a note has to name, in the order in which it was found. */
   get news(): FileNews[] {
     return [...this.#news.values()];
   }
@@ -48,15 +48,15 @@ export class FileVersions {
   async review(): Promise<void> {
     const { sent, files, wholePaths, copy } = this.#sources;
     for (const { path, hash, isDeleted, renamedTo } of files) {
-      if (isDeleted) this.#tell({ path, hash: "", renamedTo });
+      if (isDeleted) this.#note({ path, hash: "", renamedTo });
       // The request has a version that is not sent. The model must not rely on the one that it has.
-      else if (!wholePaths.has(path) && sent.files.has(path)) this.#tell({ path, hash, renamedTo: null });
+      else if (!wholePaths.has(path) && sent.files.has(path)) this.#note({ path, hash, renamedTo: null });
     }
     if (copy === null) return;
     const others = [...sent.files].filter(([path]) => !this.#files.has(path));
     for (const [path, hash] of others.slice(-limits.reviewedFilesMax)) {
       const now = await this.#look(copy, path);
-      if (now?.hash !== hash) this.#tellOf(path, now);
+      if (now?.hash !== hash) this.#noteVersion(path, now);
     }
   }
 
@@ -73,7 +73,7 @@ export class FileVersions {
   async #withCopy(copy: WorkingCopy, chunk: Chunk): Promise<ChunkObstacle> {
     const now = await this.#look(copy, chunk.path);
     const had = this.#sources.sent.files.get(chunk.path);
-    if (had !== undefined && now?.hash !== had) this.#tellOf(chunk.path, now);
+    if (had !== undefined && now?.hash !== had) this.#noteVersion(chunk.path, now);
     if (now === null) return "deleted";
     if (had !== undefined && now.hash === had) return "active_file";
     return now.text?.includes(chunk.text) === true ? null : "outdated";
@@ -83,18 +83,18 @@ export class FileVersions {
   #withoutCopy(chunk: Chunk): ChunkObstacle {
     const { sent, state } = this.#sources;
     const { path } = chunk;
-    const told = sent.told.get(path);
-    if (told === undefined) return null;
+    const noted = sent.noted.get(path);
+    if (noted === undefined) return null;
     const had = sent.files.get(path);
-    if (had === undefined) return told === "" && !this.#isNewer(chunk) ? "deleted" : null;
+    if (had === undefined) return noted === "" && !this.#isNewer(chunk) ? "deleted" : null;
     const text = fileText(historyTexts(state), { path, sha256: had });
     if (text === null || text.includes(chunk.text) || !this.#isNewer(chunk)) return "active_file";
-    this.#tell({ path, hash: chunk.commit ?? "unknown", renamedTo: null });
+    this.#note({ path, hash: chunk.commit ?? "unknown", renamedTo: null });
     return null;
   }
 
   /**
-   * Returns whether the index is newer than what the model was told of the file. It is if the working copy has the commit of
+   * Returns whether the index is newer than what the model knows of the file. It is if the working copy has the commit of
    * the index, because then a modified file would be active (X1). Else it is if the index was made again since then.
    */
   #isNewer({ path, commit }: Chunk): boolean {
@@ -102,7 +102,7 @@ export class FileVersions {
     return own === null ? (commit ?? "") !== sent.indexed.get(path) : commit === own;
   }
 
-  #look(copy: WorkingCopy, path: string): Promise<CurrentFile | null> {
+  #look(copy: WorkingCopy, path: string): Promise<FileNow | null> {
     const known = this.#looks.get(path);
     if (known !== undefined) return known;
     const look = copy.look(path);
@@ -110,12 +110,12 @@ export class FileVersions {
     return look;
   }
 
-  #tellOf(path: string, now: CurrentFile | null): void {
-    this.#tell({ path, hash: now === null ? "" : (now.hash ?? "unknown"), renamedTo: null });
+  #noteVersion(path: string, now: FileNow | null): void {
+    this.#note({ path, hash: now === null ? "" : (now.hash ?? "unknown"), renamedTo: null });
   }
 
-  #tell(news: FileNews): void {
-    if (this.#sources.sent.told.get(news.path) !== news.hash) this.#news.set(news.path, news);
+  #note(news: FileNews): void {
+    if (this.#sources.sent.noted.get(news.path) !== news.hash) this.#news.set(news.path, news);
   }
 }
 

@@ -205,7 +205,7 @@ function manifest(accepted: AcceptedRequest, { gathered, state, decision }: Mani
   };
 }
 
-/** Returns the files that the model was told of, without those that are listed already. */
+/** Returns the files that the note names, without those that are listed already. */
 function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): SkippedFile[] {
   const listed = new Set(skipped.map(({ path }) => path));
   return news

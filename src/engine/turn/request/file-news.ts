@@ -1,4 +1,4 @@
-/** What the model is told about files whose version in its context no longer counts (X6). */
+/** Notes for the model about files whose version in its context no longer counts (X6). */
 import { limits } from "../../../domain/limits.ts";
 import { line } from "./context-block.ts";
 
