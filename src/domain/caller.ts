@@ -43,7 +43,7 @@ export type Role = "admin" | "member" | "reader";
 const byRights: readonly Role[] = ["reader", "member", "admin"];
 
 /** Returns the role with fewer rights. */
-export function lowerRole(one: Role, other: Role): Role {
+function lowerRole(one: Role, other: Role): Role {
   return byRights[Math.min(byRights.indexOf(one), byRights.indexOf(other))] ?? "reader";
 }
 

@@ -132,7 +132,7 @@ test("[P3] five wrong guesses end the code that they begin like, and no other pe
 
 test("[H4] a key or device never has more rights than its maker had at that moment", async (t) => {
   const { engine, person, deps } = await world(t);
-  // The records say admin; the identity provider's token said reader or member.
+  // The record's role is admin; the token of the identity provider gave a lower one.
   const stored = await person("admin");
   const caller: Caller = { ...stored, role: "member" };
   const { key, secret } = await engine.keys.create(caller, { name: "key" });
