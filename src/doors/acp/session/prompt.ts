@@ -1,9 +1,12 @@
 /** `session/prompt`: runs one turn of the session, and shows it while it runs (P1, P4). */
+import { join } from "node:path";
 import type { ContentBlock, PromptResponse, StopReason } from "@agentclientprotocol/sdk";
 import type { RunFailed, StopReason as TurnStopReason } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
+import { clientCopy } from "../client/client-copy.ts";
 import { clientFiles } from "../client/client-files.ts";
 import { runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
@@ -63,6 +66,8 @@ async function turnRequest(
   const { workspaceId, options, repo, folders } = session.facts;
   const [tools, commit] = await Promise.all([toolsOf(prompting), repo === null ? null : ports.headOf(folders[0])]);
   const { permissions } = opened;
+  for (const { path } of activeFiles) session.shownFiles.add(path);
+  const disk = ports.workingCopy(folders[0]);
   const shown = async (callId: string): Promise<void> => await session.feed?.shown(callId);
   return {
     ...request,
@@ -78,9 +83,22 @@ async function turnRequest(
     ...options.chosenModel,
     repo,
     ...(commit === null ? {} : { commit }),
+    // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
+    workingCopy: disk === null ? null : workingCopyOf(prompting, disk),
     // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };
+}
+
+function workingCopyOf({ client, session, run }: PromptContext, disk: WorkingCopy): WorkingCopy {
+  const { id, folders } = session.facts;
+  return clientCopy({
+    disk,
+    files: clientFiles(client, id),
+    shown: session.shownFiles,
+    absolutePath: (path) => join(folders[0], path),
+    signal: AbortSignal.any([run.signal, client.gone]),
+  });
 }
 
 /** Returns the tools. MCP servers may have started or failed since the last prompt; each warning is sent once. */

@@ -23,7 +23,7 @@ export interface TurnScreenOptions {
 }
 
 /** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
-const textWidthMax = 100;
+export const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;

@@ -83,9 +83,12 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     );
   addTurnOptions(program.command("chat"))
     .description("chat line by line; /help lists its commands")
+    .argument("[instruction...]", "the first instruction")
     .option("-w, --workspace <id>", "workspace of the chat (an id, a part of one, or `default`)")
     .option("--no-tools", "offer the model no access to files and commands of this machine")
-    .action((options: ChatOptions) => run(async (call) => (await import("../chat/chat.ts")).chat(call, options)));
+    .action((words: string[], options: ChatOptions) =>
+      run(async (call) => (await import("../chat/chat.ts")).chat(call, words, options)),
+    );
 }
 
 function addWorkCommands(program: Command, run: RunCommand): void {
