@@ -142,20 +142,21 @@ interface StoreSetup {
   telemetry: Telemetry;
 }
 
-/** Throws `blobs_foreign` if servers share the records and these blobs belong to other records. */
+/** Throws `blobs_foreign` if the blobs belong to other records, and `records_lost` if they have turns and the records have none. */
 async function openStores(
   options: AptoveOptions,
   { configuration, folder, env, telemetry }: StoreSetup,
 ): Promise<{ records: RecordStore; blobs: BlobStore }> {
+  const isConfigured = options.records === undefined && options.blobs === undefined;
+  const { checkBlobsMatchRecords, checkRecordsExist } = await import("./compose/blobs-match-records.ts");
+  if (isConfigured && configuration.records.url === null) {
+    await checkRecordsExist(folder.records, () => openBlobs(configuration, folder, env));
+  }
   // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
   const records = options.records ?? (await openRecords(configuration, folder, telemetry));
   try {
     const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
-    const isConfigured = options.records === undefined && options.blobs === undefined;
-    if (isConfigured && configuration.records.url !== null) {
-      const { checkBlobsMatchRecords } = await import("./compose/blobs-match-records.ts");
-      await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
-    }
+    if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
     return { records, blobs };
   } catch (error) {
     if (options.records === undefined) await records.close();

@@ -9,7 +9,7 @@ import {
 import { limits } from "../domain/limits.ts";
 import type { ToolDefinition } from "../domain/tool.ts";
 import { settleRetrieval, type ConfiguredRetrieval } from "./configured-index.ts";
-import { changeableLimits, snakeCase, type ChangeableLimit } from "./config-fields.ts";
+import { changeableLimits, snakeCase, type ChangeableLimit } from "./limit-fields.ts";
 import { providerByDefault, settleProviders, type ConfiguredProviders } from "./configured-providers.ts";
 import { settleMcpServers, type McpServerSettings } from "./mcp-servers.ts";
 import { settleOidc, type OidcSettings } from "./oidc-settings.ts";

@@ -92,19 +92,12 @@ export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
  * beside it. This keeps the log small, and every event can still be read back exactly, from any position (V2).
  */
 export type KeptEvent = TurnEvent | { type: "joined"; of: DeltaType; id: string; text: string; lengths: number[] };
-type DeltaType = "text_delta" | "reasoning_delta" | "tool_call_delta" | "tool_output_delta";
+/** Every event with a `delta` is stored joined, so the compiler finds a new one here. */
+type DeltaType = Extract<TurnEvent, { delta: string }>["type"];
 
 function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: string } | null {
-  switch (event.type) {
-    case "text_delta":
-    case "reasoning_delta":
-      return { of: event.type, id: event.messageId, delta: event.delta };
-    case "tool_call_delta":
-    case "tool_output_delta":
-      return { of: event.type, id: event.callId, delta: event.delta };
-    default:
-      return null;
-  }
+  if (!("delta" in event)) return null;
+  return { of: event.type, id: "messageId" in event ? event.messageId : event.callId, delta: event.delta };
 }
 
 function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {

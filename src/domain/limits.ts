@@ -101,6 +101,8 @@ export const limits = {
   repeatedCallsMax: 3,
   /** K4: the age from which blobs without a row are garbage. A younger turn may just be opening. */
   garbageAgeMs: 3_600_000,
+  /** K4: if a larger share of the blobs is garbage, the records may be lost, and only an explicit order deletes it. */
+  garbageShareMax: 0.5,
   searchWordsMax: 16,
   /** The turns above a fork that its graph shows. */
   graphLineageMax: 1_000,

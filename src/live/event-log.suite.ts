@@ -55,6 +55,26 @@ function orderTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.read(turnId, 0), numbered(events));
   });
 
+  test("[R1] a writer that has lost its turn adds nothing, and what it added before stays", async (context) => {
+    const { log } = await open(context);
+    const turnId = newId();
+    let isOwner = true;
+    const mayWrite = (): boolean => isOwner;
+    await log.append(turnId, deltas(2), mayWrite);
+    const late = log.append(turnId, deltas(1), mayWrite);
+    isOwner = false;
+    const outcomes = [late, log.append(turnId, deltas(1), mayWrite)].map((appended) =>
+      appended.then(
+        () => "added",
+        (error: unknown) => (error instanceof AptoveError ? error.code : "other"),
+      ),
+    );
+    const [, second] = await Promise.all(outcomes);
+    assert.equal(second, "runner_lost");
+    const added = (await outcomes[0]) === "added" ? 3 : 2;
+    assert.equal((await log.read(turnId, 0))?.length, added);
+  });
+
   test("[R2] every turn that has a log is listed, until it is dropped", async (context) => {
     const { log } = await open(context);
     const turnIds = [newId(), newId()];

@@ -6,7 +6,7 @@ import type { DeferredCall } from "../domain/tool.ts";
 import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
-import type { RunSummary } from "../domain/usage.ts";
+import { countedContext, type RunSummary } from "../domain/usage.ts";
 import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
@@ -94,6 +94,12 @@ const runSummary = z
     modelRequests: z.int(),
     usage: usageSchema,
     byModel: z.record(z.string(), usageSchema),
+    contextTokens: z
+      .int()
+      .nullable()
+      .describe(
+        "The size of the conversation after this turn: the tokens of the last model call. Null if it is unknown.",
+      ),
   })
   .meta({ id: "RunSummary" });
 
@@ -277,6 +283,7 @@ function toWireRun(of: RunSummary): NonNullable<WireTurn["run"]> {
     modelRequests: of.modelRequests,
     usage: toWireUsage(of.usage),
     byModel: Object.fromEntries(Object.entries(of.byModel).map(([model, used]) => [model, toWireUsage(used)])),
+    contextTokens: countedContext(of),
   };
 }
 

@@ -154,6 +154,7 @@ const runSummary = z.strictObject({
   modelRequests: wholeFromZero,
   usage: exportedUsageSchema,
   byModel: byName(exportedUsageSchema),
+  contextTokens: wholeFromZero.exactOptional(),
 });
 
 const providerChain = z.strictObject({

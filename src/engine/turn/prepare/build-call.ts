@@ -93,7 +93,7 @@ export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted"
  * Returns the items that follow the model's last output in the parent, so that the provider's memory lacks them: the
  * results of calls that ran here while the other calls of the same answer waited for the caller.
  */
-function unsentItems(state: State): HistoryItem[] {
+export function unsentItems(state: State): HistoryItem[] {
   const items = state.entries.at(-1)?.items ?? [];
   const last = items.findLastIndex((item) => item.type !== "tool_result" && item.type !== "user");
   return last === -1 ? [] : items.slice(last + 1);

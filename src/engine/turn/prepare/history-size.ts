@@ -3,20 +3,29 @@ import type { HistoryItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { type State, type StateEntry, historySummary } from "../../../domain/lineage.ts";
-import { usesChain } from "./build-call.ts";
+import { modelFamily } from "../../../domain/models.ts";
+import { countedContext } from "../../../domain/usage.ts";
+import { unsentItems } from "./build-call.ts";
 import { estimateTokens } from "./choose-chunks.ts";
-import type { CallGround, HistoryDecision, ParentTurn } from "./turn-plan.ts";
+import type { CallGround, ParentTurn } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
-export function nearsWindow(
-  ground: CallGround,
-  { decision, parent, window }: { decision: HistoryDecision; parent: ParentTurn | null; window: number | null },
-): boolean {
+export function nearsWindow(ground: CallGround, parent: ParentTurn | null, window: number | null): boolean {
   if (window === null || ground.visible.entries.length === 0) return false;
-  const room = window * limits.windowShareMax;
-  // The provider remembers what it counted for the last turn, including the answer. Our own estimate may be lower.
-  const counted = usesChain(decision) ? (parent?.run.usage.input ?? 0) + (parent?.run.usage.output ?? 0) : 0;
-  return Math.max(historyTokens(ground.visible), counted) + frameTokens(ground) > room;
+  return firstCallTokens(ground, parent) > window * limits.windowShareMax;
+}
+
+/**
+ * Returns the size of the first call. What the provider counted for the last call of the parent includes the prompt,
+ * the tools and the answer. Our own estimate may be lower.
+ */
+function firstCallTokens(ground: CallGround, parent: ParentTurn | null): number {
+  const estimated = historyTokens(ground.visible) + frameTokens(ground);
+  const { provider, model } = ground.accepted;
+  const countsAlike = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);
+  const counted = countsAlike ? countedContext(parent.run) : null;
+  if (counted === null) return estimated;
+  return Math.max(estimated, counted + itemsTokens([...unsentItems(ground.visible), ...ground.newItems]));
 }
 
 /** Returns the tokens that every request needs beside the history. */

@@ -64,7 +64,7 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
   const ground = { accepted, visible: state, newItems, input };
-  const isTooLong = nearsWindow(ground, { decision, parent, window: deps.contextTokens(accepted.model) });
+  const isTooLong = nearsWindow(ground, parent, deps.contextTokens(accepted.model));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;

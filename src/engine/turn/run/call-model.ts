@@ -5,6 +5,7 @@
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
@@ -25,6 +26,7 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
     if (signal.aborted) return { ended: "interrupted" };
     const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
     if (end.type === "finished") {
+      recorder.contextTokens = end.usage.input + end.usage.output;
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
     }
     if (signal.aborted) return { ended: "interrupted" };
@@ -127,6 +129,8 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
       return recorder.toolCallDelta(event.callId, event.delta);
     case "item":
       return recordItem(event, { recorder, step, messageId });
+    default:
+      ignoreUnknown(event);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The migrator on lists of migrations that are made up here: the records have one version so far. */
+/** The migrator on lists of migrations that are made up here. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -144,7 +144,11 @@ test("[B2] a wait for the lock that takes too long is reported, and the extra co
   assert.ok(isClosed);
 });
 
-test("[B2] the records have version 1", () => {
-  assert.equal(migrations.length, 1);
-  assert.equal(dataVersion, 1);
+test("[B2] the records have version 2, which programs of version 1 can use too", () => {
+  assert.equal(migrations.length, 2);
+  assert.equal(dataVersion, 2);
+  assert.deepEqual(
+    migrations.slice(1).map(({ isAdditive }) => isAdditive),
+    [true],
+  );
 });
