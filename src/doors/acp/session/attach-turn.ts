@@ -8,7 +8,7 @@ import { metaKeys, metaOf } from "../meta.ts";
 import { showTurn, type FollowContext } from "./follow-turn.ts";
 import { beginningOf, taken } from "./replay.ts";
 import { stopReasonOf } from "./stop-reasons.ts";
-import { TurnFeed, type RunEnd } from "./turn-feed.ts";
+import { TurnFeed, type FollowedEnd } from "./turn-feed.ts";
 import { closeWaiting } from "./turn-updates.ts";
 
 /**
@@ -38,7 +38,10 @@ export async function attachTurn(following: FollowContext, running: RunningNow, 
 }
 
 /** Never rejects. Null: the client has left, or the end is not known. */
-async function followToEnd(following: FollowContext, show: () => Promise<RunEnd | null>): Promise<RunEnd | null> {
+async function followToEnd(
+  following: FollowContext,
+  show: () => Promise<FollowedEnd | null>,
+): Promise<FollowedEnd | null> {
   const { session } = following;
   const waitingBefore = new Set(session.waiting.keys());
   try {
@@ -54,7 +57,7 @@ async function followToEnd(following: FollowContext, show: () => Promise<RunEnd 
 }
 
 /** Tells the client that the turn has ended. ACP has no message for a turn that no prompt of the client began. */
-async function sendEnd({ opened, session }: FollowContext, end: RunEnd): Promise<void> {
+async function sendEnd({ opened, session }: FollowContext, end: FollowedEnd): Promise<void> {
   const { activeAt } = await opened.engine.sessions.get(opened.caller, session.facts.id);
   const meta = metaOf({ [metaKeys.stopReason]: stopReasonOf(end) ?? "failed" });
   await session.update({ sessionUpdate: "session_info_update", updatedAt: isoTime(activeAt), ...meta });

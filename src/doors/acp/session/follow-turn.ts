@@ -15,7 +15,7 @@ import type { AcpClient } from "../client/acp-client.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { replay } from "./replay.ts";
-import { TurnFeed, type FeedTarget, type RunEnd } from "./turn-feed.ts";
+import { TurnFeed, type FeedTarget, type FollowedEnd } from "./turn-feed.ts";
 import { TurnQuestions } from "./turn-questions.ts";
 import { closeWaiting, subagentEndedText, TurnUpdates } from "./turn-updates.ts";
 
@@ -40,10 +40,10 @@ export interface ShownTurn {
 }
 
 /** Shows the turn of a prompt. Returns its terminal event, or null if the client has left; the turn then continues without it (R5). */
-export async function followTurn(following: FollowContext, running: RunningTurn): Promise<RunEnd | null> {
+export async function followTurn(following: FollowContext, running: RunningTurn): Promise<FollowedEnd | null> {
   const { client } = following;
   const { turnId, model, session } = running;
-  const ended = Promise.withResolvers<RunEnd | null>();
+  const ended = Promise.withResolvers<FollowedEnd | null>();
   following.session.followed = { turnId, isAttached: false, end: ended.promise, detach: () => {} };
   const past = { seq: 0, isShown: true };
   const shown = { turnId, model, session, past, isOwnPrompt: true, events: running.events(client.gone) };
@@ -59,7 +59,11 @@ export async function followTurn(following: FollowContext, running: RunningTurn)
 }
 
 /** Sends the events of the turn to the client, and asks it about the calls that need permission. */
-export async function showTurn(following: FollowContext, shown: ShownTurn, feed: TurnFeed): Promise<RunEnd | null> {
+export async function showTurn(
+  following: FollowContext,
+  shown: ShownTurn,
+  feed: TurnFeed,
+): Promise<FollowedEnd | null> {
   const { client, session } = following;
   session.feed = feed;
   session.terminals.clear();
@@ -103,7 +107,7 @@ function questionsOf({ opened, client, session, report }: FollowContext, turnId:
 }
 
 /** Returns true if the next turn continues from this one. A failed turn is the head if it had done something (T12). */
-async function becameHead({ opened, session }: FollowContext, turnId: string, end: RunEnd): Promise<boolean> {
+async function becameHead({ opened, session }: FollowContext, turnId: string, end: FollowedEnd): Promise<boolean> {
   if (end.type === "run_finished") return true;
   return (await opened.engine.sessions.get(opened.caller, session.facts.id)).headTurnId === turnId;
 }

@@ -8,7 +8,7 @@ import { clientFiles } from "../client/client-files.ts";
 import { clientTerminal } from "../client/client-terminal.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import type { SessionOptions } from "./session-options.ts";
-import type { RunEnd, TurnFeed } from "./turn-feed.ts";
+import type { FollowedEnd, TurnFeed } from "./turn-feed.ts";
 import { toolCallId, type WaitingCalls } from "./turn-updates.ts";
 
 export interface SessionFacts {
@@ -30,7 +30,7 @@ export interface FollowedTurn {
   /** True if the turn was running when the client opened the session. */
   isAttached: boolean;
   /** Resolves when the client has received the end. Null: the client has left. Never rejects. */
-  end: Promise<RunEnd | null>;
+  end: Promise<FollowedEnd | null>;
   /** Stops following an attached turn, which continues. */
   detach(): void;
 }

@@ -41,7 +41,7 @@ export async function allowedAlways(
 }
 
 /**
- * Asks for approval. Everything except a clear yes is a no, with a reason for the model. Null: nobody has answered, because
+ * Asks for approval. Everything except a clear yes is a no, with a reason for the model. Null: there is no answer, because
  * the client has left or the question was withdrawn. Never rejects.
  */
 export async function askClientForPermission(

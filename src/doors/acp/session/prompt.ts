@@ -15,7 +15,7 @@ import { readPrompt, type PromptContent } from "./prompt-content.ts";
 import { failedTurn } from "../refusal.ts";
 import { followTurn } from "./follow-turn.ts";
 import { stopReasonOf } from "./stop-reasons.ts";
-import type { RunEnd } from "./turn-feed.ts";
+import type { FollowedEnd } from "./turn-feed.ts";
 
 export interface PromptContext {
   ports: AcpPorts;
@@ -160,7 +160,7 @@ async function follow(prompting: PromptContext, running: RunningTurn): Promise<P
 }
 
 /** Answers with the end of the turn. A client that cancelled always receives `cancelled`, never an error (P4). */
-function promptAnswer({ run }: PromptContext, turnId: string, end: RunEnd | null): PromptResponse {
+function promptAnswer({ run }: PromptContext, turnId: string, end: FollowedEnd | null): PromptResponse {
   const meta = metaOf({ [metaKeys.turnId]: turnId });
   if (run.signal.aborted || end === null) return { stopReason: "cancelled", ...meta };
   const stopReason = stopReasonOf(end);

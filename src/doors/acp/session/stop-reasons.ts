@@ -1,7 +1,7 @@
-/** How a turn's end is told in ACP (P1). */
+/** The stop reason of ACP for the end of a turn (P1). */
 import type { StopReason } from "@agentclientprotocol/sdk";
 import type { StopReason as TurnStopReason } from "../../../domain/events.ts";
-import type { RunEnd } from "./turn-feed.ts";
+import type { FollowedEnd } from "./turn-feed.ts";
 
 const stopReasons: Record<TurnStopReason, StopReason> = {
   stop: "end_turn",
@@ -13,7 +13,7 @@ const stopReasons: Record<TurnStopReason, StopReason> = {
 };
 
 /** Returns the stop reason, or null for a failure that is an error in ACP. */
-export function stopReasonOf(end: RunEnd): StopReason | null {
+export function stopReasonOf(end: FollowedEnd): StopReason | null {
   if (end.type === "run_finished") return stopReasons[end.stopReason];
   if (end.failure.code === "interrupted") return "cancelled";
   return end.failure.code === "provider_refused_content" ? "refusal" : null;

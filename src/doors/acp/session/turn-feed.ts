@@ -6,7 +6,7 @@ import type { TurnQuestions } from "./turn-questions.ts";
 import type { TurnUpdates } from "./turn-updates.ts";
 
 /** The terminal event of a followed turn. */
-export type RunEnd = RunFinished | RunFailed;
+export type FollowedEnd = RunFinished | RunFailed;
 
 export interface FeedTarget {
   updates: TurnUpdates;
@@ -39,7 +39,7 @@ export class TurnFeed {
   }
 
   /** Sends the events. Returns the terminal event, or null if the client has left. */
-  async send(events: AsyncIterable<SequencedEvent>, to: FeedTarget): Promise<RunEnd | null> {
+  async send(events: AsyncIterable<SequencedEvent>, to: FeedTarget): Promise<FollowedEnd | null> {
     const { past } = to;
     try {
       if (past.seq === 0) this.#arrive(to);

@@ -83,6 +83,9 @@ export class TurnScreen implements TurnView {
       case "REASONING_MESSAGE_CONTENT":
       case "REASONING_MESSAGE_END":
         break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
+        break;
       default:
         ignoreUnknown(event);
     }

@@ -240,8 +240,8 @@ test("[V5] the questions of a running turn are listed and answered here too, and
   await turns.answerQuestion(turnId, { callId: "c1", approved: false, reason: "too deep" });
   const events = await eventsOf(door, { eventsUrl });
   checkRun(events);
-  const said = events.filter(({ type, name }) => type === "TOOL_CALL_RESULT" || name?.startsWith("aptove.") === true);
-  assert.partialDeepStrictEqual(said.slice(-3), [
+  const shown = events.filter(({ type, name }) => type === "TOOL_CALL_RESULT" || name?.startsWith("aptove.") === true);
+  assert.partialDeepStrictEqual(shown.slice(-3), [
     { name: "aptove.tool_call_view", value: { callId: "c1", asks: true } },
     { name: "aptove.approval_answered", value: { callId: "c1", approved: false } },
     { content: "denied: too deep" },
