@@ -1,5 +1,6 @@
 /** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
 import type { SessionStart } from "./sessions.ts";
+import type { ActiveFile, WorkingCopy } from "../../domain/active-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
@@ -9,7 +10,6 @@ import type { InputPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
-import type { ActiveFile } from "../../domain/active-file.ts";
 
 /** Running, controlling and reading turns. */
 export interface Turns {
@@ -168,6 +168,12 @@ export interface RequestedRetrieval {
   repo?: string | null;
   /** The commit of the caller's working copy. The turn warns if the index was made at another commit. */
   commit?: string;
+  /**
+   * The caller's working copy, or its folder on the engine's machine. The engine compares what the model has with the files
+   * there (X6). A door must take a folder only from a caller who may read it. Null: there is nothing to compare with.
+   * Default: the folder in which the session was started, for the people who run the server.
+   */
+  workingCopy?: string | WorkingCopy | null;
   /** What happens if the repository has no index: `fail` (the default) fails the turn, `warn` runs it without retrieval (Q5). */
   ifNotIndexed?: "fail" | "warn";
   /** The preferred programming language. Chunks in it rank higher; no chunk is left out. */

@@ -50,7 +50,14 @@ const stateEntry = z.strictObject({
   depth: wholeFromOne,
   items: list(historyItem),
   chunks: list(z.strictObject({ id: z.string(), hash: z.string(), path: z.string() })),
-  files: list(z.strictObject({ path: z.string(), hash: z.string() })),
+  files: list(
+    z.strictObject({
+      path: z.string(),
+      hash: z.string(),
+      isNews: z.literal(true).exactOptional(),
+      indexed: z.string().exactOptional(),
+    }),
+  ),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
 });

@@ -58,6 +58,8 @@ export class OpenSession {
   readonly sentWarnings = new Set<string>();
   /** The turns of subagents whose end a running turn has already shown. */
   readonly announcedSubagents = new Set<string>();
+  /** The paths of the files that prompts of this connection showed to the model. */
+  readonly shownFiles = new Set<string>();
   /** The session's name that the client knows. */
   name: string;
   /** The last turn that the client has seen. */

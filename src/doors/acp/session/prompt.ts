@@ -1,10 +1,13 @@
 /** `session/prompt`: runs one turn of the session, and shows it while it runs (P1, P4). */
+import { join } from "node:path";
 import type { ContentBlock, PromptResponse } from "@agentclientprotocol/sdk";
 import type { RunFailed } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
+import { clientCopy } from "../client/client-copy.ts";
 import { clientFiles } from "../client/client-files.ts";
 import { isSessionCommand, runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
@@ -99,6 +102,8 @@ async function turnRequest(
   const { ports, opened, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
   const [tools, commit] = await Promise.all([toolsOf(prompting), repo === null ? null : ports.headOf(folders[0])]);
+  for (const { path } of activeFiles) session.shownFiles.add(path);
+  const disk = ports.workingCopy(folders[0]);
   return {
     ...request,
     // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
@@ -115,9 +120,22 @@ async function turnRequest(
     ...options.chosenModel,
     repo,
     ...(commit === null ? {} : { commit }),
+    // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
+    workingCopy: disk === null ? null : workingCopyOf(prompting, disk),
     // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };
+}
+
+function workingCopyOf({ client, session, run }: PromptContext, disk: WorkingCopy): WorkingCopy {
+  const { id, folders } = session.facts;
+  return clientCopy({
+    disk,
+    files: clientFiles(client, id),
+    shown: session.shownFiles,
+    absolutePath: (path) => join(folders[0], path),
+    signal: AbortSignal.any([run.signal, client.gone]),
+  });
 }
 
 /** Returns the tools. MCP servers may have started or failed since the last prompt; each warning is sent once. */

@@ -57,7 +57,14 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     }),
   );
   const serving = serveStdio({
-    ports: { version: "test", beginning: null, mode: null, repositoryOf: async () => null, headOf: async () => null },
+    ports: {
+      version: "test",
+      beginning: null,
+      mode: null,
+      repositoryOf: async () => null,
+      headOf: async () => null,
+      workingCopy: () => null,
+    },
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,

@@ -83,9 +83,6 @@ export class TurnScreen implements TurnView {
       case "REASONING_MESSAGE_CONTENT":
       case "REASONING_MESSAGE_END":
         break;
-      // The result of the call shows the answer.
-      case "aptove.approval_answered":
-        break;
       default:
         ignoreUnknown(event);
     }
@@ -173,6 +170,9 @@ export class TurnScreen implements TurnView {
         break;
       case "aptove.tool_output":
         board.output(event.value.callId, event.value.delta);
+        break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
         break;
       default:
         ignoreUnknown(event);
