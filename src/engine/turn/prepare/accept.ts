@@ -145,6 +145,7 @@ function offerTools(
     serverTools,
     readable,
     askApproval: request.askApproval ?? null,
+    decideApproval: request.decideApproval ?? null,
   };
 }
 
