@@ -10,6 +10,7 @@ import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
+import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
@@ -87,6 +88,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
+    workingCopy: openWorkingCopy,
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");

@@ -160,6 +160,9 @@ export const limits = {
   requestsPerMinuteMax: 1_200,
   pageSizeDefault: 50,
   pageSizeMax: 200,
+  /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */
+  reviewedFilesMax: 200,
+  notedFilesMax: 50,
   /** Q3: the chunks that a search returns, and those that are sent. */
   retrievalCandidatesMax: 24,
   retrievalChunksMax: 8,
