@@ -19,7 +19,9 @@ test("[E8] a key in the body of a provider's error is not stored, and the turn s
   t.after(() => proxy.close());
   await once(proxy, "listening");
   const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
-  const { engine, caller, ask } = await testEngine(t, { provider: openaiProvider({ apiKey, baseUrl, model: "gpt-5.1" }) });
+  const { engine, caller, ask } = await testEngine(t, {
+    provider: openaiProvider({ apiKey, baseUrl, model: "gpt-5.1" }),
+  });
   const turn = await ask("hello");
   assert.equal(turn.status, "failed");
   assert.doesNotMatch(JSON.stringify(turn), new RegExp(apiKey));
