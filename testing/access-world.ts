@@ -78,6 +78,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   importSessions: ["import_invalid"],
   steerSession: ["turn_not_running"],
   steerTurn: ["turn_not_running"],
+  answerQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
 };
@@ -213,6 +214,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     changeSharing: { invite: [ids.participant] },
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
+    answerQuestion: { callId: "c1", approved: true },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },

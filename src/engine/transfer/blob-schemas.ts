@@ -172,7 +172,13 @@ const event = exactly<KeptEvent>()(
     z.strictObject({ type: z.literal("tool_call_started"), callId, name: z.string() }),
     z.strictObject({ type: z.literal("tool_call_delta"), callId, delta: z.string() }),
     z.strictObject({ type: z.literal("tool_call_ended"), callId }),
-    z.strictObject({ type: z.literal("tool_call_view"), callId, view: toolCallView }),
+    z.strictObject({
+      type: z.literal("tool_call_view"),
+      callId,
+      view: toolCallView,
+      asks: z.boolean().exactOptional(),
+    }),
+    z.strictObject({ type: z.literal("approval_answered"), callId, approved: z.boolean() }),
     z.strictObject({ type: z.literal("tool_output_delta"), callId, delta: z.string() }),
     z.strictObject({
       type: z.literal("tool_result"),

@@ -147,6 +147,7 @@ function offerTools(
     serverTools,
     readable,
     askApproval: request.askApproval ?? null,
+    decideApproval: request.decideApproval ?? null,
   };
 }
 

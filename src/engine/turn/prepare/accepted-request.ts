@@ -76,7 +76,9 @@ export interface OfferedTools {
    */
   readable: Map<string, PartRef>;
   /** Asks a person whether a call may run. Null if no person can be asked while the turn runs. */
-  askApproval: TurnRequest["askApproval"] | null;
+  askApproval: NonNullable<TurnRequest["askApproval"]> | null;
+  /** Decides about a call without a person, if that is possible. */
+  decideApproval: NonNullable<TurnRequest["decideApproval"]> | null;
 }
 
 /** The part of the code that retrieval searches, and what happens if it cannot. */

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { hasCode, rejectionOf } from "../../../../testing/refusals.ts";
 import type Database from "better-sqlite3";
-import { AptoveError } from "../../../domain/errors.ts";
 import { openDatabase, sqliteEngine } from "../sqlite/sqlite.ts";
 import { migrate, type MigratableEngine } from "./migrate.ts";
 import { dataVersion, migrations, type Migration } from "./migrations.ts";
@@ -102,12 +102,9 @@ test("[B2] newer records are used as they are where their program only added som
   await migrate(records.engine, [first, added, second]);
   const changes = records.database.prepare("select total_changes()").pluck();
   const before = changes.get();
-  await assert.rejects(migrate(records.engine, [first, added]), (error) => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, "data_newer");
-    assert.deepEqual(error.facts, { found: 3, oldest: 3, known: 2 });
-    return true;
-  });
+  const error = await rejectionOf(migrate(records.engine, [first, added]));
+  assert.equal(error.code, "data_newer");
+  assert.deepEqual(error.facts, { found: 3, oldest: 3, known: 2 });
   assert.equal(changes.get(), before);
 });
 
@@ -138,9 +135,8 @@ test("[B2] a wait for the lock that takes too long is reported, and the extra co
   const destroy = db.destroy.bind(db);
   db.destroy = () => ((isClosed = true), destroy());
   const lock = (): Promise<void> => Promise.reject(Object.assign(new Error("lock timeout"), { code: "55P03" }));
-  const isReported = (error: unknown): boolean =>
-    error instanceof AptoveError && error.code === "storage_failed" && /start again/.test(error.detail);
-  await assert.rejects(migrate({ ...engine, lock, forMigrating: () => db }, [first]), isReported);
+  const migration = migrate({ ...engine, lock, forMigrating: () => db }, [first]);
+  await assert.rejects(migration, hasCode("storage_failed", /start again/));
   assert.ok(isClosed);
 });
 
