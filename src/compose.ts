@@ -134,6 +134,7 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       agentContextId: configuration.agentContext,
       conversationContextId: configuration.conversationContext,
     },
+    scopePaths: configuration.scope.paths,
   };
 }
 

@@ -57,6 +57,8 @@ export interface WorkspaceSettings {
   providers: Providers;
   /** The contexts of a turn whose request and session name none (G2). Default: those with the id `default`. */
   defaults?: ContextIds;
+  /** The paths that turns of the workspace search (Q3). Absent or empty: everywhere. */
+  scopePaths?: readonly string[];
 }
 
 /** Reads the entry of a context. Throws `context_invalid`, which lists every fault. */

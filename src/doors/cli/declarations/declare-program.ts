@@ -63,7 +63,7 @@ function addTurnOptions(command: Command): Command {
     .option("--model <model>", "model to use")
     .option("--context <id>", "conversation context of the configuration")
     .option("--repo <name>", "repository to search; default: the one of this folder")
-    .option("--lang <language>", "search only code of this language");
+    .option("--lang <language>", "prefer code of this language");
 }
 
 function addTurnCommands(program: Command, run: RunCommand): void {

@@ -116,7 +116,7 @@ interface Recording {
 function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messageId }: Recording): void {
   switch (event.type) {
     case "bytes":
-      return recorder.addBytes(step, event.bytes);
+      return recorder.addBytes(step, event);
     case "started":
       return;
     case "text_delta":
