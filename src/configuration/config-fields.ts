@@ -5,6 +5,7 @@ import {
   choiceField,
   collectionNameField,
   booleanField,
+  modelWindowsField,
   namedField,
   nameField,
   numberField,
@@ -120,6 +121,7 @@ const providerTables = tableField("", {
     api_key_env: text(keyVariable, "OPENAI_API_KEY"),
     base_url: apiAddressField("Address of the API.", "https://api.openai.com/v1", { env: "OPENAI_BASE_URL" }),
     model: text(providerModel, "gpt-6.2-sol"),
+    context_tokens: modelWindowsField("gpt-6-mini"),
     organization: text("Organisation to bill.", "org-..."),
   }),
   anthropic: tableField("Anthropic, or a server with the same Messages API.", {
@@ -127,6 +129,7 @@ const providerTables = tableField("", {
     api_key_env: text(keyVariable, "ANTHROPIC_API_KEY"),
     base_url: apiAddressField("Address of the API.", "https://api.anthropic.com", { env: "ANTHROPIC_BASE_URL" }),
     model: text(providerModel, "claude-sonnet-5"),
+    context_tokens: modelWindowsField("claude-haiku-6"),
     max_output_tokens: numberField(
       "Maximum length of an answer in tokens, if no other setting limits it. This API requires a limit.",
       {
@@ -144,6 +147,7 @@ const providerTables = tableField("", {
       "https://generativelanguage.googleapis.com/v1beta",
     ),
     model: text(providerModel, "gemini-3.8-flash"),
+    context_tokens: modelWindowsField("gemini-4-pro"),
   }),
   compatible: namedField(
     "A server with OpenAI's chat completions API. Its name here is its name as a provider.",
@@ -151,6 +155,7 @@ const providerTables = tableField("", {
     {
       base_url: apiAddressField("Address of the API, including its version.", "http://127.0.0.1:11434/v1"),
       model: text(providerModel, "qwen3-coder"),
+      context_tokens: modelWindowsField("qwen3-coder"),
       api_key: secretKeyField(),
       api_key_env: text(keyVariable, "OLLAMA_API_KEY"),
     },

@@ -146,6 +146,7 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     decision: null,
     first: null,
     base: null,
+    summarised: 0,
   };
 }
 

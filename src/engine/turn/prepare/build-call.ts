@@ -45,7 +45,7 @@ interface CallOptions {
 }
 
 function callOf(
-  { accepted, visible, newItems, input }: CallGround,
+  { accepted, visible, newItems, input, summarised }: CallGround,
   { decision, produced, isFirst }: CallOptions,
 ): ModelCall {
   const chained = usesChain(decision);
@@ -54,7 +54,7 @@ function callOf(
   const toolChoice = isFirst ? choice : null;
   const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
   const unseen = isFirst ? [...unsentItems(visible), ...newItems] : produced;
-  const items = chained ? unseen : [...visibleItems(visible), ...newItems, ...produced];
+  const items = chained ? unseen : [...visibleItems(visible), ...[...newItems, ...produced].slice(summarised)];
   const taken = accepted.provider.takes?.(accepted.model) ?? [];
   return {
     model: accepted.model,
@@ -94,7 +94,11 @@ export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted"
  * results of calls that ran here while the other calls of the same answer waited for the caller.
  */
 export function unsentItems(state: State): HistoryItem[] {
-  const items = state.entries.at(-1)?.items ?? [];
+  return afterLastOutput(state.entries.at(-1)?.items ?? []);
+}
+
+/** Returns the items that follow the last output of the model. */
+export function afterLastOutput(items: readonly HistoryItem[]): HistoryItem[] {
   const last = items.findLastIndex((item) => item.type !== "tool_result" && item.type !== "user");
   return last === -1 ? [] : items.slice(last + 1);
 }

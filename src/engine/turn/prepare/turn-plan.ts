@@ -20,6 +20,8 @@ export interface TurnPlan {
   /** The state as the model receives it: with the summary that this turn made, if it made one (C6). */
   visible: State;
   summary: HistorySummary | null;
+  /** How many of the turn's own items `summary` stands for: of `newItems`, then of what the turn produced. */
+  summarised: number;
   /** True if the history must be summarised before the first call. */
   isTooLong: boolean;
   /** The items that this turn adds to the history before the model answers. */
@@ -52,4 +54,4 @@ export interface RequestBase {
 export type HistoryDecision = ChainDecision | "replay" | null;
 
 /** The parts of a plan that a call is built from. */
-export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input">;
+export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input" | "summarised">;
