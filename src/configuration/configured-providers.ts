@@ -53,7 +53,7 @@ interface KeyedDefaults {
 }
 
 /** Every built-in provider that needs a key, in the order in which they are tried if nothing names one. */
-const keyedProviders = {
+export const keyedProviders = {
   openai: { keyVariables: ["OPENAI_API_KEY"], model: "gpt-6.2-sol" },
   anthropic: { keyVariables: ["ANTHROPIC_API_KEY"], model: "claude-sonnet-5" },
   // Both names are common, and Google's own programs read them in this order.

@@ -101,6 +101,8 @@ export const limits = {
   repeatedCallsMax: 3,
   /** K4: the age from which blobs without a row are garbage. A younger turn may just be opening. */
   garbageAgeMs: 3_600_000,
+  /** K4: if a larger share of the blobs is garbage, the records may be lost, and only an explicit order deletes it. */
+  garbageShareMax: 0.5,
   searchWordsMax: 16,
   /** The turns above a fork that its graph shows. */
   graphLineageMax: 1_000,
@@ -172,6 +174,9 @@ export const limits = {
   requestsPerMinuteMax: 1_200,
   pageSizeDefault: 50,
   pageSizeMax: 200,
+  /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */
+  reviewedFilesMax: 200,
+  notedFilesMax: 50,
   /** Q3: the chunks that a search returns, and those that are sent. */
   retrievalCandidatesMax: 24,
   retrievalChunksMax: 8,

@@ -24,10 +24,17 @@ export interface SentChunk {
   hash: string;
   path: string;
 }
-/** A file that the model received, by its content. */
+/** A version of a file that the model received, or that a note named. */
 export interface SentFile {
   path: string;
+  /** SHA-256 of the version that counts. Empty: the file does not exist any more. */
   hash: string;
+  /**
+   * True if the model did not receive this version: a note says that the version which it has no longer counts (X6).
+   */
+  isNews?: true;
+  /** The commit of the index at that time, if it was known. */
+  indexed?: string;
 }
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
@@ -143,6 +150,13 @@ export function visibleItems(state: State): HistoryItem[] {
   return summary === null ? items : [summaryItem(summary), ...items];
 }
 
+/** Returns the texts of all user messages that the model receives, newest first. */
+export function historyTexts(state: State): string[] {
+  return visibleItems(state)
+    .flatMap((item) => (item.type === "user" ? item.parts : []))
+    .toReversed();
+}
+
 export function summaryItem({ text, instruction }: Pick<HistorySummary, "text" | "instruction">): HistoryItem {
   const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`];
   if (instruction !== undefined) parts.push(`[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${instruction}`);
@@ -159,8 +173,12 @@ function hidesMessage(entry: StateEntry, summary: HistorySummary | null): boolea
 /** Everything that the model already received in this history (Q4, X3, X6). */
 export interface AlreadySent {
   chunkKeys: Set<string>;
-  /** The hash that was sent last, by path. */
+  /** The hash of each whole file that the model has, by path. A version that no longer counts is left out. */
   files: Map<string, string>;
+  /** The hash of the version that counts as far as the model knows, by path. Empty: the file does not exist. */
+  noted: Map<string, string>;
+  /** The commit of the index when the file was sent, by path. */
+  indexed: Map<string, string>;
 }
 
 export function chunkKey(chunk: { id: string; hash: string }): string {
@@ -168,12 +186,20 @@ export function chunkKey(chunk: { id: string; hash: string }): string {
 }
 
 export function alreadySent(state: State): AlreadySent {
-  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map() };
+  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), noted: new Map(), indexed: new Map() };
   const summary = historySummary(state);
-  for (const entry of state.entries) {
-    if (hidesMessage(entry, summary)) continue;
-    for (const chunk of entry.chunks) sent.chunkKeys.add(chunkKey(chunk));
-    for (const file of entry.files) sent.files.set(file.path, file.hash);
-  }
+  for (const entry of state.entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
   return sent;
+}
+
+/** Adds what one more turn sent. */
+export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, "chunks" | "files">): void {
+  for (const chunk of chunks) sent.chunkKeys.add(chunkKey(chunk));
+  for (const { path, hash, isNews, indexed } of files) {
+    if (isNews === true) sent.files.delete(path);
+    else sent.files.set(path, hash);
+    sent.noted.set(path, hash);
+    if (indexed === undefined) sent.indexed.delete(path);
+    else sent.indexed.set(path, indexed);
+  }
 }

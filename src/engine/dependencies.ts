@@ -11,6 +11,7 @@ import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
+import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
 import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -56,6 +57,8 @@ export interface WorkspaceSettings {
   providers: Providers;
   /** The contexts of a turn whose request and session name none (G2). Default: those with the id `default`. */
   defaults?: ContextIds;
+  /** The paths that turns of the workspace search (Q3). Absent or empty: everywhere. */
+  scopePaths?: readonly string[];
 }
 
 /** Reads the entry of a context. Throws `context_invalid`, which lists every fault. */
@@ -120,6 +123,8 @@ export interface EngineModels {
    * records.
    */
   readContext?: ReadContext;
+  /** Opens working copies on this machine. Absent: the engine knows only what requests send of them. */
+  workingCopy?: OpenWorkingCopy;
   /** Reads web addresses that the input of a turn names (I2). Absent: the engine refuses such parts. */
   urls?: UrlReader;
   /** Returns how many tokens the model accepts, or null if that is unknown (C4, C6). */

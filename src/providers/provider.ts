@@ -11,7 +11,7 @@
  *   The last event is `finished` or `failed`; a stream that ends without the provider's own terminal event
  *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`.
  * - Every byte of the response body is given in `bytes` events, before the events that were read from it
- *   (D3). This holds for failed calls too.
+ *   (D3). This holds for failed calls too. Only a key in the body of an error is replaced, and the event says so (E8).
  * - `item` events carry whole items, in the order of the response; deltas come before their item.
  */
 import type { ModelSettings } from "../domain/context.ts";
@@ -70,7 +70,7 @@ export interface PreparedRequest {
 }
 
 export type ProviderEvent =
-  | { type: "bytes"; bytes: Uint8Array }
+  | { type: "bytes"; bytes: Uint8Array; isMasked?: true }
   | { type: "started"; responseId: string | null }
   | { type: "text_delta"; itemId: string; delta: string }
   | { type: "reasoning_delta"; itemId: string; delta: string }

@@ -508,8 +508,7 @@ suite("what a crash left", () => {
     const { world, session } = await begun();
     const before = await world.text();
     await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":2}') });
-    const isNewer = (error: unknown): boolean => error instanceof AptoveError && error.code === "data_newer";
-    await assert.rejects(world.transcripts.standing(id), isNewer);
+    await assert.rejects(world.transcripts.standing(id), hasCode("data_newer"));
     await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     assert.equal(await world.text(), before);

@@ -4,6 +4,7 @@
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import type { TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
@@ -22,7 +23,7 @@ export interface TurnScreenOptions {
 }
 
 /** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
-const textWidthMax = 100;
+export const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;
@@ -72,9 +73,18 @@ export class TurnScreen implements TurnView {
       case "TOOL_CALL_RESULT":
         board.end(event.toolCallId, outcomeOf(event));
         break;
-      default:
-        // Events that frame a run and its steps are not shown.
+      // Events that frame a run and its steps are not shown. For reasoning, only the state line changes.
+      case "RUN_STARTED":
+      case "RUN_FINISHED":
+      case "RUN_ERROR":
+      case "STEP_STARTED":
+      case "STEP_FINISHED":
+      case "REASONING_MESSAGE_START":
+      case "REASONING_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_END":
         break;
+      default:
+        ignoreUnknown(event);
     }
     terminal.changed();
   }
@@ -161,6 +171,11 @@ export class TurnScreen implements TurnView {
       case "aptove.tool_output":
         board.output(event.value.callId, event.value.delta);
         break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
+        break;
+      default:
+        ignoreUnknown(event);
     }
   }
 

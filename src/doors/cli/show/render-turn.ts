@@ -3,6 +3,7 @@
  * it (retrieval, tool calls, warnings, usage) to standard error.
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
@@ -53,9 +54,19 @@ export class TurnRenderer implements TurnView {
       case "TOOL_CALL_RESULT":
         this.#note(`  ${foldedResult(event)}`);
         break;
-      default:
-        // Events that frame a run and its steps, and the model's reasoning, are not shown.
+      // Events that frame a run and its steps, and the model's reasoning, are not shown.
+      case "RUN_STARTED":
+      case "RUN_FINISHED":
+      case "RUN_ERROR":
+      case "STEP_STARTED":
+      case "STEP_FINISHED":
+      case "REASONING_MESSAGE_START":
+      case "REASONING_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_END":
+      case "TEXT_MESSAGE_END":
         break;
+      default:
+        ignoreUnknown(event);
     }
   }
 
@@ -104,6 +115,13 @@ export class TurnRenderer implements TurnView {
         return this.#note(subagentLine(event));
       case "aptove.warning":
         return this.#warning(event.value);
+      // A view, a question and the output of a call are for the chat. Here the call and its result are shown.
+      case "aptove.approval_answered":
+      case "aptove.tool_call_view":
+      case "aptove.tool_output":
+        return;
+      default:
+        ignoreUnknown(event);
     }
   }
 

@@ -5,6 +5,7 @@
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
@@ -107,7 +108,7 @@ interface Recording {
 function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messageId }: Recording): void {
   switch (event.type) {
     case "bytes":
-      return recorder.addBytes(step, event.bytes);
+      return recorder.addBytes(step, event);
     case "started":
       return;
     case "text_delta":
@@ -120,6 +121,8 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
       return recorder.toolCallDelta(event.callId, event.delta);
     case "item":
       return recordItem(event, { recorder, step, messageId });
+    default:
+      ignoreUnknown(event);
   }
 }
 

@@ -119,7 +119,7 @@ interface SummaryStep {
 async function listen(events: AsyncIterable<ProviderEvent>, { run, step, written }: SummaryStep): Promise<CallEnd> {
   try {
     for await (const event of events) {
-      if (event.type === "bytes") run.recorder.addBytes(step, event.bytes);
+      if (event.type === "bytes") run.recorder.addBytes(step, event);
       if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
       if (event.type === "finished" || event.type === "failed") return event;
     }
