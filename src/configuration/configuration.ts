@@ -59,12 +59,19 @@ export interface SharedLayers {
   faults: readonly ConfigFault[];
 }
 
+interface ConfigFile {
+  text: string;
+  /** The place that messages name. */
+  place: string;
+}
+
 /** The settings of one workspace's own files. */
 export interface WorkspaceConfigFiles {
   id: string;
   /** The provider in its `workspace.toml`, which its `config.toml` overrides. */
   provider: string | null;
-  config: { text: string; place: string } | null;
+  /** Its own `config.toml`. Null if it has none. */
+  config: ConfigFile | null;
 }
 
 const theCommandLine = "the command line";
@@ -99,7 +106,7 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
 /** The part of the workspace store that the configuration needs. */
 interface WorkspaceLayerStore {
   load(id: string): Promise<{ provider: string | null } | null>;
-  loadConfig(id: string): Promise<{ text: string; place: string } | null>;
+  loadConfig(id: string): Promise<ConfigFile | null>;
 }
 
 /** Reads the settings of a workspace, or returns null if there is no such workspace. Throws what the store throws, mostly `workspace_damaged`. */

@@ -4,7 +4,7 @@
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
-import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
+import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
@@ -42,7 +42,7 @@ export interface WorkspaceParts {
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Returns how the next session of the workspace begins. */
-  standing(workspaceId: string): Promise<TranscriptStanding>;
+  nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
    * Writes a finished turn into the transcript. Never rejects: a failure is reported, and the next turn makes up for
    * it.
