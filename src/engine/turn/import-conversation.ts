@@ -146,7 +146,6 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     decision: null,
     first: null,
     base: null,
-    summarised: 0,
   };
 }
 

@@ -14,7 +14,7 @@ import { modelFamily } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
 import { afterLastOutput, unsentItems } from "./build-call.ts";
 import { estimateTokens } from "./choose-chunks.ts";
-import type { CallGround, ParentTurn } from "./turn-plan.ts";
+import { ownSummarised, type CallGround, type ParentTurn } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
 export function nearsWindow(ground: CallGround, parent: ParentTurn | null, window: number | null): boolean {
@@ -53,7 +53,7 @@ export function laterCallTokens(
 
 /** Returns our own estimate of the size of a whole request, with what the turn has produced so far. */
 export function requestTokens(ground: CallGround, produced: readonly HistoryItem[]): number {
-  const own = [...ground.newItems, ...produced].slice(ground.summarised);
+  const own = [...ground.newItems, ...produced].slice(ownSummarised(ground));
   return frameTokens(ground) + historyTokens(ground.visible) + itemsTokens(own);
 }
 

@@ -73,16 +73,14 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const decision = decideHistory(accepted, parent, now);
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const ground = { accepted, visible: state, newItems, input, summarised: 0 };
+  const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
   const isTooLong = nearsWindow(ground, parent, windows.of(accepted));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
   const plan: TurnPlan = {
     ...ground,
-    turnId: turn.live.turnId,
     state,
-    summary: null,
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered.news),

@@ -20,8 +20,6 @@ export interface TurnPlan {
   /** The state as the model receives it: with the summary that this turn made, if it made one (C6). */
   visible: State;
   summary: HistorySummary | null;
-  /** How many of the turn's own items `summary` stands for: of `newItems`, then of what the turn produced. */
-  summarised: number;
   /** True if the history must be summarised before the first call. */
   isTooLong: boolean;
   /** The items that this turn adds to the history before the model answers. */
@@ -54,4 +52,9 @@ export interface RequestBase {
 export type HistoryDecision = ChainDecision | "replay" | null;
 
 /** The parts of a plan that a call is built from. */
-export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input" | "summarised">;
+export type CallGround = Pick<TurnPlan, "turnId" | "accepted" | "visible" | "summary" | "newItems" | "input">;
+
+/** Returns how many of the turn's own items its summary stands for: of `newItems`, then of what the turn produced. */
+export function ownSummarised({ turnId, summary }: Pick<TurnPlan, "turnId" | "summary">): number {
+  return summary?.throughTurnId === turnId ? (summary.throughItems ?? 0) : 0;
+}

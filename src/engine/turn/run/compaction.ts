@@ -4,6 +4,7 @@
  * turn that is larger than the window is summarised in part. The store keeps everything. The conversation is never cut
  * blindly (C4): if a part cannot be summarised, the turn fails.
  */
+import assert from "node:assert/strict";
 import type { UserItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import { historySummary, type HistorySummary, type State, type StateEntry } from "../../../domain/lineage.ts";
@@ -106,7 +107,7 @@ interface Summarised {
 
 function summaryOf({ plan }: ModelRun, { text, items, done }: Summarised): HistorySummary {
   const last = items[done - 1];
-  if (last === undefined) throw new Error("a summary stands for at least one item");
+  assert(last !== undefined, "a summary stands for at least one item");
   const instruction = instructionOf(plan, { text, items, done });
   return {
     throughTurnId: last.turnId,
@@ -133,6 +134,5 @@ function instructionOf(plan: TurnPlan, { items, done }: Summarised): string | nu
 function withSummary(plan: TurnPlan, summary: HistorySummary): TurnPlan {
   const entry: StateEntry = { turnId: plan.turnId, depth: plan.state.depth, items: [], chunks: [], files: [], summary };
   const visible: State = { ...plan.state, entries: [...plan.state.entries, entry] };
-  const isOfThis = summary.throughTurnId === plan.turnId;
-  return { ...plan, summary, visible, summarised: isOfThis ? (summary.throughItems ?? 0) : 0, decision: "replay" };
+  return { ...plan, summary, visible, decision: "replay" };
 }

@@ -1,11 +1,11 @@
 /**
- * Where a history may be cut in two: a part that a summary replaces, and the newest part, which stays as it was (C6).
+ * Finds the place to cut a history in two: a part that a summary replaces, and the newest part, which stays as it was (C6).
  * Pure. A cut never separates a call from its result, nor reasoning from the call or the text that it led to.
  */
 import type { HistoryItem } from "../../../domain/history.ts";
 import { historySummary, summarisedItems } from "../../../domain/lineage.ts";
 import { itemsTokens } from "../prepare/history-size.ts";
-import type { TurnPlan } from "../prepare/turn-plan.ts";
+import { ownSummarised, type TurnPlan } from "../prepare/turn-plan.ts";
 
 /** An item of the history that no summary stands for yet, with its place. */
 export interface PlacedItem {
@@ -33,7 +33,7 @@ export function placedItems(plan: TurnPlan, produced: readonly HistoryItem[]): P
     number: at + 1,
     endsTurn: false,
   }));
-  return [...earlier, ...own.slice(plan.summarised)];
+  return [...earlier, ...own.slice(ownSummarised(plan))];
 }
 
 export interface CutQuestion {
