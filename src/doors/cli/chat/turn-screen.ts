@@ -181,6 +181,9 @@ export class TurnScreen implements TurnView {
       case "aptove.tool_output":
         board.output(event.value.callId, event.value.delta);
         break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
+        break;
       default:
         ignoreUnknown(event);
     }
