@@ -5,7 +5,7 @@ import { plural } from "../output.ts";
 import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
 
-/** In a pipe the answer itself was printed, with its block of files. So only a terminal gets the differences. */
+/** Only a terminal gets the differences: a pipe has received the answer itself, with its block of files. */
 export async function showProposal(call: CliInvocation, client: AptoveClient, answer: ExecuteAnswer): Promise<void> {
   const { output } = call;
   if (answer.fileBundle === null) return;
