@@ -170,5 +170,7 @@ export type WarningCode =
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"
+  | "history_not_kept"
+  | "live_log_unreadable"
   | "step_limit"
   | "file_bundle_invalid";

@@ -243,6 +243,8 @@ export const limits = {
   /** The lost turns that a runner takes over at once, and how many of them it ends side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,
+  /** How often a turn that names no head is placed again if the head moved before it could be opened (T5). */
+  placeAttemptsMax: 8,
   /** A runner on another machine that started so long ago and runs nothing is deleted. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */

@@ -19,6 +19,7 @@ import { contextBlock } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
+import { endingNotes, noteBlock } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -87,7 +88,8 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
   const turnId = histories.requestBase(state);
-  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
+  const body = turnId === null ? null : await histories.firstRequest(turnId);
+  return turnId === null || body === null ? null : { turnId, body };
 }
 
 interface TurnContext {
@@ -100,7 +102,7 @@ interface TurnContext {
 /** Gathers everything that the message has beside the instruction, compared with what the history already has. */
 async function gatherContext(
   deps: EngineDependencies,
-  { live, accepted }: TurnToPlan,
+  { live, accepted, place }: TurnToPlan,
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
@@ -110,7 +112,8 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  return { files, chunks, input, message: buildMessage(accepted, { chunks, files, input }) };
+  const notes = endingNotes(place.parent);
+  return { files, chunks, input, message: buildMessage(accepted, { chunks, files, input, notes }) };
 }
 
 interface PlanFindings {
@@ -160,15 +163,21 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
+interface MessageContent {
+  chunks: GatheredChunks;
+  files: GatheredFiles;
+  input: PlacedInput;
+  /** What the model must know about the history, one line each (E2). */
+  notes: readonly string[];
+}
+
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(
-  accepted: AcceptedRequest,
-  { chunks, files, input }: { chunks: GatheredChunks; files: GatheredFiles; input: PlacedInput },
-): UserItem | null {
+function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") return { ...userMessage(mode.id, instruction, mailboxBlock(mail), context), ...media };
+  const blocks = [noteBlock(notes), mailboxBlock(mail), context];
+  if (instruction !== "") return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   return context === null ? null : { type: "user", parts: [context], ...media };
 }
 

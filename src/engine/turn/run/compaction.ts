@@ -143,7 +143,7 @@ async function askForSummary(core: EngineCore, run: ModelRun, text: string): Pro
     allowedTools: null,
     settings: {},
   };
-  const request = await run.requests.store(run.recorder.modelRequests + 1, call);
+  const request = await run.requests.store(run.recorder.modelRequests + 1, call, run);
   const written: string[] = [];
   const end = await modelStep(core, run, {
     request,

@@ -63,7 +63,7 @@ async function runAllowedCalls(core: EngineCore, turn: OpenedTurn, plan: TurnPla
 async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
   const { plan, recorder } = run;
   const opened = recorder.modelRequests === 0 ? run.requests.opened(run.pending.blobs.opening) : null;
-  let request = opened ?? (await run.requests.store(recorder.modelRequests + 1, firstCall(plan, plan.decision)));
+  let request = opened ?? (await run.requests.store(recorder.modelRequests + 1, firstCall(plan, plan.decision), run));
   for (let round = 1; ; round += 1) {
     const answer = await callModel(core, run, request);
     if (answer.ended !== "answered") return { plan, answer, deferredCalls: [] };
@@ -95,7 +95,7 @@ async function nextRequest(run: ModelRun, { answer, news, produced }: Next): Pro
     plan.accepted.history === "chain" && answer.responseId !== null
       ? laterCall(plan, { use: answer.responseId }, news)
       : laterCall(plan, "replay", produced);
-  return await requests.store(answer.step + 1, call);
+  return await requests.store(answer.step + 1, call, run);
 }
 
 /** Delivers the messages that were sent to the running turn, at its next step (V4). Returns true if there were any. */
