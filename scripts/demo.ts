@@ -4,6 +4,7 @@
  * 0 only if every step was as expected.
  */
 import type { FakeRequest } from "../testing/fake-openai/fake-openai.ts";
+import { keepingAct } from "./demo/keeping-act.ts";
 import { placesAct } from "./demo/places-act.ts";
 import { aptove, change, clear, serve, setStage, type Ran, type Server } from "./demo/stage.ts";
 import { treeAct } from "./demo/tree-act.ts";
@@ -24,6 +25,7 @@ try {
   await explain();
   server = await treeAct(stage, server);
   await placesAct(stage, server);
+  await keepingAct(stage);
 } finally {
   await server?.stop();
   await stage.fake.close();

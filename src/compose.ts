@@ -10,6 +10,7 @@ import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
+import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
@@ -83,10 +84,11 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
-      standing: async (id) => await (await workspaces.transcripts()).standing(id),
+      nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
+    workingCopy: openWorkingCopy,
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");
@@ -132,6 +134,7 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       agentContextId: configuration.agentContext,
       conversationContextId: configuration.conversationContext,
     },
+    scopePaths: configuration.scope.paths,
   };
 }
 
@@ -142,20 +145,21 @@ interface StoreSetup {
   telemetry: Telemetry;
 }
 
-/** Throws `blobs_foreign` if servers share the records and these blobs belong to other records. */
+/** Throws `blobs_foreign` if the blobs belong to other records, and `records_lost` if they have turns and the records have none. */
 async function openStores(
   options: AptoveOptions,
   { configuration, folder, env, telemetry }: StoreSetup,
 ): Promise<{ records: RecordStore; blobs: BlobStore }> {
+  const isConfigured = options.records === undefined && options.blobs === undefined;
+  const { checkBlobsMatchRecords, checkRecordsExist } = await import("./compose/blobs-match-records.ts");
+  if (isConfigured && configuration.records.url === null) {
+    await checkRecordsExist(folder.records, () => openBlobs(configuration, folder, env));
+  }
   // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
   const records = options.records ?? (await openRecords(configuration, folder, telemetry));
   try {
     const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
-    const isConfigured = options.records === undefined && options.blobs === undefined;
-    if (isConfigured && configuration.records.url !== null) {
-      const { checkBlobsMatchRecords } = await import("./compose/blobs-match-records.ts");
-      await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
-    }
+    if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
     return { records, blobs };
   } catch (error) {
     if (options.records === undefined) await records.close();

@@ -2,7 +2,6 @@
  * The third act: the places where people work. An editor's agent gets permission, changes a file, dies, and is loaded again; a phone
  * continues the same conversation; a person corrects it by hand, and the terminal begins with that correction.
  */
-import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,9 +10,9 @@ import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-
 import { createTwoFilesPatch } from "diff";
 import { WebSocket } from "ws";
 import { createClient } from "../../src/client/client.ts";
-import { testClient, type ClientOptions } from "../../testing/acp/test-client.ts";
-import { acpProcess, type AcpProcess } from "../../testing/program.ts";
-import { aptove, bin, type Server, type Stage } from "./stage.ts";
+import { testClient } from "../../testing/acp/test-client.ts";
+import { editor } from "./editor.ts";
+import { aptove, type Server, type Stage } from "./stage.ts";
 import { chapter, claim, command, plain, printed, say } from "./story.ts";
 
 export async function placesAct(stage: Stage, server: Server): Promise<void> {
@@ -21,14 +20,6 @@ export async function placesAct(stage: Stage, server: Server): Promise<void> {
   await loadAgain(stage, sessionId);
   await goOnOnPhone(stage, server);
   await editByHand(stage);
-}
-
-/** Acts as an editor: starts `aptove acp` and uses the Agent Client Protocol with it. */
-async function editor(stage: Stage, options: ClientOptions = {}): Promise<AcpProcess> {
-  const child = spawn(process.execPath, [bin, "acp"], { cwd: stage.repo, env: stage.env, stdio: "pipe" });
-  const agent = acpProcess(child, testClient(stage.repo, options));
-  await agent.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
-  return agent;
 }
 
 async function editThenKill(stage: Stage): Promise<string> {

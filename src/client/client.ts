@@ -123,7 +123,7 @@ export interface AptoveClient {
   /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
-  collectGarbage(options: { dryRun: boolean }): Promise<WireGarbageReport>;
+  collectGarbage(order: { dryRun: boolean; isMostExpected?: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
   /** Returns whether the server can run turns. */
   health(): Promise<WireReadiness>;

@@ -1,6 +1,6 @@
 /** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
@@ -93,4 +93,36 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   const restored = await cli.run(["restore", copy]);
   assert.equal(restored.exit, 0, restored.stderr);
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+});
+
+test("[B4] [K4] a data folder that lost its records is no empty installation: nothing starts, and nothing is deleted", async (t) => {
+  const cli = await cliWorld(t);
+  const copy = join(await temporaryFolder(t), "copy");
+  assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
+  assert.equal((await cli.run(["backup", copy])).exit, 0);
+  const records = join(cli.dataDir, "records.db");
+  for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
+  for (const command of [["ask", "again"], ["session", "list"], ["gc"], ["doctor"]]) {
+    const { exit, stdout, stderr } = await cli.run(command);
+    assert.equal(exit, 1);
+    assert.match(stdout + stderr, /the records are lost or empty; put the records back from a backup/);
+  }
+  assert.equal(existsSync(records), false);
+  // The same for a file that was emptied.
+  writeFileSync(records, "");
+  assert.match((await cli.run(["gc"])).stderr, /records_lost/);
+  assert.match((await cli.run(["restore", copy])).stderr, /without any turn; stop all that uses the folder, and move/);
+  rmSync(records);
+  const restored = await cli.run(["restore", copy]);
+  assert.equal(restored.exit, 0, restored.stderr);
+  assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+});
+
+test("[B4] a data folder whose blobs were replaced by others is refused", async (t) => {
+  const [cli, other] = [await cliWorld(t), await cliWorld(t)];
+  for (const world of [cli, other]) assert.equal((await world.run(["ask", "hello", "--new"])).exit, 0);
+  rmSync(join(cli.dataDir, "blobs"), { recursive: true });
+  assert.match((await cli.run(["session", "list"])).stderr, /blobs_foreign/);
+  cpSync(join(other.dataDir, "blobs"), join(cli.dataDir, "blobs"), { recursive: true });
+  assert.match((await cli.run(["session", "list"])).stderr, /they belong to other records.*blobs_foreign/);
 });

@@ -139,8 +139,7 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
   const manifest = readManifest(copy);
   const from = dataFolderAt(copy);
   if (existsSync(folder.records)) {
-    const fix = "move that folder, or set APTOVE_DATA_DIR to another one";
-    throw new AptoveError("backup_invalid", `${folder.dir} already has sessions, which would be lost; ${fix}`);
+    throw new AptoveError("backup_invalid", `${folder.dir} ${await whatIsThere(folder)}`);
   }
   if ((await hashOf(from.records)) !== manifest.records) throw damaged(copy, "its records were changed");
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
@@ -153,6 +152,24 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
   renameSync(asideOf(folder), folder.records);
   const { blobs, bytes } = manifest;
   return { folder: folder.dir, turns, blobs, bytes };
+}
+
+/** Says what a data folder with records has, and what to do before a restore. */
+async function whatIsThere({ records }: DataFolder): Promise<string> {
+  if (await hasNoTurns(records)) {
+    return `has a file of records without any turn; stop all that uses the folder, and move ${records} away`;
+  }
+  return "already has sessions, which would be lost; move that folder, or set APTOVE_DATA_DIR to another one";
+}
+
+/** Returns false for damaged records too: they may still be repaired. */
+async function hasNoTurns(records: string): Promise<boolean> {
+  const { turnIdsIn } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+  try {
+    return [...turnIdsIn(records)].length === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Checks a copy of the rows, so that the backup itself does not change. The restore then uses that copy. */

@@ -4,8 +4,10 @@ import { hasCode } from "../../testing/refusals.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
+import { newId } from "../domain/ids.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
+import { runSampleTurn, startSession } from "../records/suite/samples.ts";
 import { checkBlobsMatchRecords, blobStoreIdKey } from "./blobs-match-records.ts";
 
 /** Returns the reports. Rejects as the check does. */
@@ -48,6 +50,23 @@ test("[B4] copies and restores of both start, and so do new records on blobs tha
   const fresh = memoryRecords();
   await check(fresh, await copied(blobs));
   assert.equal(await fresh.storage.blobStoreId(), await records.storage.blobStoreId());
+});
+
+test("[B4] [K4] records without any turn are refused on blobs that have turns, with or without an id, and change nothing", async () => {
+  const [blobs, unnamed] = [memoryBlobs(), memoryBlobs()];
+  await check(memoryRecords(), blobs);
+  for (const store of [blobs, unnamed]) {
+    await store.put(`turns/${newId()}/opening.json`, Buffer.from("{}"));
+    const before = await store.list("");
+    const empty = memoryRecords();
+    await assert.rejects(check(empty, store), hasCode("records_lost", /1 turns.*aptove restore/));
+    assert.deepEqual(await store.list(""), before);
+    assert.equal(await empty.storage.blobStoreId(), null);
+  }
+  // Records of a version before the id existed have turns, and take the blobs as theirs.
+  const older = memoryRecords();
+  await runSampleTurn(older, (await startSession(older)).id);
+  assert.deepEqual(await check(older, unnamed), []);
 });
 
 test("[B4] blobs that do not answer, or have no readable id, are reported; the server starts", async () => {

@@ -1,8 +1,10 @@
 /**
  * Checks that the blobs belong to the records. Servers that share records in PostgreSQL must share the blobs too. If each
  * machine has a folder of its own instead, no one notices until a turn of another server is continued. So the blob store has an
- * id, in a blob that every copy of the store contains, and the records keep the id of their blob store.
+ * id, in a blob that every copy of the store contains, and the records keep the id of their blob store. In a data folder the
+ * same check finds records that were lost: new ones would start as an empty installation, to which all blobs are garbage.
  */
+import { existsSync } from "node:fs";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
@@ -13,32 +15,64 @@ export const blobStoreIdKey = "store/identity.json";
 
 export interface StoresToMatch {
   records: Pick<RecordStore, "storage">;
-  blobs: Pick<BlobStore, "get" | "put">;
+  blobs: Pick<BlobStore, "get" | "put" | "list">;
   report(message: string, error: unknown): void;
 }
 
 /**
- * Throws `blobs_foreign`, and `data_newer` if a newer version wrote the id of the blobs. If the records name no blob store yet,
- * they take this one. If the blobs do not answer, it only reports that: the server starts, and is not ready.
+ * Throws `blobs_foreign`, `records_lost`, and `data_newer` if a newer version wrote the id of the blobs. If the records name no
+ * blob store yet, they take this one. If the blobs do not answer, it only reports that: the server starts, and is not ready.
  */
 export async function checkBlobsMatchRecords({ records, blobs, report }: StoresToMatch): Promise<void> {
   const kept = await records.storage.blobStoreId();
   let id: string | null;
   try {
     id = await readBlobStoreId(blobs);
+    if (kept === null) await refuseLostRecords(records, blobs);
     if (id === null && kept === null) id = await writeBlobStoreId(blobs);
   } catch (error) {
-    if (error instanceof AptoveError && error.code === "data_newer") throw error;
+    if (error instanceof AptoveError && ["data_newer", "records_lost"].includes(error.code)) throw error;
     report("the blob store did not answer, so it is not known whether it belongs to the records", error);
     return;
   }
   // Two servers that start at once, each with blobs of its own, both reach this line. Only one claim succeeds.
   if (id !== null && id === (kept ?? (await records.storage.claimBlobStore(id)))) return;
   const fix =
-    "let all servers share one folder, or set blobs.url to the bucket of the other servers (docs/blobs-in-s3.md); " +
-    "after a restore, restore all of the blobs too";
+    "put back the blobs that belong to them: after a restore, restore all of the blobs too; " +
+    "let all servers share one folder, or set blobs.url to the bucket of the other servers (docs/blobs-in-s3.md)";
   const what = id === null ? "they have no store/identity.json" : "they belong to other records";
   throw new AptoveError("blobs_foreign", `the records were created with other blobs than these: ${what}; ${fix}`);
+}
+
+/** Throws `records_lost` if the records have no turn and no blob store, and the blobs have turns. */
+async function refuseLostRecords(records: StoresToMatch["records"], blobs: StoresToMatch["blobs"]): Promise<void> {
+  // Blobs are read before rows: another process that starts now writes its turns after it has claimed the blobs.
+  const turns = turnsIn(await blobs.list("turns/"));
+  if (turns === 0 || (await records.storage.turnIds({ after: null, limit: 1 })).length > 0) return;
+  if ((await records.storage.blobStoreId()) === null) throw recordsLost(turns);
+}
+
+/** Returns how many turns the keys of blobs name. */
+function turnsIn(keys: readonly string[]): number {
+  return new Set(keys.map((key) => key.split("/")[1])).size;
+}
+
+function recordsLost(turns: number): AptoveError {
+  const fix =
+    "put the records back from a backup (aptove restore); to start without this history, move the folder blobs away, or name another bucket";
+  const detail = `the blobs have ${turns} turns, and the records have none: the records are lost or empty; ${fix}`;
+  return new AptoveError("records_lost", detail, { facts: { turns } });
+}
+
+/**
+ * Throws `records_lost` if a data folder has blobs of turns and no records at all, before a new, empty file of records takes
+ * their place.
+ */
+export async function checkRecordsExist(file: string, openBlobs: () => Promise<BlobStore>): Promise<void> {
+  if (existsSync(file)) return;
+  const turns = turnsIn(await (await openBlobs()).list("turns/"));
+  // Another process may have made the file, and then the turns, in the meantime.
+  if (turns > 0 && !existsSync(file)) throw recordsLost(turns);
 }
 
 /** Writes a new id and returns it. Returns the id of the other process if that one was first. */

@@ -68,6 +68,7 @@ export const errorCatalogue = {
   subagent_moved: entry(409, "The subagent has had another turn in the meantime", true),
   turn_not_continuable: entry(409, "The turn cannot be continued"),
   turn_not_running: entry(409, "The turn is not running"),
+  question_not_open: entry(409, "The question is not open"),
   turn_not_finished: entry(409, "The turn is still running", true),
   // Workspaces and devices
   workspace_invalid: entry(422, "The workspace id is not valid"),
@@ -99,6 +100,8 @@ export const errorCatalogue = {
   blob_damaged: entry(500, "A stored blob is damaged"),
   blob_exists: entry(500, "A different blob already has this name"),
   blobs_foreign: entry(500, "The blob store does not belong to these records"),
+  records_lost: entry(500, "The records of these blobs are missing"),
+  garbage_doubtful: entry(409, "Most of what is stored would be deleted"),
   storage_full: entry(507, "The storage device is full", true),
   storage_failed: entry(500, "The store failed", true),
   data_newer: entry(500, "The data folder was written by a newer version"),
@@ -167,6 +170,7 @@ export type WarningCode =
   | "reasoning_dropped"
   | "media_dropped"
   | "provider_retried"
+  | "response_masked"
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"

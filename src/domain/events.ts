@@ -22,8 +22,13 @@ export type TurnEvent =
   | { type: "tool_call_started"; callId: string; name: string }
   | { type: "tool_call_delta"; callId: string; delta: string }
   | { type: "tool_call_ended"; callId: string }
-  /** How a person sees a call, before it runs and before they are asked to allow it. */
-  | { type: "tool_call_view"; callId: string; view: ToolCallView }
+  /**
+   * How a person sees a call, before it runs and before they are asked to allow it. `asks`: the call waits until someone
+   * has answered whether it may run.
+   */
+  | { type: "tool_call_view"; callId: string; view: ToolCallView; asks?: boolean }
+  /** The question about a call was answered. The first answer counts (V5). */
+  | { type: "approval_answered"; callId: string; approved: boolean }
   /** Output of a running call. Only a limited part of the output, from its beginning, is sent. */
   | { type: "tool_output_delta"; callId: string; delta: string }
   | { type: "tool_result"; callId: string; output: string; isError: boolean; content?: ToolContent[] }
@@ -87,19 +92,12 @@ export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
  * beside it. This keeps the log small, and every event can still be read back exactly, from any position (V2).
  */
 export type KeptEvent = TurnEvent | { type: "joined"; of: DeltaType; id: string; text: string; lengths: number[] };
-type DeltaType = "text_delta" | "reasoning_delta" | "tool_call_delta" | "tool_output_delta";
+/** Every event with a `delta` is stored joined, so the compiler finds a new one here. */
+type DeltaType = Extract<TurnEvent, { delta: string }>["type"];
 
 function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: string } | null {
-  switch (event.type) {
-    case "text_delta":
-    case "reasoning_delta":
-      return { of: event.type, id: event.messageId, delta: event.delta };
-    case "tool_call_delta":
-    case "tool_output_delta":
-      return { of: event.type, id: event.callId, delta: event.delta };
-    default:
-      return null;
-  }
+  if (!("delta" in event)) return null;
+  return { of: event.type, id: "messageId" in event ? event.messageId : event.callId, delta: event.delta };
 }
 
 function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {

@@ -33,4 +33,15 @@ export interface RunSummary {
   modelRequests: number;
   usage: Usage;
   byModel: Record<string, Usage>;
+  /**
+   * The tokens of the last answered call, input and output: the size of the history then (C6). `usage` is a sum over all
+   * calls. Absent if only one model request was made, because `usage` is that size then.
+   */
+  contextTokens?: number;
+}
+
+/** Returns the size of the history after the run, as the provider counted it. Null if that is unknown. */
+export function countedContext({ contextTokens, modelRequests, usage }: RunSummary): number | null {
+  if (contextTokens !== undefined) return contextTokens;
+  return modelRequests === 1 ? usage.input + usage.output : null;
 }

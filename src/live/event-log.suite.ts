@@ -9,6 +9,8 @@ import { newId } from "../domain/ids.ts";
 import { noUsage } from "../domain/usage.ts";
 import type { EventLog } from "./event-log.ts";
 
+const storageFailed = { name: "AptoveError", code: "storage_failed" };
+
 export interface OpenLog {
   /** A new log without any turn. */
   log: EventLog;
@@ -55,6 +57,26 @@ function orderTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.read(turnId, 0), numbered(events));
   });
 
+  test("[R1] a writer that has lost its turn adds nothing, and what it added before stays", async (context) => {
+    const { log } = await open(context);
+    const turnId = newId();
+    let isOwner = true;
+    const mayWrite = (): boolean => isOwner;
+    await log.append(turnId, deltas(2), mayWrite);
+    const late = log.append(turnId, deltas(1), mayWrite);
+    isOwner = false;
+    const outcomes = [late, log.append(turnId, deltas(1), mayWrite)].map((appended) =>
+      appended.then(
+        () => "added",
+        (error: unknown) => (error instanceof AptoveError ? error.code : "other"),
+      ),
+    );
+    const [, second] = await Promise.all(outcomes);
+    assert.equal(second, "runner_lost");
+    const added = (await outcomes[0]) === "added" ? 3 : 2;
+    assert.equal((await log.read(turnId, 0))?.length, added);
+  });
+
   test("[R2] every turn that has a log is listed, until it is dropped", async (context) => {
     const { log } = await open(context);
     const turnIds = [newId(), newId()];
@@ -96,10 +118,10 @@ function orderTests(open: OpenLogForTest): void {
   test("[V2] what is not the id of a turn is refused", async (context) => {
     const { log } = await open(context);
     for (const turnId of ["", "a", "../../etc/passwd", `../${newId()}`, `${newId()}/x`, newId().toUpperCase(), "a\0"]) {
-      await assert.rejects(log.append(turnId, deltas(1)), refusal, turnId);
-      await assert.rejects(log.read(turnId, 0), refusal, turnId);
-      await assert.rejects(log.wait(turnId, 0, never), refusal, turnId);
-      await assert.rejects(log.drop(turnId), refusal, turnId);
+      await assert.rejects(log.append(turnId, deltas(1)), storageFailed, turnId);
+      await assert.rejects(log.read(turnId, 0), storageFailed, turnId);
+      await assert.rejects(log.wait(turnId, 0, never), storageFailed, turnId);
+      await assert.rejects(log.drop(turnId), storageFailed, turnId);
     }
   });
 }
@@ -340,10 +362,4 @@ function randomText(length: number, seed: number): string {
     return state;
   });
   return Array.from(units, (unit) => String.fromCharCode(unit)).join("");
-}
-
-function refusal(error: unknown): boolean {
-  assert.ok(error instanceof AptoveError);
-  assert.equal(error.code, "storage_failed");
-  return true;
 }

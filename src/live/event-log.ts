@@ -5,6 +5,9 @@
  * A driver must do the following.
  * - `append` adds events of one turn, in order. Only the turn's runner calls it, one call at a time. It does not wait for
  *   listeners: a slow or absent one neither blocks nor loses anything (R5).
+ * - `mayWrite` says whether the runner still owns the turn. A driver calls it directly before each write, also before a retry
+ *   and before a write that it has delayed. Once it returns false, the driver writes nothing more of the turn, and `append`
+ *   rejects with `runner_lost`: another process ends the turn, and what it has read of the log is final (R1).
  * - Appended events survive kill -9 of the process once `append` has resolved. They need not survive power loss. After a
  *   crash `read` returns an unbroken prefix of what was appended (R2).
  * - `read` returns events after a position without a gap. It may return only a part of them, but at least the next one if
@@ -21,8 +24,11 @@ import { AptoveError } from "../domain/errors.ts";
 import type { SequencedEvent, TurnEvent } from "../domain/events.ts";
 import { isId } from "../domain/ids.ts";
 
+/** Returns false once another process may have taken over the turn. */
+export type MayWrite = () => boolean;
+
 export interface EventLog {
-  append(turnId: string, events: readonly TurnEvent[]): Promise<void>;
+  append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void>;
   /** Returns the events after `afterSeq`. The list is empty if there is none yet. */
   read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null>;
   wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void>;
@@ -43,6 +49,11 @@ export async function readAll(log: EventLog, turnId: string): Promise<SequencedE
     all.push(...more);
   }
   return all;
+}
+
+/** Throws `runner_lost` if the runner does not own the turn any more. Every driver calls it before it writes. */
+export function checkMayWrite(turnId: string, mayWrite: MayWrite | undefined): void {
+  if (mayWrite?.() === false) throw new AptoveError("runner_lost", `this process has lost turn ${turnId}`);
 }
 
 /** Throws `storage_failed` if the text is not the id of a turn. Every driver calls it. */

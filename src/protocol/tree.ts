@@ -35,11 +35,21 @@ export const purgeReportSchema = z
 export type WirePurgeReport = z.infer<typeof purgeReportSchema>;
 
 export const garbageOrderSchema = z
-  .strictObject({ dryRun: z.boolean().describe("True: report what would be deleted, and delete nothing.") })
+  .strictObject({
+    dryRun: z.boolean().describe("True: report what would be deleted, and delete nothing."),
+    isMostExpected: z
+      .boolean()
+      .default(false)
+      .describe("True: delete the garbage also if it is most of what is stored. Otherwise that is `garbage_doubtful`."),
+  })
   .meta({ id: "GarbageOrder" });
 
 export const garbageReportSchema = z
-  .object({ keys: z.array(z.string()).describe("Blobs that no turn needs."), bytes: z.int() })
+  .object({
+    keys: z.array(z.string()).describe("Blobs that no turn needs."),
+    bytes: z.int(),
+    isMost: z.boolean().describe("True if these are most of the stored blobs: the records may be lost."),
+  })
   .meta({ id: "GarbageReport" });
 export type WireGarbageReport = z.infer<typeof garbageReportSchema>;
 

@@ -1,12 +1,14 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import { z } from "zod";
+import { skipReasons } from "../domain/active-file.ts";
+import { chunkReasons } from "../domain/chunk.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import type { DeferredCall } from "../domain/tool.ts";
 import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
-import type { RunSummary } from "../domain/usage.ts";
+import { countedContext, type RunSummary } from "../domain/usage.ts";
 import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
@@ -49,7 +51,7 @@ const manifest = z
         endLine: z.int(),
         contentHash: z.string(),
         wasSent: z.boolean(),
-        notSentBecause: z.enum(["already_sent", "active_file"]).optional(),
+        notSentBecause: z.enum(chunkReasons).optional(),
       }),
     ),
     activeFiles: z.array(
@@ -65,7 +67,7 @@ const manifest = z
     skippedFiles: z.array(
       z.object({
         path: z.string(),
-        reason: z.enum(["too_large", "content_missing"]),
+        reason: z.enum(skipReasons),
         sizeBytes: z.int().nullable(),
       }),
     ),
@@ -94,6 +96,12 @@ const runSummary = z
     modelRequests: z.int(),
     usage: usageSchema,
     byModel: z.record(z.string(), usageSchema),
+    contextTokens: z
+      .int()
+      .nullable()
+      .describe(
+        "The size of the conversation after this turn: the tokens of the last model call. Null if it is unknown.",
+      ),
   })
   .meta({ id: "RunSummary" });
 
@@ -277,6 +285,7 @@ function toWireRun(of: RunSummary): NonNullable<WireTurn["run"]> {
     modelRequests: of.modelRequests,
     usage: toWireUsage(of.usage),
     byModel: Object.fromEntries(Object.entries(of.byModel).map(([model, used]) => [model, toWireUsage(used)])),
+    contextTokens: countedContext(of),
   };
 }
 

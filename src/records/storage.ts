@@ -10,6 +10,10 @@ export interface StorageRecords {
   claimBlobStore(id: string): Promise<string>;
   /** Returns null if no blob store was claimed yet. */
   blobStoreId(): Promise<string | null>;
+  /** Returns the ids of the turns of all sessions, in their order, at most `limit` of those after `after`. */
+  turnIds(page: { after: string | null; limit: number }): Promise<string[]>;
+  /** Writes something small that no other method returns, as durably as any write. Rejects if the store cannot be written. */
+  probe(): Promise<void>;
 }
 
 /** Facts about the database and its data version. A store without data versions has 0 in all three numbers. */

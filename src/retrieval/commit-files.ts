@@ -2,12 +2,10 @@
  * The files of a repository as a commit contains them (Q1). A build indexes these, so that two runs on one commit have the same
  * result, whatever is changed in the folder in the meantime. One `git cat-file` process per run reads the contents.
  */
-import type { ChildProcessByStdio } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { startGit } from "../system/git.ts";
+import { startGit, type GitProcess } from "../system/git.ts";
 import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
@@ -59,7 +57,7 @@ async function commitId(root: string, name: string, signal?: AbortSignal): Promi
 /** Reads objects one after the other. The first read starts the process. */
 class ObjectReader {
   readonly #root: string;
-  #child: ChildProcessByStdio<Writable, Readable, null> | null = null;
+  #child: GitProcess | null = null;
   #output: AsyncIterator<Buffer> | null = null;
   /** The bytes that were read from the process but not used yet. */
   #buffered: Buffer = Buffer.alloc(0);
@@ -69,7 +67,7 @@ class ObjectReader {
   }
 
   async read(object: string): Promise<Uint8Array> {
-    const child = this.#start();
+    const child = await this.#start(object);
     child.stdin.write(`${object}\n`);
     // "<object> blob <size>\n<content>\n"
     const size = / blob (\d+)$/.exec(await this.#line())?.[1];
@@ -83,9 +81,10 @@ class ObjectReader {
     this.#child = null;
   }
 
-  #start(): ChildProcessByStdio<Writable, Readable, null> {
+  async #start(object: string): Promise<GitProcess> {
     if (this.#child !== null) return this.#child;
-    const child = startGit(this.#root, ["cat-file", "--batch"]);
+    const child = await startGit(this.#root, ["cat-file", "--batch"]);
+    if (child === null) throw this.#lost(object);
     this.#child = child;
     this.#output = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     return child;

@@ -41,6 +41,18 @@ export async function createDurableFile(path: string, bytes: Uint8Array): Promis
   }
 }
 
+/**
+ * Creates an empty file (mode 0600) if there is none. A file that exists is not opened: closing a descriptor would drop all
+ * locks that this process holds on the file, also those of SQLite.
+ */
+export function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
 /** Writes all bytes through the descriptor. */
 export async function writeAll(file: number, bytes: Uint8Array): Promise<void> {
   const isSmall = bytes.length <= smallFileBytesMax;

@@ -2,11 +2,11 @@
  * A lock with the name of a file, which one caller at a time holds across all processes of a machine (B4). It is SQLite's
  * own lock on an empty database, so the system releases it when its holder ends in any way, `kill -9` included.
  */
-import { closeSync, openSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type Database from "better-sqlite3";
 import { anySignal, pause } from "./abort.ts";
-import { createFolder } from "./durable-files.ts";
+import { createFolder, createPrivateFile } from "./durable-files.ts";
 import { beginIfFree } from "./sqlite-begin.ts";
 import { systemCode } from "./system-error.ts";
 
@@ -163,12 +163,10 @@ function tryLock(file: string, open: typeof Database): Database.Database | null 
 function makeFile(file: string): void {
   for (let isSecondTry = false; ; isSecondTry = true) {
     try {
-      closeSync(openSync(file, "wx", 0o600));
+      createPrivateFile(file);
       return;
     } catch (error) {
-      const code = systemCode(error);
-      if (code === "EEXIST") return;
-      if (code !== "ENOENT" || isSecondTry) throw error;
+      if (systemCode(error) !== "ENOENT" || isSecondTry) throw error;
       createFolder(dirname(file));
     }
   }

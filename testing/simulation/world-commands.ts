@@ -42,7 +42,8 @@ export const rest: CommandMaker = (world) => {
 /** A time at which all blobs are old enough. */
 async function collect(process: Process, dryRun: boolean): Promise<string[]> {
   const { engine } = process;
-  const collecting = async (): Promise<string[]> => (await engine?.tree.collectGarbage(alice, { dryRun }))?.keys ?? [];
+  const collecting = async (): Promise<string[]> =>
+    (await engine?.tree.collectGarbage(alice, { dryRun, isMostExpected: true }))?.keys ?? [];
   return await later(2 * limits.garbageAgeMs, collecting);
 }
 

@@ -144,8 +144,15 @@ export class CliInvocation {
   }
 
   async copy(): Promise<LocalWorkingCopy> {
-    this.#copy ??= import("./working-copy/git.ts").then(({ findWorkingCopy }) => findWorkingCopy(this.io.cwd));
+    this.#copy ??= this.#findCopy();
     return await this.#copy;
+  }
+
+  async #findCopy(): Promise<LocalWorkingCopy> {
+    const { findWorkingCopy } = await import("./working-copy/git.ts");
+    const copy = await findWorkingCopy(this.io.cwd);
+    if (copy.refusal !== null) this.output.note(`warning: git is not used here: ${this.output.safeNote(copy.refusal)}`);
+    return copy;
   }
 
   /**

@@ -44,7 +44,7 @@ export interface MailboxRequest {
   limit?: number;
 }
 
-export interface Mailbox {
+export interface SessionMailbox {
   messages: MailboxMessage[];
   runningTurnIds: string[];
 }
@@ -73,7 +73,7 @@ export interface Sessions {
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
    */
-  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
+  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<SessionMailbox>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
 }
@@ -131,9 +131,10 @@ export interface SessionTree {
   purge(caller: Caller, sessionId: string): Promise<PurgeReport>;
   /**
    * Deletes the blobs that no turn needs, and returns their keys. `dryRun` returns the same list and deletes nothing.
-   * Only an admin of the server's first org may do this. Throws `forbidden`.
+   * Only an admin of the server's first org may do this. Throws `forbidden`, and `garbage_doubtful` if most blobs are
+   * garbage and the caller does not expect that: then the records may be lost.
    */
-  collectGarbage(caller: Caller, options: { dryRun: boolean }): Promise<GarbageReport>;
+  collectGarbage(caller: Caller, order: GarbageOrder): Promise<GarbageReport>;
   /**
    * Searches the names, labels, metadata, instructions and answers of the sessions that the caller may see. Each hit
    * contains every word of `text`. Throws `request_invalid` if there is no word, or too many (S8).
@@ -155,10 +156,18 @@ export interface PurgeReport {
   bytesFreed: number;
 }
 
+export interface GarbageOrder {
+  dryRun: boolean;
+  /** True: delete the garbage also if it is most of what is stored. */
+  isMostExpected?: boolean;
+}
+
 /** The blobs that no turn needs, and their total size in bytes. */
 export interface GarbageReport {
   keys: string[];
   bytes: number;
+  /** True if most of the stored blobs are garbage. */
+  isMost: boolean;
 }
 
 /** A session with the turns above and below it. */

@@ -1,4 +1,4 @@
-/** Changes whole sessions and moves heads, deletes garbage, and searches (S5, S6, S8, T6, K4). */
+/** Changes whole sessions and moves heads, and searches (S5, S6, S8, T6). */
 import type { AuditAction } from "../../domain/audit.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -7,11 +7,11 @@ import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { SessionChange, TextHit } from "../../records/record-store.ts";
-import { operatorOnly, pageLimit, scopeOf } from "../access/access.ts";
+import { pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
-import { importMarks } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import type { GarbageReport, PurgeReport, SessionGraph, SessionTree } from "../engine.ts";
+import type { SessionGraph, SessionTree } from "../engine.ts";
+import { allTurns, deleteGarbage, purge } from "./purging.ts";
 import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
 export function tree(core: EngineCore): SessionTree {
@@ -29,11 +29,11 @@ export function tree(core: EngineCore): SessionTree {
     remove: mark("session.remove", () => ({ deletedAt: now() })),
     restore: noted("session.restore", (caller, id) => restore(core, caller, id)),
     listRemoved: (caller) => core.deps.records.sessions.listDeleted({ ...scopeOf(caller), limit: limits.pageSizeMax }),
-    purge: noted("session.purge", (caller, id) => purge(core, caller, id)),
+    purge: noted("session.purge", async (caller, id) => purge(core, await removedSession(core, caller, id))),
     collectGarbage: (caller, options) =>
       options.dryRun
-        ? collectGarbage(core, caller, options)
-        : audited(core.deps, { by: caller, action: "garbage.collect" }, () => collectGarbage(core, caller, options)),
+        ? deleteGarbage(core, caller, options)
+        : audited(core.deps, { by: caller, action: "garbage.collect" }, () => deleteGarbage(core, caller, options)),
     search: (caller, query) => search(core, caller, query),
     graph: (caller, id) => graph(core, caller, id),
   };
@@ -95,97 +95,6 @@ async function restore(core: EngineCore, caller: Caller, id: string): Promise<Se
   const session = await removedSession(core, caller, id);
   const restored = await core.deps.records.sessions.update(session.id, { deletedAt: null }, core.deps.now());
   return restored ?? session;
-}
-
-/**
- * Deletes the rows before the blobs, so that no row names a blob that is gone. A crash in between leaves garbage, which
- * is collected later (S6).
- */
-async function purge(core: EngineCore, caller: Caller, id: string): Promise<PurgeReport> {
-  const session = await removedSession(core, caller, id);
-  const { records } = core.deps;
-  const kept = new Set(await records.purges.sharedTurnIds(session.id));
-  const turns = await allTurns(core, session.id);
-  const purged = turns.filter((turn) => !kept.has(turn.id));
-  const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
-  if (!(await records.purges.purgeSession(session.id, [...kept]))) {
-    throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
-  }
-  const bytes = await sizeOf(core, keys);
-  for (const key of keys) await core.deps.blobs.delete(key);
-  return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
-}
-
-async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
-  const turns: Turn[] = [];
-  for (let before: number | undefined; ;) {
-    const page = { ...(before !== undefined && { before }), limit: limits.pageSizeMax };
-    const found = await core.deps.records.turns.list(sessionId, page);
-    turns.push(...found);
-    before = found.at(-1)?.sequence;
-    if (found.length < limits.pageSizeMax || before === undefined) return turns;
-  }
-}
-
-/** Returns all blobs in the turn's folder, including those that a crash left there. */
-async function keysOfTurn(core: EngineCore, turnId: string): Promise<string[]> {
-  return await core.deps.blobs.list(`turns/${turnId}/`);
-}
-
-async function sizeOf(core: EngineCore, keys: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const key of keys) bytes += (await core.deps.blobs.size(key)) ?? 0;
-  return bytes;
-}
-
-/**
- * Deletes or lists blobs that no row names (K4). The blobs of a turn that is just being opened are too young to count
- * as garbage.
- */
-async function collectGarbage(
-  core: EngineCore,
-  caller: Caller,
-  { dryRun }: { dryRun: boolean },
-): Promise<GarbageReport> {
-  operatorOnly(caller, "collect garbage");
-  const keys = await unreachableKeys(core);
-  const report = { keys, bytes: await sizeOf(core, keys) };
-  if (!dryRun) for (const key of keys) await core.deps.blobs.delete(key);
-  return report;
-}
-
-async function unreachableKeys(core: EngineCore): Promise<string[]> {
-  const { blobs, records } = core.deps;
-  const byTurn = new Map<string, string[]>();
-  for (const key of await blobs.list("turns/")) {
-    const turnId = key.split("/")[1] ?? "";
-    byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
-  }
-  const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.deps.now() - limits.garbageAgeMs;
-  // The first turn of an old session has an old id too, although it may be opening now.
-  const isYoungAttempt = (key: string): boolean => {
-    const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
-    return attempt !== undefined && isId(attempt) && !isOld(attempt);
-  };
-  // The blobs of an import have the ids of old turns. During an import it is not known which blobs are garbage.
-  const imports = await blobs.list(importMarks);
-  const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
-  if (unreachable.length < imports.length) return [];
-  for (const turnId of [...byTurn.keys()].filter(isOld)) {
-    // A running turn names its blobs when it ends. Its status is read first, because it may end between the two reads.
-    if ((await records.turns.get(turnId))?.status === "pending") continue;
-    const named = new Set(await records.purges.blobKeysOf(turnId));
-    const unnamed = (byTurn.get(turnId) ?? []).filter((key) => !named.has(key) && !isYoungAttempt(key));
-    unreachable.push(...unnamed);
-  }
-  return unreachable.toSorted();
-}
-
-/**
- * Returns the time at which an id was made. The first 48 bits of a UUID of version 7 are milliseconds since the epoch.
- */
-function timeOf(id: string): number {
-  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 }
 
 async function search(

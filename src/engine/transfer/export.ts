@@ -91,11 +91,20 @@ async function maySee({ deps }: EngineCore, caller: Caller, id: string): Promise
   }
 }
 
+/** Returns what leaves of a session. The list is complete, so a new field stays here until it is added to it. */
 function exported(session: Session): ExportedSession {
-  const { orgId: _org, userId: _user, isPublic: _public, lastSequence: _last, deletedAt: _deleted, ...rest } = session;
-  const { lastTurnStatus: _status, lastTurnAt: _at, activeAt: _active, ...unsummed } = rest;
-  const { tokensTotal: _tokens, costUsd: _cost, ...kept } = unsummed;
-  return kept;
+  return {
+    ...shared(session),
+    name: session.name,
+    nameIsSet: session.nameIsSet,
+    key: session.key,
+    description: session.description,
+    labels: session.labels,
+    category: session.category,
+    rating: session.rating,
+    metadata: session.metadata,
+    archivedAt: session.archivedAt,
+  };
 }
 
 /**
@@ -104,8 +113,34 @@ function exported(session: Session): ExportedSession {
  */
 function nameless(session: Session, first: Turn): ExportedSession {
   const name = sessionName(first.instructionSummary);
-  const neutral = { name, key: sessionKey(name), nameIsSet: false, description: "", labels: [], metadata: {} };
-  return { ...exported(session), ...neutral, category: null, rating: null, archivedAt: null };
+  return {
+    ...shared(session),
+    name,
+    nameIsSet: false,
+    key: sessionKey(name),
+    description: "",
+    labels: [],
+    category: null,
+    rating: null,
+    metadata: {},
+    archivedAt: null,
+  };
+}
+
+/** Returns the fields that also a user who has only a fork of the session receives. */
+function shared(session: Session) {
+  return {
+    id: session.id,
+    agentContextId: session.agentContextId,
+    conversationContextId: session.conversationContextId,
+    workspaceId: session.workspaceId,
+    repo: session.repo,
+    defaultLanguage: session.defaultLanguage,
+    originTurnId: session.originTurnId,
+    headTurnId: session.headTurnId,
+    createdAt: session.createdAt,
+    updatedAt: session.updatedAt,
+  };
 }
 
 interface WholeTurn {

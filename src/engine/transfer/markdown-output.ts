@@ -1,5 +1,6 @@
 /** Writes the output of a turn from its events: messages as they are and folded tool calls, in their order. */
 import type { TurnEvent } from "../../domain/events.ts";
+import { ignoreUnknown } from "../../system/guards.ts";
 import { details, fencedText, prose } from "./markdown-text.ts";
 
 interface ToolCall {
@@ -19,30 +20,76 @@ export function outputBlocks(events: readonly TurnEvent[]): string[] {
 }
 
 function piecesOf(events: readonly TurnEvent[]): Piece[] {
-  const pieces: Piece[] = [];
-  const messages = new Map<string, { text: string }>();
-  const calls = new Map<string, ToolCall>();
-  const callOf = (callId: string, name: string): ToolCall => {
-    const known = calls.get(callId);
-    if (known !== undefined) return known;
-    const call: ToolCall = { name, arguments: "", result: null };
-    calls.set(callId, call);
-    pieces.push({ call });
-    return call;
-  };
-  for (const event of events) {
-    if (event.type === "text_delta") {
-      const message = messages.get(event.messageId) ?? { text: "" };
-      if (!messages.has(event.messageId)) pieces.push(message);
-      messages.set(event.messageId, message);
-      message.text += event.delta;
-    } else if (event.type === "tool_call_started") callOf(event.callId, event.name);
-    else if (event.type === "tool_call_delta") callOf(event.callId, "").arguments += event.delta;
-    // A call of an earlier turn that was allowed since is answered here.
-    else if (event.type === "tool_result") callOf(event.callId, `call ${event.callId}`).result = event;
-    else if (event.type === "steered") pieces.push({ steered: event.text });
+  const output: Output = { pieces: [], messages: new Map(), calls: new Map() };
+  for (const event of events) addEvent(output, event);
+  return output.pieces;
+}
+
+interface Output {
+  pieces: Piece[];
+  messages: Map<string, { text: string }>;
+  calls: Map<string, ToolCall>;
+}
+
+function addEvent(output: Output, event: TurnEvent): void {
+  switch (event.type) {
+    case "text_delta":
+      messageOf(output, event.messageId).text += event.delta;
+      break;
+    case "tool_call_started":
+      callOf(output, event.callId, event.name);
+      break;
+    case "tool_call_delta":
+      callOf(output, event.callId, "").arguments += event.delta;
+      break;
+    case "tool_result":
+      // A call of an earlier turn that was allowed since is answered here.
+      callOf(output, event.callId, `call ${event.callId}`).result = event;
+      break;
+    case "steered":
+      output.pieces.push({ steered: event.text });
+      break;
+    // The frame of the run and its steps, and what the result of a call repeats, are not written.
+    case "run_started":
+    case "warning":
+    case "context":
+    case "step_started":
+    case "reasoning_started":
+    case "reasoning_delta":
+    case "reasoning_ended":
+    case "text_started":
+    case "text_ended":
+    case "tool_call_ended":
+    case "tool_call_view":
+    case "approval_answered":
+    case "tool_output_delta":
+    case "subagent_started":
+    case "subagent_ended":
+    case "step_finished":
+    case "run_finished":
+    case "run_failed":
+      break;
+    default:
+      ignoreUnknown(event);
   }
-  return pieces;
+}
+
+function messageOf({ pieces, messages }: Output, messageId: string): { text: string } {
+  const known = messages.get(messageId);
+  if (known !== undefined) return known;
+  const message = { text: "" };
+  messages.set(messageId, message);
+  pieces.push(message);
+  return message;
+}
+
+function callOf({ pieces, calls }: Output, callId: string, name: string): ToolCall {
+  const known = calls.get(callId);
+  if (known !== undefined) return known;
+  const call: ToolCall = { name, arguments: "", result: null };
+  calls.set(callId, call);
+  pieces.push({ call });
+  return call;
 }
 
 function callBlock({ name, arguments: given, result }: ToolCall): string {

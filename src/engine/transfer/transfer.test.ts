@@ -191,6 +191,28 @@ test("[H4] of a session that one may no longer see a fork takes its turns and no
   assert.equal((await here.engine.transfer.import(carol, each((await lines()).split("\n")))).turnsKnown, 2);
 });
 
+test("[H4] a field of a session that the export does not list does not leave, in a whole session and in a fork of it", async (t) => {
+  const records = memoryRecords();
+  const { sessions } = records;
+  const noted = {
+    ...sessions,
+    get: async (id: string) => {
+      const session = await sessions.get(id);
+      return session === null ? null : { ...session, ownersNote: "only mine" };
+    },
+  };
+  const here = await testEngine(t, { records: { ...records, sessions: noted } });
+  const first = await here.ask("one");
+  await here.engine.sessions.update(alice, first.sessionId, { isPublic: true });
+  const carol = { ...alice, userId: newId(), role: "member" as const };
+  const fork = await (await here.engine.turns.run(carol, { instruction: "two", fork: { turnId: first.id } })).finished;
+  assert.ok("ownersNote" in (await here.engine.sessions.get(alice, first.sessionId)));
+  const seen = await exported(here, { sessionId: fork.sessionId }, carol);
+  await here.engine.sessions.update(alice, first.sessionId, { isPublic: false });
+  const nameless = await exported(here, { sessionId: fork.sessionId }, carol);
+  for (const line of [...seen, ...nameless]) assert.ok(!line.includes("ownersNote"), line);
+});
+
 test("[R1] [E8] runners, leases, keys of requests and owners are in no export; a running turn is left out", async (t) => {
   const never = new Promise<void>(() => {});
   const here = await testEngine(t, { script: (_call, n) => (n === 1 ? "one" : [{ waits: never }]) });

@@ -1,5 +1,6 @@
 /** Completes the events of a run that was cut short. */
 import type { TurnEvent } from "../../domain/events.ts";
+import { ignoreUnknown } from "../../system/guards.ts";
 
 /** Returns an end event for every message and call that the run left open. */
 export function closeOpenItems(events: readonly TurnEvent[]): TurnEvent[] {
@@ -22,8 +23,26 @@ export function closeOpenItems(events: readonly TurnEvent[]): TurnEvent[] {
       case "tool_call_ended":
         open.delete(event.callId);
         break;
-      default:
+      case "run_started":
+      case "warning":
+      case "context":
+      case "step_started":
+      case "reasoning_delta":
+      case "text_delta":
+      case "tool_call_delta":
+      case "tool_call_view":
+      case "approval_answered":
+      case "tool_output_delta":
+      case "tool_result":
+      case "steered":
+      case "subagent_started":
+      case "subagent_ended":
+      case "step_finished":
+      case "run_finished":
+      case "run_failed":
         break;
+      default:
+        ignoreUnknown(event);
     }
   }
   return [...open.values()];

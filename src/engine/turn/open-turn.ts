@@ -13,6 +13,7 @@ import { requestHash } from "./prepare/request-hash.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
+import { holdsLease } from "./live/leases.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
 import { bareManifest } from "./prepare/plan-turn.ts";
@@ -45,7 +46,12 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
   if (result.outcome === "opened") {
     const found = (await nameBlankSession(core, turn)) ?? attempt.newSession;
     const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
-    const recorder = new RunRecorder(live.turnId, core.deps.log, (failure) => core.deps.report(failure.message));
+    const recorder = new RunRecorder({
+      turnId: live.turnId,
+      log: core.deps.log,
+      mayWrite: () => holdsLease(core, live),
+      onLogFailure: (failure) => core.deps.report(failure.message),
+    });
     return { opened: { ...turn, pending: result.turn, openingHash: sha256(bytes), session, recorder } };
   }
   for (const written of [key, ...parts.map((part) => part.key)]) await core.deps.blobs.delete(written);

@@ -280,6 +280,13 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
   }
   assert.equal(signal.aborted, true, "it stops in time to be over when others take the turn");
   await assert.rejects(listening, { code: "runner_lost" });
+  await new Promise(setImmediate);
+  const logged = (await deps.log.read(running.turnId, 0)) ?? [];
+  assert.equal(
+    logged.at(-1)?.event.type,
+    "tool_call_view",
+    "what it does while it stops reaches no listener elsewhere",
+  );
 
   pass(limits.leaseMarginMs);
   const { engine } = await testEngine(t, { ...deps, records, runner: testRunner(), isAlive: () => null });

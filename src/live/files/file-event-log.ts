@@ -15,7 +15,7 @@ import { limits } from "../../domain/limits.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
-import { checkTurnId, type EventLog } from "../event-log.ts";
+import { checkMayWrite, checkTurnId, type EventLog, type MayWrite } from "../event-log.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
 import { readEventLines } from "./event-lines.ts";
 import { OwnTurnFile } from "./own-turn-file.ts";
@@ -46,7 +46,8 @@ class FileEventLog implements EventLog {
     this.#folder = folder;
   }
 
-  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+  async append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void> {
+    checkMayWrite(turnId, mayWrite);
     try {
       this.#ownLog(turnId).append(events);
     } catch (error) {
@@ -134,7 +135,7 @@ class FileEventLog implements EventLog {
       unlinkSync(path);
     } catch (error) {
       if (systemCode(error) === "ENOENT") return;
-      throw storageFault(`the live log of the turn ${turnId} could not be dropped`, error);
+      throw storageFault(`the live log of the turn ${turnId} could not be deleted`, error);
     } finally {
       this.#waiters.wake(turnId);
     }

@@ -1,7 +1,7 @@
 /** The live log in memory: for tests, and for a process that shares its turns with no other. It is lost when the process ends. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
-import { checkTurnId, type EventLog } from "../event-log.ts";
+import { checkMayWrite, checkTurnId, type EventLog, type MayWrite } from "../event-log.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
 
 export function memoryEventLog(): EventLog {
@@ -12,8 +12,9 @@ class MemoryEventLog implements EventLog {
   readonly #logs = new Map<string, SequencedEvent[]>();
   readonly #waiters = new TurnWaiters();
 
-  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+  async append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void> {
     checkTurnId(turnId);
+    checkMayWrite(turnId, mayWrite);
     const log = this.#logs.get(turnId) ?? [];
     this.#logs.set(turnId, log);
     for (const event of events) log.push({ seq: log.length + 1, event });

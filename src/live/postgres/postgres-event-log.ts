@@ -6,7 +6,7 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { pause } from "../../system/abort.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { Batcher } from "../batcher.ts";
-import { checkTurnId, type EventLog } from "../event-log.ts";
+import { checkMayWrite, checkTurnId, type EventLog, type MayWrite } from "../event-log.ts";
 import type { TurnProgressTracker } from "../turn-progress.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
 import type { LiveRow, LiveTable, EventPosition } from "./live-table.ts";
@@ -23,6 +23,11 @@ export interface PostgresEventLogParts {
   close(): Promise<void>;
 }
 
+interface OwnedRow {
+  row: LiveRow;
+  mayWrite: MayWrite | undefined;
+}
+
 export class PostgresEventLog implements EventLog {
   readonly #parts: PostgresEventLogParts;
   /** The turns that this process appends to, until they are dropped. They bound the memory. */
@@ -30,7 +35,7 @@ export class PostgresEventLog implements EventLog {
   /** The running append of each turn: one at a time. */
   readonly #appending = new Map<string, Promise<void>>();
   readonly #waiters = new TurnWaiters();
-  readonly #inserts: Batcher<LiveRow, void>;
+  readonly #inserts: Batcher<OwnedRow, void>;
   readonly #reads: Batcher<EventPosition, SequencedEvent[] | null>;
   readonly #drops: Batcher<string, void>;
   readonly #closing = new AbortController();
@@ -39,18 +44,24 @@ export class PostgresEventLog implements EventLog {
   constructor(parts: PostgresEventLogParts) {
     const { table } = parts;
     this.#parts = parts;
-    this.#inserts = new Batcher(async (rows) => (await table.insert(rows), []), batchMax);
+    // A row may wait for the batch before it. Meanwhile its turn may be lost.
+    this.#inserts = new Batcher(async (rows) => {
+      const owned = rows.filter(({ mayWrite }) => mayWrite?.() !== false);
+      if (owned.length > 0) await table.insert(owned.map(({ row }) => row));
+      return [];
+    }, batchMax);
     this.#reads = new Batcher((positions) => table.read(positions), batchMax);
     this.#drops = new Batcher(async (turnIds) => (await table.drop(turnIds), []), batchMax);
   }
 
-  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+  async append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void> {
     checkTurnId(turnId);
     const own = this.#own.get(turnId) ?? new OwnTurnRows(turnId);
     this.#own.set(turnId, own);
     own.add(events);
     const before = this.#appending.get(turnId);
-    const mine = before === undefined ? this.#write(turnId, own) : before.then(() => this.#write(turnId, own));
+    const write = (): Promise<void> => this.#write(turnId, own, mayWrite);
+    const mine = before === undefined ? write() : before.then(write);
     const settled = mine.catch(() => undefined);
     this.#appending.set(turnId, settled);
     try {
@@ -63,11 +74,13 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  async #write(turnId: string, own: OwnTurnRows): Promise<void> {
+  async #write(turnId: string, own: OwnTurnRows, mayWrite: MayWrite | undefined): Promise<void> {
     await this.#patiently(async () => {
       if (own.events === null) own.load(await this.#reads.add({ turnId, afterSeq: 0 }));
       for (let row = own.next(); row !== null; row = own.next()) {
-        await this.#inserts.add(row, row.events.length);
+        checkMayWrite(turnId, mayWrite);
+        await this.#inserts.add({ row, mayWrite }, row.events.length);
+        checkMayWrite(turnId, mayWrite);
         own.written();
       }
     });
@@ -130,7 +143,7 @@ export class PostgresEventLog implements EventLog {
     try {
       await this.#patiently(() => this.#drops.add(turnId));
     } catch (error) {
-      throw fault(`the live log of the turn ${turnId} could not be dropped`, error);
+      throw fault(`the live log of the turn ${turnId} could not be deleted`, error);
     } finally {
       this.#waiters.wake(turnId);
       this.#parts.progress.reportDropped(turnId);

@@ -1,6 +1,6 @@
 /** The log of a turn that this process runs: all its events, and how many of them are in Redis and in the log behind it. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
-import type { EventLog } from "../event-log.ts";
+import { checkMayWrite, type EventLog, type MayWrite } from "../event-log.ts";
 import type { TurnStreams } from "./turn-streams.ts";
 
 export interface OwnTurnStreamParts {
@@ -29,6 +29,7 @@ export class OwnTurnStream {
   #written = 0;
   /** True if the log behind has a log of the turn. */
   #hasBegun = false;
+  #mayWrite: MayWrite | undefined;
   #appending: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
 
@@ -53,7 +54,8 @@ export class OwnTurnStream {
   }
 
   /** Appends the events. Resolves when every server can read them. */
-  async append(events: readonly TurnEvent[]): Promise<void> {
+  async append(events: readonly TurnEvent[], mayWrite: MayWrite | undefined): Promise<void> {
+    this.#mayWrite = mayWrite;
     this.#events.push(...events);
     const mine = this.#appending.then(() => this.#append());
     this.#appending = mine.catch(() => undefined);
@@ -64,8 +66,11 @@ export class OwnTurnStream {
     await this.#load();
     const upTo = this.#events.length;
     const { turnId } = this;
-    const entries = { turnId, previousSeq: this.#readable, events: this.#events.slice(this.#readable, upTo) };
-    const isInRedis = entries.events.length > 0 && (await this.#parts.streams.append(entries).catch(() => false));
+    const mayWrite = this.#mayWrite;
+    checkMayWrite(turnId, mayWrite);
+    const events = this.#events.slice(this.#readable, upTo);
+    const entries = { turnId, previousSeq: this.#readable, events, mayWrite };
+    const isInRedis = events.length > 0 && (await this.#parts.streams.append(entries).catch(() => false));
     // A reader of Redis uses the log behind if an event is missing, so the event has to be there now.
     if (!isInRedis) await this.write();
     this.#readable = Math.max(this.#readable, upTo);
@@ -82,11 +87,17 @@ export class OwnTurnStream {
     await this.#load();
     const upTo = this.#events.length;
     if (this.#hasBegun && this.#written === upTo) return;
+    checkMayWrite(this.turnId, this.#mayWrite);
     const rest = this.#events.slice(this.#given, upTo);
     this.#given = upTo;
-    await this.#parts.behind.append(this.turnId, rest);
+    await this.#parts.behind.append(this.turnId, rest, this.#mayWrite);
     this.#hasBegun = true;
     this.#written = upTo;
+  }
+
+  /** False once another process may have taken over the turn. */
+  get mayWrite(): boolean {
+    return this.#mayWrite?.() !== false;
   }
 
   get isWritten(): boolean {

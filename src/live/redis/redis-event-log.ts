@@ -5,7 +5,7 @@
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
-import { checkTurnId, readAll, type EventLog } from "../event-log.ts";
+import { checkTurnId, readAll, type EventLog, type MayWrite } from "../event-log.ts";
 import type { TurnProgressTracker } from "../turn-progress.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -34,12 +34,12 @@ export class RedisEventLog implements EventLog {
     this.#parts = parts;
   }
 
-  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+  async append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void> {
     checkTurnId(turnId);
     const turn = this.#own.get(turnId) ?? new OwnTurnStream(turnId, { ...this.#parts, left: (id) => this.#left(id) });
     this.#own.set(turnId, turn);
     try {
-      await turn.append(events);
+      await turn.append(events, mayWrite);
     } finally {
       this.#waiters.wake(turnId);
       if (this.#isDue(turn)) this.#writeSoon(turn);
@@ -53,7 +53,7 @@ export class RedisEventLog implements EventLog {
   }
 
   #isDue(turn: OwnTurnStream): boolean {
-    return !turn.isWritten && turn.readable !== null && this.#own.get(turn.turnId) === turn;
+    return !turn.isWritten && turn.mayWrite && turn.readable !== null && this.#own.get(turn.turnId) === turn;
   }
 
   #writeSoon(turn: OwnTurnStream): void {
@@ -130,7 +130,7 @@ export class RedisEventLog implements EventLog {
 
   async #close(): Promise<void> {
     const { connection, behind, progress, report } = this.#parts;
-    const turns = [...this.#own.values()].filter((turn) => turn.readable !== null);
+    const turns = [...this.#own.values()].filter((turn) => turn.readable !== null && turn.mayWrite);
     this.#own.clear();
     this.#unwritten.clear();
     clearTimeout(this.#timer ?? undefined);

@@ -6,6 +6,7 @@
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { Batcher } from "../batcher.ts";
+import type { MayWrite } from "../event-log.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 export const redisProgressChannel = "aptove:live";
@@ -16,6 +17,7 @@ export interface StreamEntries {
   turnId: string;
   previousSeq: number;
   events: readonly TurnEvent[];
+  mayWrite: MayWrite | undefined;
 }
 
 const eventField = "event";
@@ -41,7 +43,9 @@ export class TurnStreams {
   /** Sends all commands in one go, but not in a transaction: Redis 7 garbles a message to the own connection inside one. */
   async #append(batch: readonly StreamEntries[]): Promise<boolean[]> {
     return await this.#connection.ask(async (client) => {
-      const added = batch.map(async ({ turnId, previousSeq, events }) => {
+      const added = batch.map(async ({ turnId, previousSeq, events, mayWrite }) => {
+        // The entries may have waited for the batch before them. Meanwhile their turn may be lost.
+        if (mayWrite?.() === false) return false;
         const key = streamKey(turnId);
         const [last] = await Promise.all([
           client.xRevRange(key, "+", "-", { COUNT: 1 }),

@@ -58,7 +58,7 @@ export const serverRoutes = {
     body: garbageOrderSchema,
     status: 200,
     answer: garbageReportSchema,
-    errors: ["storage_failed"],
+    errors: ["garbage_doubtful", "storage_failed"],
   },
   healthz: {
     summary: "Returns 200 if the server process is running.",

@@ -4,7 +4,7 @@ import type { Rows } from "./rows.ts";
 
 const blobStore = "blob_store";
 
-export function storageRecords({ storeFacts }: Rows): StorageRecords {
+export function storageRecords({ storeFacts, turns }: Rows): StorageRecords {
   return {
     async about() {
       return { product: "memory", version: 0, known: 0, oldest: 0 };
@@ -15,5 +15,10 @@ export function storageRecords({ storeFacts }: Rows): StorageRecords {
     async blobStoreId() {
       return storeFacts.get(blobStore) ?? null;
     },
+    async turnIds({ after, limit }) {
+      const ids = [...turns.keys()].toSorted();
+      return ids.filter((id) => after === null || id > after).slice(0, limit);
+    },
+    async probe() {},
   };
 }

@@ -3,13 +3,14 @@
  * is derived from working copies and can be built again. So the next `index` empties a file of an older format instead of
  * migrating it. A file of a newer format is refused and stays unchanged (B2). docs/formats/index.md describes the tables.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
+import { createPrivateFile } from "../../system/durable-files.ts";
 import { beginIfFree } from "../../system/sqlite-begin.ts";
 import { systemCode } from "../../system/system-error.ts";
 
@@ -66,7 +67,7 @@ export function openIndexFile(folder: string): IndexDatabase {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
-    closeSync(openSync(file, "a", 0o600));
+    createPrivateFile(file);
     const database = new Database(file, { timeout: limits.indexBusyMsMax });
     database.pragma("journal_mode = wal");
     // A power cut may lose the last run, but never the whole index. It is derived data.

@@ -7,8 +7,11 @@ export interface ChatInput {
   readonly isTerminal: boolean;
   /** Reads the next line. Null if there will be none. */
   next(): Promise<string | null>;
-  /** Asks a question and returns the answer. Null if the input has ended or Ctrl-C cancelled the question. */
-  ask(question: string): Promise<string | null>;
+  /**
+   * Asks a question and returns the answer. Null if the input has ended or Ctrl-C cancelled the question. Each character
+   * of `keys` is a whole answer, without Enter where the input can read single keys.
+   */
+  ask(question: string, keys?: string): Promise<string | null>;
   /** Cancels the open question, which is then answered with null. Returns false if no question is open. */
   cancelQuestion(): boolean;
   /** Sends lines that are typed during `work` to `listener`. */

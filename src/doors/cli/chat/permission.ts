@@ -40,8 +40,9 @@ export async function askPersonForPermission(
   }
   showCall(state, own, { isOld });
   for (;;) {
-    const answer = await state.lines.ask(permission === null ? "allow? [y/N] " : "allow? [y/a/N] ");
-    if (answer === null) return { isGiven: false, answer };
+    const [question, keys] = permission === null ? ["allow? [y/N] ", "yn"] : ["allow? [y/a/N] ", "yan"];
+    const { answer, isReason } = await askWithReason(state, question, keys);
+    if (answer === null || isReason) return { isGiven: false, answer };
     if (isYes(answer)) return { isGiven: true, wasAsked: true };
     if (!/^a(lways)?$/i.test(answer.trim())) return { isGiven: false, answer };
     if (permission === null) state.call.output.note("this cannot be allowed permanently; y allows it once");
@@ -52,6 +53,20 @@ export async function askPersonForPermission(
   }
 }
 
+/** The key that lets a person type a reason that begins with another key. */
+export const reasonKey = "r";
+
+/** Asks a question that one key answers. `isReason`: the answer is a denial with this text, whatever the text is. */
+export async function askWithReason(
+  { lines }: ChatState,
+  question: string,
+  keys: string,
+): Promise<{ answer: string | null; isReason: boolean }> {
+  const answer = await lines.ask(question, `${keys}${reasonKey}`);
+  if (answer?.trim() !== reasonKey) return { answer, isReason: false };
+  return { answer: await lines.ask("reason: "), isReason: true };
+}
+
 function showCall(
   state: ChatState,
   { waiting, tools, permission }: LocalToolCall,
@@ -60,7 +75,7 @@ function showCall(
   const { output } = state.call;
   const { callId, name, arguments: given } = waiting;
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
-  const words = ["y: yes", ...always, "n: no, or type the reason"].join(" · ");
+  const words = ["y: yes", ...always, "n: no", `${reasonKey}: no, with a reason`].join(" · ");
   const again = isOld ? ["this call is from an earlier chat and may have run already"] : [];
   const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
   // The call is shown where the question is, also if notes go elsewhere.

@@ -9,7 +9,13 @@ import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
 import { clientCallNote } from "../turn/turn-failure.ts";
-import { askPersonForPermission, type LocalToolCall, type WaitingCall } from "./permission.ts";
+import {
+  askPersonForPermission,
+  askWithReason,
+  reasonKey,
+  type LocalToolCall,
+  type WaitingCall,
+} from "./permission.ts";
 import type { CallResult, ChatState, RunningChatTurn } from "./chat-state.ts";
 
 /**
@@ -55,15 +61,16 @@ export async function settleCalls(
 }
 
 /** Asks about a call of a tool of the engine. */
-async function askWord({ call, lines, view }: ChatState, waiting: WaitingCall): Promise<Settled> {
+async function askWord(state: ChatState, waiting: WaitingCall): Promise<Settled> {
+  const { call, lines, view } = state;
   const { callId, name, arguments: given } = waiting;
   if (!lines.isTerminal) return "left";
-  const hint = call.output.style.dim("y: yes · n: no, or type the reason");
+  const hint = call.output.style.dim(`y: yes · n: no · ${reasonKey}: no, with a reason`);
   // The call is shown where the question is, also if notes go elsewhere.
   call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
-  const answer = await lines.ask("allow? [y/N] ");
+  const { answer, isReason } = await askWithReason(state, "allow? [y/N] ", "yn");
   if (answer === null) return "left";
-  if (isYes(answer)) return { result: { callId, approved: true } };
+  if (!isReason && isYes(answer)) return { result: { callId, approved: true } };
   return { result: { callId, approved: false, ...reasonOf(answer) } };
 }
 

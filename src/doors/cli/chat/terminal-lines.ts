@@ -27,9 +27,9 @@ export class TerminalLines implements ChatInput {
     return line;
   }
 
-  async ask(question: string): Promise<string | null> {
+  async ask(question: string, keys?: string): Promise<string | null> {
     if (this.#queue.isEnded) return null;
-    this.terminal.type({ as: "answer", question });
+    this.terminal.type({ as: "answer", question, ...(keys !== undefined && { keys }) });
     this.#isAsking = true;
     try {
       return await this.#queue.nextTyped();

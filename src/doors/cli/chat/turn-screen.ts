@@ -4,16 +4,18 @@
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import type { TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
-import type { ChatTerminal } from "../terminal/chat-terminal.ts";
+import { BundleFilter } from "../show/bundle-filter.ts";
+import type { TurnTerminal } from "../terminal/output-terminal.ts";
 import { MarkdownStream, type LexMarkdown } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface TurnScreenOptions {
-  terminal: ChatTerminal;
+  terminal: TurnTerminal;
   board: ToolBoard;
   lex: LexMarkdown;
   style: OutputStyle;
@@ -22,12 +24,13 @@ export interface TurnScreenOptions {
 }
 
 /** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
-const textWidthMax = 100;
+export const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout;
+  readonly #bundle = new BundleFilter();
   #text: MarkdownStream | null = null;
   /** A carriage return that may belong to a line feed in the next piece. */
   #held = "";
@@ -72,22 +75,38 @@ export class TurnScreen implements TurnView {
       case "TOOL_CALL_RESULT":
         board.end(event.toolCallId, outcomeOf(event));
         break;
-      default:
-        // Events that frame a run and its steps are not shown.
+      // Events that frame a run and its steps are not shown. For reasoning, only the state line changes.
+      case "RUN_STARTED":
+      case "RUN_FINISHED":
+      case "RUN_ERROR":
+      case "STEP_STARTED":
+      case "STEP_FINISHED":
+      case "REASONING_MESSAGE_START":
+      case "REASONING_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_END":
         break;
+      default:
+        ignoreUnknown(event);
     }
     terminal.changed();
   }
 
   finish(answer: ExecuteAnswer): void {
-    this.endLine();
-    this.#options.board.dropAll();
-    if (answer.fileBundle !== null) {
-      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
-    }
+    this.settle(answer);
     const { stopReason } = answer;
     if (stopReason === null || stopReason === "stop" || stopReason === "tool_calls") return;
     this.#note(`— ${stopReason} · ${duration(Date.now() - this.#startedAt)}`);
+  }
+
+  /** Prints what the answer leaves to show, without its end. */
+  settle(answer: ExecuteAnswer): void {
+    this.endLine();
+    this.#options.board.dropAll();
+    // What was taken for proposed files is text if the answer has none.
+    if (answer.fileBundle === null && this.#bundle.taken !== "") {
+      this.#gap("text");
+      this.#options.terminal.printLines(neutralize(this.#bundle.taken).trimEnd().split("\n"));
+    }
   }
 
   endLine(): void {
@@ -108,12 +127,13 @@ export class TurnScreen implements TurnView {
   #more(delta: string): void {
     const text = this.#held + delta;
     this.#held = text.endsWith("\r") ? "\r" : "";
-    this.#text?.push(neutralize(text.slice(0, text.length - this.#held.length)));
+    const shown = this.#bundle.push(text.slice(0, text.length - this.#held.length));
+    this.#text?.push(neutralize(shown));
     this.#printText();
   }
 
   #endText(): void {
-    this.#text?.push(neutralize(this.#held));
+    this.#text?.push(neutralize(this.#bundle.push(this.#held) + this.#bundle.end()));
     this.#held = "";
     this.#text?.end();
     this.#printText();
@@ -161,6 +181,11 @@ export class TurnScreen implements TurnView {
       case "aptove.tool_output":
         board.output(event.value.callId, event.value.delta);
         break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
+        break;
+      default:
+        ignoreUnknown(event);
     }
   }
 

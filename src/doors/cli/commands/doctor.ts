@@ -1,9 +1,10 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import { accessSync, constants, statSync } from "node:fs";
+import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
-import { columns, plural } from "../output.ts";
+import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
@@ -60,10 +61,13 @@ function report(call: CliInvocation, checks: Check[]): void {
   }
   const { green, yellow, red } = output.style;
   const marks = { ok: green("ok"), note: yellow("--"), failed: red("!!") };
-  const rows = columns(checks.map((check) => [check.name, check.detail]));
-  for (const [index, check] of checks.entries()) {
-    output.line(`${marks[check.state]} ${output.safe(rows[index] ?? "")}`);
-    if (check.fix !== undefined) output.line(`   fix: ${check.fix}`);
+  const nameCells = Math.max(...checks.map(({ name }) => name.length));
+  for (const check of checks) {
+    const [first = "", ...more] = output.rows([[check.name.padEnd(nameCells), check.detail]], { indent: 3 });
+    output.line(`${marks[check.state]} ${first}`);
+    for (const line of more) output.line(`   ${line}`);
+    if (check.fix !== undefined)
+      for (const line of output.rows([[`fix: ${check.fix}`]], { indent: 3 })) output.line(`   ${line}`);
   }
 }
 
@@ -92,11 +96,12 @@ function checkConfiguration(call: CliInvocation): Check {
     return { name: "configuration", state: "ok", detail: answering(configuration) };
   }
   const detail = "the built-in offline model answers";
+  const keys = Object.values(keyedProviders).map(({ keyVariables: [variable] }) => variable);
   return {
     name: "configuration",
     state: "note",
     detail,
-    fix: "for a real model set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY",
+    fix: `for a real model set one of ${keys.join(", ")}`,
   };
 }
 
@@ -111,7 +116,8 @@ async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
 }
 
 async function checkGit(call: CliInvocation): Promise<Check> {
-  const { root, repo, hasGit } = await call.copy();
+  const { root, repo, hasGit, refusal } = await call.copy();
+  if (refusal !== null) return { name: "git", state: "note", detail: `git is not used here: ${refusal}` };
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
   return { name: "git", state: "note", detail, fix: "change to a repository, so that its files can be indexed" };

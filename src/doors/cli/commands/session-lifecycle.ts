@@ -2,7 +2,7 @@
 import type { WireSession } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
-import { exitCodes, type ExitCode } from "../failure.ts";
+import { exitCodes, fixOf, type ExitCode } from "../failure.ts";
 import { findRemoved, findSession, shortId } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
 
@@ -56,9 +56,11 @@ export async function purgeRemovedSession(call: CliInvocation, id: string, optio
   return exitCodes.fine;
 }
 
-export async function collectGarbage(call: CliInvocation, options: { dryRun?: boolean }): Promise<ExitCode> {
-  const dryRun = options.dryRun === true;
-  const report = await (await call.client()).collectGarbage({ dryRun });
+export async function collectGarbage(
+  call: CliInvocation,
+  { dryRun = false, evenMost = false }: { dryRun?: boolean; evenMost?: boolean },
+): Promise<ExitCode> {
+  const report = await (await call.client()).collectGarbage({ dryRun, isMostExpected: evenMost });
   const { output } = call;
   if (call.json) {
     output.json(report);
@@ -67,6 +69,7 @@ export async function collectGarbage(call: CliInvocation, options: { dryRun?: bo
   if (dryRun) for (const key of report.keys) output.line(key);
   const what = `${plural(report.keys.length, "file")} not needed by any turn, ${bytes(report.bytes)}`;
   output.line(dryRun ? `${what}; nothing was deleted` : `deleted ${what}`);
+  if (dryRun && report.isMost) output.note(`this is most of what is stored: ${fixOf("garbage_doubtful", null)}`);
   return exitCodes.fine;
 }
 

@@ -3,6 +3,7 @@
  * it (retrieval, tool calls, warnings, usage) to standard error.
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
@@ -53,9 +54,19 @@ export class TurnRenderer implements TurnView {
       case "TOOL_CALL_RESULT":
         this.#note(`  ${foldedResult(event)}`);
         break;
-      default:
-        // Events that frame a run and its steps, and the model's reasoning, are not shown.
+      // Events that frame a run and its steps, and the model's reasoning, are not shown.
+      case "RUN_STARTED":
+      case "RUN_FINISHED":
+      case "RUN_ERROR":
+      case "STEP_STARTED":
+      case "STEP_FINISHED":
+      case "REASONING_MESSAGE_START":
+      case "REASONING_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_END":
+      case "TEXT_MESSAGE_END":
         break;
+      default:
+        ignoreUnknown(event);
     }
   }
 
@@ -65,21 +76,7 @@ export class TurnRenderer implements TurnView {
       const asks = call.waitsFor === "approval" ? "waits for approval" : "waits for its result";
       this.#note(`${call.name} ${firstLine(call.arguments, 80)} ${asks} (call ${call.callId})`);
     }
-    if (answer.fileBundle !== null) {
-      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
-    }
-    const { totalTokens, cachedTokens, costUsd } = answer.usage;
-    const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
-    const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
-    const parts = [
-      `session ${shortId(answer.sessionId)}`,
-      `turn ${shortId(answer.turnId)}`,
-      tokens,
-      ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
-      duration(Date.now() - this.#startedAt),
-      ...stop,
-    ];
-    this.#output.note(this.#output.noteStyle.dim(`— ${parts.join(" · ")}`));
+    this.#output.note(this.#output.noteStyle.dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }
 
   endLine(): void {
@@ -104,6 +101,13 @@ export class TurnRenderer implements TurnView {
         return this.#note(subagentLine(event));
       case "aptove.warning":
         return this.#warning(event.value);
+      // A view, a question and the output of a call are for the chat. Here the call and its result are shown.
+      case "aptove.approval_answered":
+      case "aptove.tool_call_view":
+      case "aptove.tool_output":
+        return;
+      default:
+        ignoreUnknown(event);
     }
   }
 
@@ -122,6 +126,21 @@ export class TurnRenderer implements TurnView {
   #toolCall(id: string): void {
     this.#note(`→ ${this.#callNames.get(id) ?? "tool"} ${firstLine(this.#callArguments.get(id) ?? "", 100)}`);
   }
+}
+
+/** Names the ids of a finished turn, and what it used, in one line. */
+export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
+  const { totalTokens, cachedTokens, costUsd } = answer.usage;
+  const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
+  const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
+  return [
+    `session ${shortId(answer.sessionId)}`,
+    `turn ${shortId(answer.turnId)}`,
+    tokens,
+    ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
+    duration(Date.now() - startedAt),
+    ...stop,
+  ].join(" · ");
 }
 
 /** Describes in one line what was gathered for the model. */

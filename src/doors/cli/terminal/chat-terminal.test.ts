@@ -22,7 +22,14 @@ interface Desk {
   happened: string[];
 }
 
-function desk(t: TestContext, more: { columns?: number; history?: InputHistory; folder?: string } = {}): Desk {
+interface DeskOptions {
+  columns?: number;
+  history?: InputHistory;
+  folder?: string;
+  now?: () => number;
+}
+
+function desk(t: TestContext, more: DeskOptions = {}): Desk {
   const terminal = new TestTerminal({ columns: more.columns ?? 40, rows: 12 });
   const input = new PassThrough();
   const stdout = new Writable({
@@ -53,6 +60,7 @@ function desk(t: TestContext, more: { columns?: number; history?: InputHistory; 
     onInterrupt: () => void happened.push("interrupt"),
     onEnd: () => void happened.push("end"),
     onDetails: () => void happened.push("details"),
+    ...(more.now !== undefined && { now: more.now }),
   });
   t.after(() => chat.close());
   chat.type({ as: "prompt" });
@@ -128,6 +136,41 @@ test("[L2] a question sets the line aside that is being typed, and its answer is
   assert.equal((await terminal.lines()).at(-1), "› half a li");
   keys(`ne\r${keyOf.up}\r`);
   assert.deepEqual(submitted, ["no", "half a line", "half a line"]);
+});
+
+test("[L2] [P4] one key answers a question, unless the person was typing or has not read it yet", async (t) => {
+  let time = 1_000;
+  const { chat, keys, submitted, terminal } = desk(t, { now: () => time });
+  const asks = (): void => chat.type({ as: "answer", question: "allow? ", keys: "yn" });
+  const inputRead = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  asks();
+  keys("\r");
+  keys("y");
+  await inputRead();
+  assert.deepEqual(submitted, []);
+  keys(`${keyOf.backspace}`);
+  time += 1_000;
+  keys("y");
+  await inputRead();
+  assert.deepEqual(submitted, ["y"]);
+  assert.equal((await terminal.lines()).at(-2), "allow? y");
+  chat.type({ as: "steering" });
+  keys("half a li");
+  asks();
+  time += 1_000;
+  keys("n");
+  await inputRead();
+  assert.deepEqual(submitted, ["y"], "a person who was typing has to press Enter");
+  keys("\r");
+  chat.type({ as: "prompt" });
+  keys("\r");
+  asks();
+  time += 1_000;
+  keys("no, use b\r");
+  keys("x");
+  keys("y\r");
+  await inputRead();
+  assert.deepEqual(submitted, ["y", "n", "half a li", "no, use b", "xy"]);
 });
 
 test("[L2] printed lines stay on the screen once, with the status and the typed line below them", async (t) => {

@@ -6,6 +6,7 @@ import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
 import { KeyReader, type PressedKey } from "./key-reader.ts";
+import { frameMs, type TurnTerminal } from "./output-terminal.ts";
 import { LiveScreen } from "./screen.ts";
 import { typedRows } from "./typed-rows.ts";
 import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
@@ -20,20 +21,28 @@ export interface ChatTerminalOptions extends TypedLineOptions {
   /** Called for Ctrl-D, and when the terminal has gone. */
   onEnd(): void;
   onDetails(): void;
+  /** Returns the time in milliseconds since the epoch. */
+  now?(): number;
 }
 
-/** What the typed line is for. `hidden`: no line is shown, and what is typed is kept for later. */
+/**
+ * What the typed line is for. `hidden`: no line is shown, and what is typed is kept for later. Each character of `keys`
+ * is a whole answer, without Enter.
+ */
 export type TypingPurpose =
   | { as: "prompt" }
   | { as: "steering" }
-  | { as: "answer"; question: string }
+  | { as: "answer"; question: string; keys?: string }
   | { as: "hidden" };
 
-/** How often the terminal is repainted: often enough to look alive, rarely enough to cost nothing. */
-const frameMs = 33;
 const echoedLinesMax = 20;
+/**
+ * How long after a question a key alone is no answer, in milliseconds. A person who types at that moment has not read
+ * it yet.
+ */
+const unreadMs = 300;
 
-export class ChatTerminal {
+export class ChatTerminal implements TurnTerminal {
   readonly #options: ChatTerminalOptions;
   readonly #screen: LiveScreen;
   readonly #typed: TypedLine;
@@ -46,6 +55,10 @@ export class ChatTerminal {
   /** The text that was printed since the last line feed. */
   #partial = "";
   #timer: NodeJS.Timeout | null = null;
+  /** The time of the open question. Null if a line was being typed then: it needs Enter, like any line. */
+  #askedAt: number | null = null;
+  /** A key that answers the question unless more is typed with it. */
+  #answerKey: { text: string; timer: NodeJS.Immediate } | null = null;
   #isClosed = false;
   readonly #onResize = (): void => this.#paint();
 
@@ -80,21 +93,21 @@ export class ChatTerminal {
     this.changed();
   }
 
-  /** Sets the function that returns the lines above the typed one for each repaint. Null: there are none. */
   showAbove(lines: (() => readonly string[]) | null): void {
     this.#above = lines;
     this.changed();
   }
 
-  /** Repaints soon. */
   changed(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => this.#paint(), frameMs);
   }
 
   type(typing: TypingPurpose): void {
-    if (typing.as === "answer") this.#setAside = this.#typed.take();
-    else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
+    if (typing.as === "answer") {
+      this.#setAside = this.#typed.take();
+      this.#askedAt = this.#setAside === "" ? (this.#options.now ?? Date.now)() : null;
+    } else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
     this.#typing = typing;
     this.#paint();
   }
@@ -104,6 +117,7 @@ export class ChatTerminal {
     if (this.#partial !== "") this.print("\n");
     this.#typing = { as: "hidden" };
     this.#above = null;
+    this.#typeAnswerKey();
     this.#paint();
     this.#isClosed = true;
     this.#options.io.stdout.off("resize", this.#onResize);
@@ -112,11 +126,14 @@ export class ChatTerminal {
   }
 
   #paste(text: string): void {
+    this.#typeAnswerKey();
     this.#typed.paste(text);
     this.#paint();
   }
 
   #key(key: PressedKey): void {
+    if (this.#isAnswer(key)) return this.#answerWith(key.text);
+    this.#typeAnswerKey();
     const { onInterrupt, onEnd, onDetails } = this.#options;
     switch (this.#typed.key(key)) {
       case "submit":
@@ -144,8 +161,45 @@ export class ChatTerminal {
     this.#paint();
   }
 
+  #isAnswer(key: PressedKey): key is PressedKey & { text: string } {
+    const { text = "", ctrl, meta } = key;
+    if (this.#typing.as !== "answer" || this.#typing.keys === undefined || this.#askedAt === null) return false;
+    if (ctrl || meta || this.#answerKey !== null || !this.#typed.editor.isEmpty) return false;
+    return text !== "" && this.#typing.keys.includes(text) && !this.#isUnread(this.#askedAt);
+  }
+
+  /** Answers when the input has been read to its end: a text that arrives at once is a line, whatever it begins with. */
+  #answerWith(text: string): void {
+    const timer = setImmediate(() => {
+      this.#typeAnswerKey();
+      this.#submit();
+      this.#paint();
+    });
+    this.#answerKey = { text, timer };
+  }
+
+  /** Makes the key that would have answered a part of the typed line. */
+  #typeAnswerKey(): void {
+    if (this.#answerKey === null) return;
+    clearImmediate(this.#answerKey.timer);
+    this.#typed.editor.insert(this.#answerKey.text);
+    this.#answerKey = null;
+  }
+
+  /** Returns true for an Enter that was meant for what was there before the question. */
+  #isStrayEnter(): boolean {
+    if (!this.#typed.editor.isEmpty) return false;
+    if (this.#typing.as === "hidden") return true;
+    return this.#typing.as === "answer" && this.#askedAt !== null && this.#isUnread(this.#askedAt);
+  }
+
+  #isUnread(askedAt: number): boolean {
+    return (this.#options.now ?? Date.now)() - askedAt < unreadMs;
+  }
+
   #submit(): void {
     const { onSubmit, history } = this.#options;
+    if (this.#isStrayEnter()) return;
     const text = this.#typed.take();
     if (this.#typing.as !== "answer") history.add(text);
     if (this.#typing.as === "prompt") this.printLines(["", ...this.#echo(text)]);

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { repoName } from "./git.ts";
+import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { sampleRepository, type SampleRepository } from "../../../retrieval/sample-repository.ts";
+import { findWorkingCopy, modifiedFiles, repoName } from "./git.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 
 test("[Q1] a repository has the name of its origin on a server, else of its folder", () => {
@@ -24,4 +27,58 @@ test("[L1] short ids are the ends of ids, as long as they need to be", () => {
   assert.deepEqual([...shortIds(ids).values()], ["62687189", "737f927d"]);
   const twins = ["01a20097-965c-71ff-a333-944162687189", "01a20097-965c-71ff-a333-a44162687189"];
   assert.deepEqual([...shortIds(twins).values()], ["944162687189", "a44162687189"]);
+});
+
+function repositoryFor(t: TestContext, files: Record<string, string>): SampleRepository {
+  const repository = sampleRepository(files);
+  t.after(() => repository.remove());
+  repository.commit();
+  return repository;
+}
+
+test("[X1] modified files are those whose content differs from the last commit, staged or not", async (t) => {
+  const names = [
+    "kept.txt",
+    "edited.txt",
+    "staged.txt",
+    "touched.txt",
+    "lines.txt",
+    "gone.txt",
+    "mode.sh",
+    '"quoted".txt',
+  ];
+  const { root, git } = repositoryFor(t, Object.fromEntries(names.map((name) => [name, "a\n"])));
+  const at = (name: string): string => join(root, name);
+  writeFileSync(at("edited.txt"), "b\n");
+  writeFileSync(at("staged.txt"), "b\n");
+  git("add", "staged.txt");
+  writeFileSync(at("staged.txt"), "a\n");
+  git("config", "core.autocrlf", "true");
+  writeFileSync(at("lines.txt"), "a\r\n");
+  utimesSync(at("touched.txt"), 1_000_000, 1_000_000);
+  rmSync(at("gone.txt"));
+  chmodSync(at("mode.sh"), 0o755);
+  writeFileSync(at("new.txt"), "a\n");
+  writeFileSync(at("untracked.txt"), "a\n");
+  git("add", "--intent-to-add", "new.txt");
+  assert.deepEqual((await modifiedFiles(root)).toSorted(), ["edited.txt", "mode.sh", "new.txt"]);
+});
+
+test("[X1] a hostile working copy runs nothing and names no file of another repository", async (t) => {
+  const other = repositoryFor(t, { "a.txt": "private\n" });
+  const { root, git } = repositoryFor(t, { "a.txt": "a\n", ".gitattributes": "* filter=evil\n" });
+  writeFileSync(join(other.root, "a.txt"), "a private change\n");
+  const trace = join(root, "was-run");
+  git("config", "filter.evil.clean", `touch ${trace}; cat`);
+  git("config", "core.worktree", other.root);
+  utimesSync(join(root, "a.txt"), 1_000_000, 1_000_000);
+  const copy = await findWorkingCopy(root);
+  assert.deepEqual([copy.root, copy.hasGit, copy.refusal], [root, true, null]);
+  assert.deepEqual(await modifiedFiles(root), []);
+  assert.ok(!existsSync(trace));
+  renameSync(join(root, ".git"), join(root, "old"));
+  writeFileSync(join(root, ".git"), `gitdir: ${other.root}/.git\n`);
+  const refused = await findWorkingCopy(root);
+  assert.equal(refused.hasGit, false);
+  assert.match(refused.refusal ?? "", /does not know this folder/);
 });

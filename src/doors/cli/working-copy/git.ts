@@ -1,5 +1,6 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
 import { basename } from "node:path";
+import { locateRepository } from "../../../system/git-repository.ts";
 import { askGit } from "../../../system/git.ts";
 
 const answerBytesMax = 64 * 1_048_576;
@@ -10,6 +11,8 @@ export interface LocalWorkingCopy {
   /** The name under which the repository is indexed and its sessions are listed. */
   repo: string;
   hasGit: boolean;
+  /** Why git is not asked about a repository that is there. Null if there is none, or if it is asked. */
+  refusal: string | null;
 }
 
 /** Runs git and returns its output. Null if git is missing or fails. */
@@ -20,12 +23,18 @@ async function git(root: string, args: string[]): Promise<string | null> {
 
 /** Finds the working copy around a folder. Outside of git it is the folder itself. */
 export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
-  const [top, origin] = await Promise.all([
+  const [top, origin, place] = await Promise.all([
     git(cwd, ["rev-parse", "--show-toplevel"]),
     git(cwd, ["config", "--get", "remote.origin.url"]),
+    locateRepository(cwd),
   ]);
   const root = top?.replace(/\r?\n$/, "") || cwd;
-  return { root, repo: repoName(origin?.trim() ?? "", root), hasGit: top !== null };
+  return {
+    root,
+    repo: repoName(origin?.trim() ?? "", root),
+    hasGit: top !== null,
+    refusal: place.outcome === "refused" ? place.reason : null,
+  };
 }
 
 /**
@@ -51,11 +60,70 @@ export async function headCommit(root: string): Promise<string | null> {
   return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
 }
 
+/** A difference of one path, as `git diff-index --raw` writes it. */
+interface RawChange {
+  path: string;
+  /** What the last commit has. */
+  object: string;
+  /** True if only the time or the place of the file differs for certain. Then its content decides. */
+  isDoubtful: boolean;
+}
+
+const diffArguments = ["diff-index", "--raw", "--no-abbrev", "-z", "--diff-filter=d", "--no-renames"];
+
 /**
  * Returns the tracked files that differ from the last commit, staged or not, relative to the top folder. Removed files
- * are left out.
+ * and submodules are left out. `git diff` and `git status` would also write git's index, which can run hooks, so this
+ * asks for what may differ and compares the contents.
  */
 export async function modifiedFiles(root: string): Promise<string[]> {
-  const listed = await git(root, ["diff", "HEAD", "--name-only", "-z", "--diff-filter=d", "--no-renames"]);
-  return (listed ?? "").split("\0").filter((path) => path !== "");
+  const listed = await git(root, [...diffArguments, "--ignore-submodules=all", "HEAD"]);
+  const changes = [...rawChanges(listed ?? "")];
+  const doubtful = changes.filter(({ isDoubtful }) => isDoubtful);
+  const hashes = doubtful.length === 0 ? [] : await contentHashes(root, doubtful);
+  const same = new Set(doubtful.filter(({ object }, at) => hashes[at] === object).map(({ path }) => path));
+  return [...new Set(changes.map(({ path }) => path))].filter((path) => !same.has(path));
+}
+
+/** Parses ":100644 100644 <object> <object or zeros> M", each followed by its path. */
+function* rawChanges(text: string): Generator<RawChange> {
+  const fields = text.split("\0");
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const path = fields[at + 1] ?? "";
+    const [, before = "", after = "", object = "", hash = ""] =
+      /^:(\d+) (\d+) (\w+) (\w+) /.exec(fields[at] ?? "") ?? [];
+    const isSameKind = before === after && before.startsWith("100");
+    // The paths are given to git line by line, and a quotation mark at the beginning has a meaning there.
+    yield { path, object, isDoubtful: isSameKind && /^0+$/.test(hash) && !/^"|\n/.test(path) };
+  }
+}
+
+/** Returns the ids that git would give to the contents of files. Empty if one of them cannot be read. */
+async function contentHashes(root: string, files: readonly RawChange[]): Promise<string[]> {
+  const input = files.map(({ path }) => `${path}\n`).join("");
+  const answer = await askGit({ folder: root, args: ["hash-object", "--stdin-paths"], answerBytesMax, input });
+  return answer.outcome === "answered" ? answer.text.split("\n") : [];
+}
+
+export interface RemovedFile {
+  path: string;
+  /** The new path of a file that was renamed. */
+  renamedTo: string | null;
+}
+
+/**
+ * Returns the files of the last commit that the working copy does not have any more, relative to the top folder. Only a rename
+ * that git has in its index is known as one: to find others, git would read files of the working copy.
+ */
+export async function removedFiles(root: string): Promise<RemovedFile[]> {
+  const [removed, renamed] = await Promise.all([
+    git(root, ["diff-index", "--name-only", "-z", "--diff-filter=D", "--no-renames", "HEAD"]),
+    git(root, ["diff-index", "--cached", "--name-status", "-z", "--diff-filter=R", "--find-renames", "HEAD"]),
+  ]);
+  // "R100", the old path and the new one, each ended by a NUL.
+  const fields = (renamed ?? "").split("\0");
+  const newPaths = new Map<string, string>();
+  for (let at = 0; at + 2 < fields.length; at += 3) newPaths.set(fields[at + 1] ?? "", fields[at + 2] ?? "");
+  const paths = (removed ?? "").split("\0").filter((path) => path !== "");
+  return paths.map((path) => ({ path, renamedTo: newPaths.get(path) ?? null }));
 }

@@ -8,14 +8,30 @@ import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
-import type { EventLog } from "../../../live/event-log.ts";
+import type { EventLog, MayWrite } from "../../../live/event-log.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
+
+export interface RunRecorderParts {
+  turnId: string;
+  log: EventLog;
+  /** Returns false once the lease of the turn is lost (R1). */
+  mayWrite: MayWrite;
+  /** Called once, when the log refuses events of a turn that still runs here. */
+  onLogFailure(this: void, failure: Failure): void;
+}
+
+const maskedWarning: Warning = {
+  code: "response_masked",
+  message:
+    "the provider's error repeated a configured key; it is replaced by [secret] in the stored response, and the digest is of that",
+};
 
 export class RunRecorder {
   readonly turnId: string;
   readonly #log: EventLog;
   readonly #onLogFailure: (failure: Failure) => void;
+  readonly #mayWrite: MayWrite;
   readonly #events: TurnEvent[] = [];
   readonly #responses = new Map<number, Uint8Array[]>();
   /** The messages and calls that were started and not ended, by id, with their text so far. */
@@ -49,12 +65,15 @@ export class RunRecorder {
   /** The size of all responses so far, in bytes. They are kept in memory until the turn is stored. */
   bytesReceived = 0;
   modelRequests = 0;
+  /** The tokens of the last answered call, input and output. Null if no call was answered yet. */
+  contextTokens: number | null = null;
   readonly byModel: Record<string, Usage> = {};
   answeredAt: number | null = null;
 
-  constructor(turnId: string, log: EventLog, onLogFailure: (failure: Failure) => void) {
+  constructor({ turnId, log, mayWrite, onLogFailure }: RunRecorderParts) {
     this.turnId = turnId;
     this.#log = log;
+    this.#mayWrite = mayWrite;
     this.#onLogFailure = onLogFailure;
   }
 
@@ -72,11 +91,12 @@ export class RunRecorder {
       this.#queue = [];
       if (this.#logFailed) continue;
       try {
-        await this.#log.append(this.turnId, batch);
+        await this.#log.append(this.turnId, batch, this.#mayWrite);
       } catch (error) {
         // A log with a gap would give later events wrong positions. From here on only the stored run counts.
         this.#logFailed = true;
-        this.#onLogFailure(failureOf(error));
+        // The loss of a lease is reported where it is found.
+        if (this.#mayWrite()) this.#onLogFailure(failureOf(error));
       }
     }
     this.#flushing = null;
@@ -104,7 +124,10 @@ export class RunRecorder {
     this.emit({ type: "warning", warning });
   }
 
-  addBytes(step: number, bytes: Uint8Array): void {
+  /** Adds bytes of a response. If the provider replaced a key in them, they are not exact, and the turn says so. */
+  addBytes(step: number, { bytes, isMasked = false }: { bytes: Uint8Array; isMasked?: boolean }): void {
+    const isNews = isMasked && !this.warnings.some(({ code }) => code === maskedWarning.code);
+    if (isNews) this.warn(maskedWarning);
     this.bytesReceived += bytes.length;
     const chunks = this.#responses.get(step);
     if (chunks === undefined) this.#responses.set(step, [bytes]);
@@ -238,6 +261,8 @@ export class RunRecorder {
   }
 
   summary(durationMs: number): RunSummary {
-    return { durationMs, modelRequests: this.modelRequests, usage: this.usage, byModel: this.byModel };
+    const { modelRequests, usage, byModel, contextTokens } = this;
+    const isSum = modelRequests > 1 && contextTokens !== null;
+    return { durationMs, modelRequests, usage, byModel, ...(isSum && { contextTokens }) };
   }
 }

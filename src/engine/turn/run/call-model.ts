@@ -5,14 +5,15 @@
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
 import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
-import { retryDelay } from "./retry-delay.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
+import { waitToRetry } from "./wait-to-retry.ts";
 
 /** Returns the answer, or the failure. Throws only what a store throws. */
 export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
@@ -25,6 +26,7 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
     if (signal.aborted) return { ended: "interrupted" };
     const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
     if (end.type === "finished") {
+      recorder.contextTokens = end.usage.input + end.usage.output;
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
     }
     if (signal.aborted) return { ended: "interrupted" };
@@ -39,17 +41,9 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
       triesOfThisCall = 0;
       continue;
     }
-    const delay = retryDelay({
-      attempt: triesOfThisCall,
-      attemptsMax: deps.limits.providerAttemptsMax,
-      failure: end.failure,
-      retryAfterMs: end.retryAfterMs,
-      random: deps.random(),
-    });
-    if (delay === null) return { ended: "failed", failure: end.failure };
-    recorder.warn({ code: "provider_retried", message: `${end.failure.message}; retrying in ${delay} ms` });
-    deps.observer.note({ type: "model_retried", provider: plan.accepted.provider.name, code: end.failure.code });
-    await run.live.watch.ofOthers(() => deps.sleep(delay, signal));
+    if (!(await waitToRetry(core, run, { attempt: triesOfThisCall, end }))) {
+      return signal.aborted ? { ended: "interrupted" } : { ended: "failed", failure: end.failure };
+    }
     request = { ...request, step: request.step + 1 };
   }
 }
@@ -115,7 +109,7 @@ interface Recording {
 function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messageId }: Recording): void {
   switch (event.type) {
     case "bytes":
-      return recorder.addBytes(step, event.bytes);
+      return recorder.addBytes(step, event);
     case "started":
       return;
     case "text_delta":
@@ -128,6 +122,8 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
       return recorder.toolCallDelta(event.callId, event.delta);
     case "item":
       return recordItem(event, { recorder, step, messageId });
+    default:
+      ignoreUnknown(event);
   }
 }
 

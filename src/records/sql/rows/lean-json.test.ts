@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { fullJson, leanJson } from "./lean-json.ts";
+import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
 
 const defaults = { none: null, list: [], empty: {}, nested: { zero: 0, name: "default" } };
 
@@ -14,8 +14,8 @@ test("[B1] lean JSON omits fields that have their default, and contains every ot
 });
 
 test("[B1] an omitted value is restored as a new object", () => {
-  const first = fullJson("{}", defaults);
-  (first["list"] as unknown[]).push(1);
+  const first = fullJson<{ list: unknown[] }>("{}", defaults);
+  first.list.push(1);
   assert.deepEqual(fullJson("{}", defaults), defaults);
 });
 
@@ -35,4 +35,22 @@ test("[B1] lean JSON of any object that has the template's fields reads back unc
       assert.deepEqual(fullJson(leanJson(plain, defaults), defaults), plain);
     }),
   );
+});
+
+test("[B1] a field that the rows of an older build do not have needs a default, or does not compile", () => {
+  interface Kept {
+    old: string;
+    nested: { old: string; more: number[] };
+    optional?: string;
+    added: string | null;
+  }
+  const whole: DefaultsOf<Kept, "old"> = { nested: { more: [] }, added: null };
+  assert.deepEqual(fullJson<Kept>('{"old":"a","nested":{"old":"b"}}', whole), {
+    old: "a",
+    nested: { old: "b", more: [] },
+    added: null,
+  });
+  type Needed = keyof DefaultsOf<Kept, "old">;
+  const needed: Record<Needed, true> = { nested: true, added: true };
+  assert.deepEqual(Object.keys(needed), Object.keys(whole));
 });

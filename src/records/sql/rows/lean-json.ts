@@ -6,17 +6,27 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../system/guards.ts";
 
-export interface DefaultFields {
-  readonly [field: string]: unknown;
-}
+type DefaultFields = Readonly<Record<string, unknown>>;
+
+/**
+ * The defaults of a value. `Stored` names the fields that every row has, because the first version stored them. The
+ * compiler requires a default for each other field: the rows that exist do not have it. An optional field needs none.
+ */
+export type DefaultsOf<Value, Stored extends PropertyKey = never> = {
+  [Field in keyof Value as Field extends Stored | OptionalField<Value> ? never : Field]: Partly<Value[Field]>;
+};
+
+type OptionalField<Value> = { [Field in keyof Value]-?: {} extends Pick<Value, Field> ? Field : never }[keyof Value];
+/** A nested value whose own fields may be left out, and are then in every row. */
+type Partly<Value> = Value extends readonly unknown[] ? Value : { [Field in keyof Value]?: Partly<Value[Field]> };
 
 export function leanJson(value: object, defaults: DefaultFields): string {
   return JSON.stringify(drop(value, defaults));
 }
 
-/** Returns the value that `leanJson` received. The caller knows its type. */
-export function fullJson(text: string, defaults: DefaultFields): Record<string, unknown> {
-  return fill(JSON.parse(text) as Record<string, unknown>, defaults);
+/** Returns the value that `leanJson` received. The caller knows its type, and that every row has the fields without a default. */
+export function fullJson<Value extends object>(text: string, defaults: DefaultFields): Value {
+  return fill(JSON.parse(text) as Record<string, unknown>, defaults) as Value;
 }
 
 function drop(value: object, defaults: DefaultFields): Record<string, unknown> {

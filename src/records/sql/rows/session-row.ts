@@ -1,10 +1,15 @@
 /** Converts a session to a row, and back. */
 import type { Session } from "../../../domain/session.ts";
 import { foldedText, storableText } from "../../search-text.ts";
-import { fullJson, leanJson } from "./lean-json.ts";
+import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
 import type { SessionRow } from "../tables.ts";
 
-const defaults = {
+type ColumnField = keyof ReturnType<typeof columnFields>;
+/** The fields in the document of a row. */
+type DocumentFields = Omit<Session, ColumnField>;
+
+/** A new field of a session needs a column or a default: the compiler requires one of them. */
+const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "conversationContextId"> = {
   nameIsSet: false,
   description: "",
   labels: [],
@@ -17,7 +22,9 @@ const defaults = {
 export function sessionToRow(session: Session): SessionRow {
   const { id, orgId, userId, isPublic, workspaceId, repo, originTurnId, headTurnId, ...afterHead } = session;
   const { lastSequence, lastTurnStatus, lastTurnAt, tokensTotal, costUsd, ...afterTurns } = afterHead;
-  const { createdAt, updatedAt, activeAt, archivedAt, deletedAt, ...doc } = afterTurns;
+  const { createdAt, updatedAt, activeAt, archivedAt, deletedAt, ...rest } = afterTurns;
+  // No column is in the document too: a change of the column alone would be lost.
+  const doc: DocumentFields & { [Field in ColumnField]?: never } = rest;
   return {
     id,
     org_id: orgId,
@@ -43,7 +50,12 @@ export function sessionToRow(session: Session): SessionRow {
 }
 
 export function rowToSession(row: SessionRow): Session {
-  const columns = {
+  return { ...columnFields(row), ...fullJson<DocumentFields>(row.doc, defaults) };
+}
+
+/** Returns the fields of a session that have a column of their own, so that the store can sort, find or change by them. */
+function columnFields(row: SessionRow) {
+  return {
     id: row.id,
     orgId: row.org_id,
     userId: row.user_id,
@@ -63,6 +75,4 @@ export function rowToSession(row: SessionRow): Session {
     archivedAt: row.archived_at,
     deletedAt: row.deleted_at,
   };
-  const doc = fullJson(row.doc, defaults) as unknown as Omit<Session, keyof typeof columns>;
-  return { ...columns, ...doc };
 }

@@ -1,41 +1,57 @@
 /** Converts a turn to a row, and back, for every member of the union (T3). There are many rows, so they repeat nothing. */
 import { isDeepStrictEqual } from "node:util";
 import type { Kysely } from "kysely";
-import type { Turn, TurnBlobs } from "../../../domain/turn.ts";
+import type { ContextManifest } from "../../../domain/context.ts";
+import type { ProviderChain, Turn, TurnBlobs, TurnStatus } from "../../../domain/turn.ts";
 import type { RunSummary } from "../../../domain/usage.ts";
-import { fullJson, leanJson, type DefaultFields } from "./lean-json.ts";
+import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
 import type { Tables, TurnRow } from "../tables.ts";
 
-const defaultsOfAll = {
+type ColumnField = keyof ReturnType<typeof columnFields>;
+type LeaseField = "runnerId" | "leaseExpiresAt";
+/** The fields in the document of a row with this status. */
+type DocumentFields<Status extends TurnStatus> = Omit<Extract<Turn, { status: Status }>, ColumnField | LeaseField>;
+
+/** The fields that every row of their status has. A new field needs a default, a column, or to be optional. */
+type StoredField = "provider" | "model" | "instructionSummary" | "statusAt" | OutcomeField;
+type OutcomeField = "answerSummary" | "deferredCalls" | "failures" | "was";
+
+const manifestDefaults: DefaultsOf<ContextManifest, "promptHash" | "toolsHash" | "history" | "historyTurns"> = {
+  agentContext: { id: "default" },
+  conversationContext: { id: "default" },
+  settings: {},
+  chunks: [],
+  activeFiles: [],
+  skippedFiles: [],
+};
+const blobDefaults: DefaultsOf<TurnBlobs, "opening"> = { run: null, state: null };
+const chainDefaults: DefaultsOf<ProviderChain> = {
+  account: null,
+  responseId: null,
+  previousResponseId: null,
+  expiresAt: null,
+};
+const runDefaults: DefaultsOf<RunSummary, "durationMs" | "modelRequests" | "byModel"> = {
+  usage: { cached: 0, reasoning: 0 },
+};
+
+const pendingDefaults: DefaultsOf<DocumentFields<"pending">, StoredField> = {
   spawnedBy: null,
   rerunOf: null,
   mode: "ask",
   workspaceId: null,
   repo: null,
-  manifest: {
-    agentContext: { id: "default" },
-    conversationContext: { id: "default" },
-    settings: {},
-    chunks: [],
-    activeFiles: [],
-    skippedFiles: [],
-  },
-  blobs: { run: null, state: null },
+  manifest: manifestDefaults,
+  blobs: blobDefaults,
   warnings: [],
 };
-const defaultsOfFinished = {
-  ...defaultsOfAll,
-  answeredAt: null,
-  digest: null,
-  chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
-  run: { usage: { cached: 0, reasoning: 0 } },
-};
-const defaults: Record<Turn["status"], DefaultFields> = {
-  pending: defaultsOfAll,
-  completed: { ...defaultsOfFinished, stopReason: "stop", finalMessage: null },
-  awaiting_tool_results: { ...defaultsOfFinished, stopReason: "tool_calls", finalMessage: null },
-  failed: defaultsOfFinished,
-  archived: defaultsOfFinished,
+const finishedDefaults = { ...pendingDefaults, answeredAt: null, digest: null, chain: chainDefaults, run: runDefaults };
+const defaults: { [Status in TurnStatus]: DefaultsOf<DocumentFields<Status>, StoredField> } = {
+  pending: pendingDefaults,
+  completed: { ...finishedDefaults, stopReason: "stop", finalMessage: null },
+  awaiting_tool_results: { ...finishedDefaults, stopReason: "tool_calls", finalMessage: null },
+  failed: finishedDefaults,
+  archived: finishedDefaults,
 };
 
 export function turnToRow(turn: Turn): TurnRow {
@@ -62,7 +78,16 @@ export function turnToRow(turn: Turn): TurnRow {
 }
 
 export function rowToTurn(row: TurnRow): Turn {
-  const columns = {
+  const lease = row.status === "pending" ? { runnerId: row.runner_id, leaseExpiresAt: row.lease_expires_at } : {};
+  const doc = fullJson<Pick<Turn, "blobs" | "model"> & { run?: ShortRun }>(row.doc, defaults[row.status]);
+  const run = doc.run === undefined ? {} : { run: withOnlyModel(doc.run, doc.model) };
+  const blobs = mapKeys(doc.blobs, (key) => fullKey(row.id, key));
+  return { ...doc, ...columnFields(row), ...lease, ...run, blobs } as Turn;
+}
+
+/** Returns the fields of every turn that have a column of their own. */
+function columnFields(row: TurnRow) {
+  return {
     id: row.id,
     sessionId: row.session_id,
     parentId: row.parent_id,
@@ -73,11 +98,6 @@ export function rowToTurn(row: TurnRow): Turn {
     createdBy: row.created_by,
     createdAt: row.created_at,
   };
-  const lease = row.status === "pending" ? { runnerId: row.runner_id, leaseExpiresAt: row.lease_expires_at } : {};
-  const doc = fullJson(row.doc, defaults[row.status]) as unknown as Pick<Turn, "blobs" | "model"> & { run?: ShortRun };
-  const run = doc.run === undefined ? {} : { run: withOnlyModel(doc.run, doc.model) };
-  const blobs = mapKeys(doc.blobs, (key) => fullKey(row.id, key));
-  return { ...doc, ...columns, ...lease, ...run, blobs } as unknown as Turn;
 }
 
 /** A run summary without `byModel` where that only repeats `usage`: most runs call one model, the turn's own. */

@@ -1,10 +1,11 @@
 /**
  * SQLite, embedded: one file that several processes use at once (B4), durable at every commit (B3).
  */
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { Kysely, sql } from "kysely";
+import { createPrivateFile } from "../../../system/durable-files.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
 import { sqliteDialect } from "./sqlite-driver.ts";
@@ -54,7 +55,7 @@ export function openDatabase(file: string): Database.Database {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
-    closeSync(openSync(file, "a", 0o600));
+    createPrivateFile(file);
     const database = new Database(file, { timeout: openWaitMs });
     database.pragma("journal_mode = wal");
     database.pragma("synchronous = full");

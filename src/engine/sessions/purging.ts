@@ -1,0 +1,115 @@
+/** Deletes history: the turns of a session with their blobs, and blobs that no turn needs (S6, K4). */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Turn } from "../../domain/turn.ts";
+import { operatorOnly } from "../access/access.ts";
+import { importMarks } from "../turn/kept/turn-blobs.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
+
+/**
+ * Deletes the rows before the blobs, so that no row names a blob that is gone. A crash in between leaves garbage, which
+ * is collected later (S6).
+ */
+export async function purge(core: EngineCore, session: Session): Promise<PurgeReport> {
+  const { records } = core.deps;
+  const kept = new Set(await records.purges.sharedTurnIds(session.id));
+  const turns = await allTurns(core, session.id);
+  const purged = turns.filter((turn) => !kept.has(turn.id));
+  const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
+  if (!(await records.purges.purgeSession(session.id, [...kept]))) {
+    throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
+  }
+  const bytes = await sizeOf(core, keys);
+  for (const key of keys) await core.deps.blobs.delete(key);
+  return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
+}
+
+/** Returns all turns of a session, the newest first. */
+export async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (let before: number | undefined; ;) {
+    const page = { ...(before !== undefined && { before }), limit: limits.pageSizeMax };
+    const found = await core.deps.records.turns.list(sessionId, page);
+    turns.push(...found);
+    before = found.at(-1)?.sequence;
+    if (found.length < limits.pageSizeMax || before === undefined) return turns;
+  }
+}
+
+/** Returns all blobs in the turn's folder, including those that a crash left there. */
+async function keysOfTurn(core: EngineCore, turnId: string): Promise<string[]> {
+  return await core.deps.blobs.list(`turns/${turnId}/`);
+}
+
+async function sizeOf(core: EngineCore, keys: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const key of keys) bytes += (await core.deps.blobs.size(key)) ?? 0;
+  return bytes;
+}
+
+/**
+ * Deletes or lists blobs that no row names (K4). The blobs of a turn that is just being opened are too young to count
+ * as garbage.
+ */
+export async function deleteGarbage(
+  core: EngineCore,
+  caller: Caller,
+  { dryRun, isMostExpected = false }: GarbageOrder,
+): Promise<GarbageReport> {
+  operatorOnly(caller, "collect garbage");
+  const all = await core.deps.blobs.list("turns/");
+  const keys = await unreachableKeys(core, all);
+  const isMost = keys.length > all.length * limits.garbageShareMax;
+  const report = { keys, bytes: await sizeOf(core, keys), isMost };
+  if (dryRun) return report;
+  if (isMost && !isMostExpected) throw tooMuch(keys.length, all.length);
+  for (const key of keys) await core.deps.blobs.delete(key);
+  return report;
+}
+
+/** Crashes leave little garbage. If most blobs have no row, then probably the rows are lost, and the blobs are the rest of the history. */
+function tooMuch(found: number, all: number): AptoveError {
+  return new AptoveError(
+    "garbage_doubtful",
+    `${found} of ${all} blobs belong to no turn; if records were lost, these blobs are needed to restore them; nothing was deleted`,
+    { facts: { found, all } },
+  );
+}
+
+async function unreachableKeys(core: EngineCore, all: readonly string[]): Promise<string[]> {
+  const { blobs, records } = core.deps;
+  const byTurn = new Map<string, string[]>();
+  for (const key of all) {
+    const turnId = key.split("/")[1] ?? "";
+    byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
+  }
+  const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.deps.now() - limits.garbageAgeMs;
+  // The first turn of an old session has an old id too, although it may be opening now.
+  const isYoungAttempt = (key: string): boolean => {
+    const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
+    return attempt !== undefined && isId(attempt) && !isOld(attempt);
+  };
+  // The blobs of an import have the ids of old turns. During an import it is not known which blobs are garbage.
+  const imports = await blobs.list(importMarks);
+  const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
+  if (unreachable.length < imports.length) return [];
+  for (const turnId of [...byTurn.keys()].filter(isOld)) {
+    // A running turn names its blobs when it ends. Its status is read first, because it may end between the two reads.
+    if ((await records.turns.get(turnId))?.status === "pending") continue;
+    const named = new Set(await records.purges.blobKeysOf(turnId));
+    const unnamed = (byTurn.get(turnId) ?? []).filter((key) => !named.has(key) && !isYoungAttempt(key));
+    unreachable.push(...unnamed);
+  }
+  return unreachable.toSorted();
+}
+
+/**
+ * Returns the time at which an id was made. The first 48 bits of a UUID of version 7 are milliseconds since the epoch.
+ */
+function timeOf(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
