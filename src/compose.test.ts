@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { createAptove } from "./compose.ts";
+import { keyedProviders } from "./configuration/configured-providers.ts";
 import { modelInfo } from "./domain/models.ts";
 
 test("[W7] [L3] every provider that the configuration makes callable is there by its name, and no other", async (t) => {
@@ -40,15 +41,15 @@ test("[W7] [L3] every provider that the configuration makes callable is there by
 });
 
 test("[C4] the window and the price of every default model are known", async (t) => {
-  const { engine } = await createAptove({
-    dataDir: await temporaryFolder(t),
-    env: { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a", GOOGLE_API_KEY: "g" },
-  });
+  const env = Object.fromEntries(
+    Object.values(keyedProviders).map(({ keyVariables: [variable] }) => [variable, "key"]),
+  );
+  const { engine } = await createAptove({ dataDir: await temporaryFolder(t), env });
   t.after(() => engine.close());
   const hosted = (await engine.contexts.providers()).filter(({ name }) => name !== "offline");
   assert.deepEqual(
     hosted.map(({ name }) => name),
-    ["openai", "anthropic", "google"],
+    Object.keys(keyedProviders),
   );
   for (const { defaultModel } of hosted) assert.notEqual(modelInfo(defaultModel), null, defaultModel);
 });

@@ -10,6 +10,7 @@ import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
+import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
@@ -84,10 +85,11 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
-      standing: async (id) => await (await workspaces.transcripts()).standing(id),
+      nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
+    workingCopy: openWorkingCopy,
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");
@@ -133,6 +135,7 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       agentContextId: configuration.agentContext,
       conversationContextId: configuration.conversationContext,
     },
+    scopePaths: configuration.scope.paths,
   };
 }
 

@@ -120,6 +120,8 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   turnEvents: "read",
   interruptTurn: "stop",
   steerTurn: "continue",
+  listQuestions: "read",
+  answerQuestion: "continue",
   search: "anyKey",
   getOrg: "ownOrg",
   updateOrg: "ownOrgAdmin",

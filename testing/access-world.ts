@@ -78,6 +78,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   importSessions: ["import_invalid"],
   steerSession: ["turn_not_running"],
   steerTurn: ["turn_not_running"],
+  answerQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
 };
@@ -171,7 +172,7 @@ async function openWorld(t: TestContext): Promise<World> {
 /** No door creates one. */
 async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: string; userId: string }): Promise<string> {
   const secret = `aptove_${newId()}`;
-  const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null };
+  const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null, roleMax: null };
   const key = { id: newId(), orgId, userId, name: "old", prefix: "aptove_", hash: sha256(secret), deviceId: null };
   await records.keys.insert({ ...key, ...times });
   return secret;
@@ -213,6 +214,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     changeSharing: { invite: [ids.participant] },
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
+    answerQuestion: { callId: "c1", approved: true },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },

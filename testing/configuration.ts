@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { AptoveError } from "../src/domain/errors.ts";
 import { mergeLayers, readSharedLayers, type LoadedConfiguration } from "../src/configuration/configuration.ts";
+import { rejectionOf } from "./refusals.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface Layers {
@@ -33,11 +33,7 @@ export async function load(t: TestContext, layers: Layers = {}): Promise<LoadedC
 
 /** Returns the reason why the layers are refused. */
 export async function faultOf(t: TestContext, layers: Layers): Promise<string> {
-  try {
-    await load(t, layers);
-  } catch (error) {
-    assert.ok(error instanceof AptoveError && error.code === "config_invalid", String(error));
-    return error.detail;
-  }
-  return assert.fail("it was taken");
+  const { code, detail } = await rejectionOf(load(t, layers));
+  assert.equal(code, "config_invalid", detail);
+  return detail;
 }

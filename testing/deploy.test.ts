@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
 import { paths } from "../src/protocol/routes/paths.ts";
-import { knownKeys } from "../src/configuration/config-fields.ts";
+import { knownKeys } from "../src/configuration/known-keys.ts";
 import { loadConfiguration, type Configuration } from "../src/configuration/configuration.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

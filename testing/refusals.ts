@@ -16,6 +16,17 @@ export function hasCode(code: ErrorCode, detail?: RegExp | string): (error: unkn
   };
 }
 
+/** Returns the AptoveError that the function throws. Fails if it returns or if the error has another type. */
+export function thrownBy(act: () => unknown): AptoveError {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof AptoveError, String(error));
+    return error;
+  }
+  return assert.fail("nothing was thrown");
+}
+
 /** Returns the AptoveError that the promise rejects with. Fails if it resolves or if the error has another type. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<AptoveError> {
   const error = await reasonOf(promise);

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
+import { rejectionOf } from "./refusals.ts";
 import pg from "pg";
 import { createAptove, type Aptove } from "../src/compose.ts";
 import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
-import { AptoveError } from "../src/domain/errors.ts";
 import type { SequencedEvent } from "../src/domain/events.ts";
 import { limits } from "../src/domain/limits.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
@@ -66,13 +66,13 @@ async function world(context: TestContext): Promise<World> {
 let schemas = 0;
 
 async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: unknown } | null> {
-  try {
-    await asked;
-    return null;
-  } catch (error) {
-    assert.ok(error instanceof AptoveError, String(error));
-    return { code: error.code, turnId: error.facts["turnId"] };
-  }
+  return await asked.then(
+    () => null,
+    async () => {
+      const { code, facts } = await rejectionOf(asked);
+      return { code, turnId: facts["turnId"] };
+    },
+  );
 }
 
 test("[T5] [S5] if two servers get a request at once, one runs the turn or moves the head, and the other names it in its refusal", async (context) => {

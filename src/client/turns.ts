@@ -1,5 +1,6 @@
 /** The client's methods for turns. */
 import type { ExecuteAnswer } from "../protocol/execute.ts";
+import type { QuestionAnswer, WireQuestions } from "../protocol/question.ts";
 import type { WireTurnDiff } from "../protocol/explain.ts";
 import type { WireTurn, WireTurnContext, WireTurnSummary } from "../protocol/turn.ts";
 import type { FetchJson, SendRequest } from "./send.ts";
@@ -20,6 +21,10 @@ export interface TurnMethods {
   interrupt(id: string): Promise<string | null>;
   /** Sends a message to the running turn, which receives it at its next step. Returns the turn's id. Throws `turn_not_running`. */
   steer(id: string, text: string): Promise<string>;
+  /** Returns the questions of the running turn that wait for a person. */
+  questions(id: string): Promise<WireQuestions["questions"]>;
+  /** Answers a question. The first answer counts. Throws `question_not_open`. */
+  answerQuestion(id: string, answer: QuestionAnswer): Promise<void>;
 }
 
 export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
@@ -38,5 +43,7 @@ export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
     diff: (a, b) => call("diffTurns", { id: a, query: { with: b } }),
     interrupt: async (id) => (await call("interruptTurn", { id })).interruptedTurnId,
     steer: async (id, text) => (await call("steerTurn", { id, body: { text } })).steeredTurnId,
+    questions: async (id) => (await call("listQuestions", { id })).questions,
+    answerQuestion: async (id, answer) => void (await call("answerQuestion", { id, body: answer })),
   };
 }

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { rejectionOf } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
+import type { AptoveError } from "../domain/errors.ts";
 import { mergeLayers, readSharedLayers } from "../configuration/configuration.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
@@ -110,14 +111,7 @@ test("[W7] a provider that only one workspace configures belongs to that workspa
 
 test("[W7] [W1] a damaged or wrong workspace affects no other workspace, and works again when its file is fixed", async (t) => {
   const { of, base, write, store } = await world(t);
-  const fault = async (id: string): Promise<AptoveError> => {
-    const error: unknown = await of(id).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
-    assert.ok(error instanceof AptoveError, String(error));
-    return error;
-  };
+  const fault = (id: string): Promise<AptoveError> => rejectionOf(of(id));
   const cases: [string, RegExp][] = [
     ["provder = 1", /provder is not known; did you mean "provider"\?/],
     ['provider = "gemini"', /provider must be "offline" or "openai" or "anthropic" or "google" or "work"$/],

@@ -3,13 +3,21 @@ import { findWorkingCopy, headCommit } from "../doors/cli/working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
+import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { aptoveVersion } from "../version.ts";
 
 export async function serveAcp(setup: AcpSetup): Promise<void> {
   const { io, stop, beginning, mode } = setup;
   await load();
   await serveStdio({
-    ports: { version: aptoveVersion(), beginning, mode, repositoryOf, headOf: headCommit },
+    ports: {
+      version: aptoveVersion(),
+      beginning,
+      mode,
+      repositoryOf,
+      headOf: headCommit,
+      workingCopy: openWorkingCopy,
+    },
     open: () => open(setup),
     stdin: io.stdin,
     stdout: claimOutput(io.stdout, io.stderr),

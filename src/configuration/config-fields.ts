@@ -10,64 +10,19 @@ import {
   numberField,
   emptyableTextField,
   providerNameField,
-  secretKeyField,
   sharedTableField,
   tableField,
   text,
   textListField,
   toolListField,
   urlField,
-  type ConfigField,
-  type NamedField,
   type TableField,
-  type ValueField,
 } from "./config-forms.ts";
 import { indexStores } from "./configured-index.ts";
+import { limitTable } from "./limit-fields.ts";
 import { mcpServerFields } from "./mcp-servers.ts";
 import { oidcFields } from "./oidc-settings.ts";
-
-/** The limits that a person may change, each with its smallest value. The other limits are part of a rule: see domain/limits.ts. */
-export const changeableLimits = {
-  requestBodyBytesMax: 1_024,
-  importBytesMax: 1_024,
-  concurrentRunsPerUserMax: 1,
-  requestsPerMinuteMax: 1,
-  retrievalChunksMax: 1,
-  retrievalTokensMax: 100,
-  providerAttemptsMax: 1,
-  shutdownGraceMs: 0,
-  heartbeatMs: 100,
-  auditRetentionDays: 1,
-} as const satisfies Partial<Record<keyof typeof limits, number>>;
-export type ChangeableLimit = keyof typeof changeableLimits;
-
-/** Returns a name as the configuration file writes it: `requestBodyBytesMax` becomes `request_body_bytes_max`. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-const limitAbouts: Record<ChangeableLimit, string> = {
-  requestBodyBytesMax: "Maximum size of a request body, in bytes.",
-  importBytesMax: "Maximum size of a file that the server imports over HTTP, in bytes.",
-  concurrentRunsPerUserMax: "Maximum number of turns that run at the same time for one user.",
-  requestsPerMinuteMax: "Maximum number of requests per minute from one user.",
-  retrievalChunksMax: "Maximum number of code chunks that a turn gives the model.",
-  retrievalTokensMax: "Maximum number of tokens of these chunks together.",
-  providerAttemptsMax:
-    "Maximum number of attempts for one model call if the provider is overloaded, including the first.",
-  shutdownGraceMs: "Time that running turns have to finish after a stop signal, in milliseconds.",
-  heartbeatMs: "Idle time after which an event stream sends a heartbeat, in milliseconds.",
-  auditRetentionDays: "Number of days that entries of the audit log are kept.",
-};
-
-function limitFields(): Record<string, ConfigField> {
-  const names = Object.keys(changeableLimits) as ChangeableLimit[];
-  const fields = names.map((name): [string, ConfigField] => {
-    const range = { sample: limits[name], min: changeableLimits[name], max: 2_147_483_647 };
-    return [snakeCase(name), numberField(limitAbouts[name], range)];
-  });
-  return Object.fromEntries(fields);
-}
+import { providerTables } from "./provider-fields.ts";
 
 const modesAbout = "A mode of this conversation context. `ask` and `edit` always exist; you can change them here.";
 // The sample is not a built-in mode, because a new mode shows better what a mode is.
@@ -111,73 +66,6 @@ const conversationContext = namedField(
   },
 );
 
-const providerModel = "Model to call if nothing else names one.";
-const keyVariable = "Environment variable that holds the key.";
-
-const providerTables = tableField("", {
-  openai: tableField("OpenAI, or a server with the same Responses API.", {
-    api_key: secretKeyField(),
-    api_key_env: text(keyVariable, "OPENAI_API_KEY"),
-    base_url: apiAddressField("Address of the API.", "https://api.openai.com/v1", { env: "OPENAI_BASE_URL" }),
-    model: text(providerModel, "gpt-6.2-sol"),
-    organization: text("Organisation to bill.", "org-..."),
-  }),
-  anthropic: tableField("Anthropic, or a server with the same Messages API.", {
-    api_key: secretKeyField(),
-    api_key_env: text(keyVariable, "ANTHROPIC_API_KEY"),
-    base_url: apiAddressField("Address of the API.", "https://api.anthropic.com", { env: "ANTHROPIC_BASE_URL" }),
-    model: text(providerModel, "claude-sonnet-5"),
-    max_output_tokens: numberField(
-      "Maximum length of an answer in tokens, if no other setting limits it. This API requires a limit.",
-      {
-        sample: 32_000,
-        min: 1,
-        max: 10_000_000,
-      },
-    ),
-  }),
-  google: tableField("Google's Gemini API.", {
-    api_key: secretKeyField(),
-    api_key_env: text(keyVariable, "GEMINI_API_KEY"),
-    base_url: apiAddressField(
-      "Address of the API, including its version.",
-      "https://generativelanguage.googleapis.com/v1beta",
-    ),
-    model: text(providerModel, "gemini-3.8-flash"),
-  }),
-  compatible: namedField(
-    "A server with OpenAI's chat completions API. Its name here is its name as a provider.",
-    "ollama",
-    {
-      base_url: apiAddressField("Address of the API, including its version.", "http://127.0.0.1:11434/v1"),
-      model: text(providerModel, "qwen3-coder"),
-      api_key: secretKeyField(),
-      api_key_env: text(keyVariable, "OLLAMA_API_KEY"),
-    },
-  ),
-  offline: tableField("The built-in model, which needs no network.", {
-    delay_ms: numberField("Pause between two words of the answer, in milliseconds.", {
-      sample: 0,
-      min: 0,
-      max: 60_000,
-      env: "APTOVE_OFFLINE_DELAY_MS",
-    }),
-  }),
-});
-
-function orgRuns(): ConfigField {
-  const about = "Maximum number of turns that run at the same time for one org, across all servers.";
-  return numberField(about, { sample: 200, min: 1, max: 1_000_000 });
-}
-
-function orgRequests(): ConfigField {
-  return numberField("Maximum number of requests per minute from one org, across all servers.", {
-    sample: 12_000,
-    min: 1,
-    max: 100_000_000,
-  });
-}
-
 /** All keys of the file, in the order of the starter file. */
 export const configFields: TableField = tableField("", {
   provider: providerNameField("Default provider. Without a key: the built-in offline model.", {
@@ -194,6 +82,9 @@ export const configFields: TableField = tableField("", {
     },
   ),
   providers: providerTables,
+  scope: tableField("The part of the repository that turns of a workspace search.", {
+    paths: textListField("Search for code only below these paths. A request can name others.", ["src/api", "docs"]),
+  }),
   retrieval: sharedTableField("Retrieval: how aptove finds code.", {
     embedding: choiceField("Source of the embedding vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),
@@ -339,60 +230,5 @@ export const configFields: TableField = tableField("", {
       ["wiki.example.org"],
     ),
   }),
-  limits: sharedTableField("Limits. The built-in values suit most uses.", {
-    ...limitFields(),
-    concurrent_runs_per_org_max: orgRuns(),
-    requests_per_minute_per_org_max: orgRequests(),
-    orgs: namedField(
-      "Limits of one org, in place of those for every org. `aptove key list --json` shows the org's id.",
-      "acme",
-      {
-        concurrent_runs_max: orgRuns(),
-        requests_per_minute_max: orgRequests(),
-      },
-    ),
-  }),
+  limits: limitTable,
 });
-
-/** A key that the configuration file may have. */
-export interface KnownKey {
-  /** The path that documentation uses: a name that a person chooses is written as `<id>`. */
-  path: string;
-  /** The same path with the names of the starter file. */
-  sample: string;
-  field: ValueField;
-  /** True if only the file of the data folder may have the key, and no workspace's own file (W7). */
-  isShared: boolean;
-}
-
-export function knownKeys(): KnownKey[] {
-  const found: KnownKey[] = [];
-  const walk = (field: ConfigField, at: Omit<KnownKey, "field">): void => {
-    const { path, sample, isShared } = at;
-    if (field.kind === "value") {
-      found.push({ ...at, field });
-    } else if (field.kind === "named") {
-      for (const [name, part] of partsOf(field))
-        walk(part, { path: `${path}.<id>`, sample: `${sample}.${name}`, isShared });
-    } else {
-      const before = path === "" ? "" : ".";
-      for (const [key, child] of Object.entries(field.keys)) {
-        const below = { path: `${path}${before}${key}`, sample: `${sample}${before}${key}` };
-        walk(child, { ...below, isShared: isShared || field.isShared === true });
-      }
-    }
-  };
-  walk(configFields, { path: "", sample: "", isShared: false });
-  return found;
-}
-
-/** Returns a named field as the starter file writes it: each sample name with the keys below it. */
-export function partsOf({ sampleName, apart, each }: NamedField): [string, TableField | ValueField][] {
-  if (apart === undefined || each.kind === "value") return [[sampleName, each]];
-  const keysWhere = (isApart: boolean): TableField["keys"] =>
-    Object.fromEntries(Object.entries(each.keys).filter(([key]) => apart.keys.includes(key) === isApart));
-  return [
-    [sampleName, { ...each, keys: keysWhere(false) }],
-    [apart.sampleName, { ...each, about: "", keys: keysWhere(true) }],
-  ];
-}

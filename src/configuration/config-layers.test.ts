@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultOf, load, workspaceFile, type Layers } from "../../testing/configuration.ts";
-import { knownKeys, type KnownKey } from "./config-fields.ts";
+import { knownKeys, type KnownKey } from "./known-keys.ts";
 import type { ValueField } from "./config-forms.ts";
 import { loadConfiguration, type Configuration, type ValueSource } from "./configuration.ts";
 
@@ -42,6 +42,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     ["two"],
     [tool("one")],
     [tool("two")],
+    { one: 2_000 },
+    { two: 3_000 },
   ];
   const builtIn = builtInValue(path);
   const fits = candidates.filter(

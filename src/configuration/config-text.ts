@@ -1,5 +1,6 @@
 /** Writes the configuration as text for people: the commented starter file, and the effective values with secrets masked. */
-import { configFields, knownKeys, partsOf } from "./config-fields.ts";
+import { configFields } from "./config-fields.ts";
+import { knownKeys, partsOf } from "./known-keys.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import type { LoadedConfiguration, ValueSource } from "./configuration.ts";
 import { maskSecret } from "../system/mask-secret.ts";

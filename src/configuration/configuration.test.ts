@@ -7,7 +7,7 @@ import { faultOf, load } from "../../testing/configuration.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { limits } from "../domain/limits.ts";
 import { builtInModes } from "../domain/context.ts";
-import { knownKeys } from "./config-fields.ts";
+import { knownKeys } from "./known-keys.ts";
 import { effectiveValues, starterConfig } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { maskSecret } from "../system/mask-secret.ts";

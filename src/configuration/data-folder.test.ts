@@ -3,19 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { hasCode, thrownBy } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { dataFolderPath, openDataFolder } from "./data-folder.ts";
-
-function refusal(act: () => unknown): AptoveError {
-  try {
-    act();
-  } catch (error) {
-    assert.ok(error instanceof AptoveError, String(error));
-    return error;
-  }
-  return assert.fail("it was taken");
-}
 
 function mode(path: string): number {
   return statSync(path).mode & 0o777;
@@ -84,7 +74,7 @@ test("[B6] an existing folder is used as it is, every time", async (t) => {
 test("[B2] [B6] a data folder of a newer version is refused and not changed", async (t) => {
   const dir = await temporaryFolder(t);
   writeFileSync(join(dir, "version"), "2\n");
-  const error = refusal(() => openDataFolder(dir));
+  const error = thrownBy(() => openDataFolder(dir));
   assert.equal(error.code, "data_newer");
   assert.deepEqual(error.facts, { found: 2, known: 1 });
   assert.match(error.detail, /update aptove/);
@@ -94,7 +84,7 @@ test("[B2] [B6] a data folder of a newer version is refused and not changed", as
 test("[B6] an error names a damaged version file", async (t) => {
   const dir = await temporaryFolder(t);
   writeFileSync(join(dir, "version"), "one");
-  const error = refusal(() => openDataFolder(dir));
+  const error = thrownBy(() => openDataFolder(dir));
   assert.equal(error.code, "storage_failed");
   assert.ok(error.detail.includes(join(dir, "version")), error.detail);
 });
@@ -102,7 +92,7 @@ test("[B6] an error names a damaged version file", async (t) => {
 test("[B6] a folder that cannot be created is an error with a fix", async (t) => {
   const parent = await temporaryFolder(t);
   writeFileSync(join(parent, "file"), "");
-  const error = refusal(() => openDataFolder(join(parent, "file", "data")));
+  const error = thrownBy(() => openDataFolder(join(parent, "file", "data")));
   assert.equal(error.code, "storage_failed");
   assert.match(error.detail, /cannot be used \(ENOTDIR\).*APTOVE_DATA_DIR/);
 });
@@ -112,17 +102,13 @@ test("[B6] a folder that cannot be written is an error", async (t) => {
   const dir = join(await temporaryFolder(t), "closed");
   mkdirSync(dir);
   chmodSync(dir, 0o500);
-  assert.equal(refusal(() => openDataFolder(dir)).code, "storage_failed");
+  assert.equal(thrownBy(() => openDataFolder(dir)).code, "storage_failed");
 });
 
 test(
   "[B6] a path where no folder can be created is an error with a fix, and not an endless wait",
   { skip: !existsSync("/proc/self") && "there is no /proc" },
   () => {
-    assert.throws(
-      () => openDataFolder("/proc/aptove/data"),
-      (error) =>
-        error instanceof AptoveError && error.code === "storage_failed" && error.detail.includes("APTOVE_DATA_DIR"),
-    );
+    assert.throws(() => openDataFolder("/proc/aptove/data"), hasCode("storage_failed", "APTOVE_DATA_DIR"));
   },
 );

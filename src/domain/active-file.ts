@@ -11,6 +11,10 @@ export interface ActiveFile {
   sha256: string | null;
   /** True if the file differs from its version in git. */
   isTouched: boolean;
+  /** True if the file was deleted (X6). It then has neither content nor a SHA-256. */
+  isDeleted?: boolean;
+  /** The new path of a deleted file that was renamed. */
+  renamedTo?: string;
 }
 
 /** The file as the manifest of a turn keeps it (T4). */
@@ -23,12 +27,37 @@ export interface ActiveFileRef {
   wasTooLargeToSend: boolean;
 }
 
+/**
+ * The reasons why the model did not receive a file. `deleted`: the file does not exist any more. `outdated`: a note for
+ * the model says that the version which it has no longer counts (X6).
+ */
+export const skipReasons = ["too_large", "content_missing", "deleted", "outdated"] as const;
+
 /** A file that the model did not receive, and the reason. */
 export interface SkippedFile {
   path: string;
-  reason: "too_large" | "content_missing";
+  reason: (typeof skipReasons)[number];
   sizeBytes: number | null;
 }
+
+/** A file as the working copy has it now. */
+export interface FileNow {
+  /** SHA-256 of the raw bytes. Null if the file is too large to be read. */
+  hash: string | null;
+  /** The text as the index reads it. Null if the file is not text, or too large. */
+  text: string | null;
+}
+
+export interface WorkingCopy {
+  /** Returns the file, or null if there is no regular file at the path. Never follows a link. Never rejects. */
+  look(path: string): Promise<FileNow | null>;
+}
+
+/**
+ * Returns the working copy in a folder of this machine. Null if the folder does not exist, or is below the top of its
+ * repository: then the paths of the index are others.
+ */
+export type OpenWorkingCopy = (folder: string) => WorkingCopy | null;
 
 /** Returns why a path is refused (X5), or null if it is accepted. */
 export function pathFault(path: string): string | null {

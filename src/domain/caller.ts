@@ -40,6 +40,18 @@ export const operatorId = "00000000-0000-7000-8000-000000000003";
  */
 export type Role = "admin" | "member" | "reader";
 
+const byRights: readonly Role[] = ["reader", "member", "admin"];
+
+/** Returns the role with fewer rights. */
+function lowerRole(one: Role, other: Role): Role {
+  return byRights[Math.min(byRights.indexOf(one), byRights.indexOf(other))] ?? "reader";
+}
+
+/** Returns the role of a caller who uses a key: that of its user now, but never more than its maker had (H4). */
+export function roleOf({ key, user }: { key: Pick<ApiKey, "roleMax">; user: Pick<User, "role"> }): Role {
+  return key.roleMax === null ? user.role : lowerRole(user.role, key.roleMax);
+}
+
 /** An organisation: people who share sessions. Nothing of one org is visible to another. */
 export interface Org {
   id: string;
@@ -81,6 +93,8 @@ export interface ApiKey {
   hash: string;
   /** The device whose token this key is (P3). Null for any other key. */
   deviceId: string | null;
+  /** The role of the caller who made the key. Null if the key is from before this was stored. */
+  roleMax: Role | null;
   createdAt: Millis;
   expiresAt: Millis | null;
   lastUsedAt: Millis | null;

@@ -21,6 +21,12 @@ export interface ChunkRef {
   endLine: number;
   contentHash: string;
   wasSent: boolean;
-  /** The reason why it was not sent: the model already has the chunk, or the whole file that contains it (Q4, X6). */
-  notSentBecause?: "already_sent" | "active_file";
+  /** The reason why it was not sent (Q4, X6). Absent: it was sent. */
+  notSentBecause?: (typeof chunkReasons)[number];
 }
+
+/**
+ * The reasons why a chunk was not sent. `already_sent`: the model has it. `active_file`: the model has the whole file.
+ * `outdated`: the working copy has another version of the file. `deleted`: the file does not exist any more.
+ */
+export const chunkReasons = ["already_sent", "active_file", "outdated", "deleted"] as const;

@@ -1,4 +1,5 @@
 /** Devices, each of which has its own token, and the codes by which a device gets its token (P3). */
+import type { Role } from "./caller.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 
@@ -19,13 +20,18 @@ export interface PairingCode {
   id: string;
   orgId: string;
   userId: string;
+  /** The role of the user when the code was made. The device never has more rights (H4). */
+  roleMax: Role | null;
+  /**
+   * The first characters of the code. A guess counts only for the codes that begin like it, so that no stranger can end
+   * the codes of others. Null for a code of a version without labels.
+   */
+  label: string | null;
   /** SHA-256 of the code in the form that `pairingCodeText` returns. */
   hash: string;
   createdAt: Millis;
   expiresAt: Millis;
-  /**
-   * The number of wrong guesses that remain until the code ends. A wrong guess counts for every open code of the store.
-   */
+  /** The number of wrong guesses with its label that remain until the code ends. */
   triesLeft: number;
   claimedAt: Millis | null;
   /** The id of the API key that the device received for the code. Null until then. */
@@ -46,7 +52,9 @@ export interface Pairing {
 
 /** The 32 characters of Crockford's alphabet, which leaves out those that look like another one. */
 export const pairingAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-export const pairingCodeLength = 8;
+/** The length of a code: its label, and then 40 random bits, too many to be guessed in five attempts. */
+export const pairingCodeLength = 12;
+const pairingLabelLength = 4;
 
 /**
  * Returns the code that a person typed, in the form that is hashed: case, dashes and spaces are ignored, O becomes 0, I
@@ -56,9 +64,15 @@ export function pairingCodeText(typed: string): string {
   return typed.toUpperCase().replace(/[-\s]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
 }
 
-/** Returns the code in the form that a person sees: `XXXX-XXXX`. */
+/** Returns the label of a code in the form of `pairingCodeText`. Empty if the text cannot be a code. */
+export function pairingLabel(text: string): string {
+  const isCode = text.length === pairingCodeLength && [...text].every((letter) => pairingAlphabet.includes(letter));
+  return isCode ? text.slice(0, pairingLabelLength) : "";
+}
+
+/** Returns the code in the form that a person sees: `XXXX-XXXX-XXXX`. */
 export function shownPairingCode(text: string): string {
-  return `${text.slice(0, pairingCodeLength / 2)}-${text.slice(pairingCodeLength / 2)}`;
+  return (text.match(/.{1,4}/g) ?? []).join("-");
 }
 
 /**

@@ -68,6 +68,7 @@ export const errorCatalogue = {
   subagent_moved: entry(409, "The subagent has had another turn in the meantime", true),
   turn_not_continuable: entry(409, "The turn cannot be continued"),
   turn_not_running: entry(409, "The turn is not running"),
+  question_not_open: entry(409, "The question is not open"),
   turn_not_finished: entry(409, "The turn is still running", true),
   // Workspaces and devices
   workspace_invalid: entry(422, "The workspace id is not valid"),
@@ -170,6 +171,7 @@ export type WarningCode =
   | "reasoning_dropped"
   | "media_dropped"
   | "provider_retried"
+  | "response_masked"
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"

@@ -22,8 +22,13 @@ export type TurnEvent =
   | { type: "tool_call_started"; callId: string; name: string }
   | { type: "tool_call_delta"; callId: string; delta: string }
   | { type: "tool_call_ended"; callId: string }
-  /** How a person sees a call, before it runs and before they are asked to allow it. */
-  | { type: "tool_call_view"; callId: string; view: ToolCallView }
+  /**
+   * How a person sees a call, before it runs and before they are asked to allow it. `asks`: the call waits until someone
+   * has answered whether it may run.
+   */
+  | { type: "tool_call_view"; callId: string; view: ToolCallView; asks?: boolean }
+  /** The question about a call was answered. The first answer counts (V5). */
+  | { type: "approval_answered"; callId: string; approved: boolean }
   /** Output of a running call. Only a limited part of the output, from its beginning, is sent. */
   | { type: "tool_output_delta"; callId: string; delta: string }
   | { type: "tool_result"; callId: string; output: string; isError: boolean; content?: ToolContent[] }

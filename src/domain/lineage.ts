@@ -24,10 +24,17 @@ export interface SentChunk {
   hash: string;
   path: string;
 }
-/** A file that the model received, by its content. */
+/** A version of a file that the model received, or that a note named. */
 export interface SentFile {
   path: string;
+  /** SHA-256 of the version that counts. Empty: the file does not exist any more. */
   hash: string;
+  /**
+   * True if the model did not receive this version: a note says that the version which it has no longer counts (X6).
+   */
+  isNews?: true;
+  /** The commit of the index at that time, if it was known. */
+  indexed?: string;
 }
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
@@ -39,14 +46,18 @@ export interface StateEntry {
   files: SentFile[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
   inputs?: PartRef[];
-  /** The summary that this turn made before its first call. The model receives it instead of the oldest turns (C6). */
+  /** The summary that this turn made last. The model receives it instead of the oldest items of the history (C6). */
   summary?: HistorySummary;
 }
 
-/** A summary that the model wrote of all turns up to this one. The turns themselves remain in the store. */
+/** A summary that the model wrote of everything up to a turn. The turns themselves remain in the store. */
 export interface HistorySummary {
   throughTurnId: string;
   throughDepth: number;
+  /** How many items of that turn the summary stands for, from its first. Absent: for all of them. */
+  throughItems?: number;
+  /** The instruction that was being worked on, if the summary stands for the message that brought it. */
+  instruction?: string;
   provider: string;
   model: string;
   text: string;
@@ -126,28 +137,48 @@ export function historySummary(state: State): HistorySummary | null {
   return state.entries.findLast((entry) => entry.summary !== undefined)?.summary ?? null;
 }
 
-/** Returns the entries that the model receives as they were, after the summary. */
-function visibleEntries(state: State): readonly StateEntry[] {
-  const summary = historySummary(state);
-  return summary === null ? state.entries : state.entries.filter((entry) => entry.depth > summary.throughDepth);
+/** Returns how many items of an entry a summary stands for. */
+export function summarisedItems({ depth, items }: StateEntry, summary: HistorySummary | null): number {
+  if (summary === null || depth > summary.throughDepth) return 0;
+  return depth === summary.throughDepth ? (summary.throughItems ?? items.length) : items.length;
 }
 
 /** Returns the history as the model receives it: the whole history, or the newest summary and what follows it (C6). */
 export function visibleItems(state: State): HistoryItem[] {
   const summary = historySummary(state);
-  const items = visibleEntries(state).flatMap((entry) => entry.items);
+  const items = state.entries.flatMap((entry) => entry.items.slice(summarisedItems(entry, summary)));
   return summary === null ? items : [summaryItem(summary), ...items];
 }
 
-export function summaryItem({ text }: Pick<HistorySummary, "text">): HistoryItem {
-  return { type: "user", parts: [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`] };
+/** Returns the texts of all user messages that the model receives, newest first. */
+export function historyTexts(state: State): string[] {
+  return visibleItems(state)
+    .flatMap((item) => (item.type === "user" ? item.parts : []))
+    .toReversed();
+}
+
+export function summaryItem({ text, instruction }: Pick<HistorySummary, "text" | "instruction">): HistoryItem {
+  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`];
+  if (instruction !== undefined) parts.push(`[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${instruction}`);
+  return { type: "user", parts };
+}
+
+/** Returns true if a summary stands for the message of a turn, and so for the chunks and files that were sent with it. */
+function hidesMessage(entry: StateEntry, summary: HistorySummary | null): boolean {
+  if (summary === null || entry.depth > summary.throughDepth) return false;
+  const hidden = summarisedItems(entry, summary);
+  return hidden === entry.items.length || entry.items.slice(0, hidden).some(({ type }) => type === "user");
 }
 
 /** Everything that the model already received in this history (Q4, X3, X6). */
 export interface AlreadySent {
   chunkKeys: Set<string>;
-  /** The hash that was sent last, by path. */
+  /** The hash of each whole file that the model has, by path. A version that no longer counts is left out. */
   files: Map<string, string>;
+  /** The hash of the version that counts as far as the model knows, by path. Empty: the file does not exist. */
+  noted: Map<string, string>;
+  /** The commit of the index when the file was sent, by path. */
+  indexed: Map<string, string>;
 }
 
 export function chunkKey(chunk: { id: string; hash: string }): string {
@@ -155,10 +186,20 @@ export function chunkKey(chunk: { id: string; hash: string }): string {
 }
 
 export function alreadySent(state: State): AlreadySent {
-  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map() };
-  for (const entry of visibleEntries(state)) {
-    for (const chunk of entry.chunks) sent.chunkKeys.add(chunkKey(chunk));
-    for (const file of entry.files) sent.files.set(file.path, file.hash);
-  }
+  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), noted: new Map(), indexed: new Map() };
+  const summary = historySummary(state);
+  for (const entry of state.entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
   return sent;
+}
+
+/** Adds what one more turn sent. */
+export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, "chunks" | "files">): void {
+  for (const chunk of chunks) sent.chunkKeys.add(chunkKey(chunk));
+  for (const { path, hash, isNews, indexed } of files) {
+    if (isNews === true) sent.files.delete(path);
+    else sent.files.set(path, hash);
+    sent.noted.set(path, hash);
+    if (indexed === undefined) sent.indexed.delete(path);
+    else sent.indexed.set(path, indexed);
+  }
 }

@@ -17,6 +17,7 @@ import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./ope
 import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
 import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
+import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -79,6 +80,9 @@ function turns(core: EngineCore): Turns {
     },
     steer: (caller, target) => steer(core, caller, target),
     interrupt: (caller, target) => interrupt(core, caller, target),
+    running: (caller, sessionId) => runningNow(core, caller, sessionId),
+    questions: (caller, turnId) => openQuestions(core, caller, turnId),
+    answerQuestion: (caller, answer) => answerQuestion(core, caller, answer),
     get: (caller, id) => visibleTurn(deps, caller, id),
     list: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
     read: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),

@@ -32,6 +32,7 @@ const samples: { [K in TurnEvent["type"]]: Extract<TurnEvent, { type: K }> } = {
   tool_call_started: { type: "tool_call_started", callId: "call_1", name: "search" },
   tool_call_delta: { type: "tool_call_delta", callId: "call_1", delta: "{" },
   tool_call_ended: { type: "tool_call_ended", callId: "call_1" },
+  approval_answered: { type: "approval_answered", callId: "call_1", approved: true },
   tool_call_view: {
     type: "tool_call_view",
     callId: "call_1",

@@ -17,7 +17,8 @@ export type AptoveCustomEvent = Custom &
   (
     | { name: "aptove.context"; value: GatheredContext }
     | { name: "aptove.steered"; value: { text: string } }
-    | { name: "aptove.tool_call_view"; value: { callId: string; view: ToolCallView } }
+    | { name: "aptove.tool_call_view"; value: { callId: string; view: ToolCallView; asks?: boolean } }
+    | { name: "aptove.approval_answered"; value: { callId: string; approved: boolean } }
     | { name: "aptove.tool_output"; value: { callId: string; delta: string } }
     | { name: "aptove.subagent_started"; value: Omit<Extract<TurnEvent, { type: "subagent_started" }>, "type"> }
     | { name: "aptove.subagent_ended"; value: Omit<Extract<TurnEvent, { type: "subagent_ended" }>, "type"> }
@@ -84,8 +85,15 @@ export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
       return { type: "TOOL_CALL_ARGS", toolCallId: event.callId, delta: event.delta };
     case "tool_call_ended":
       return { type: "TOOL_CALL_END", toolCallId: event.callId };
-    case "tool_call_view":
-      return { type: "CUSTOM", name: "aptove.tool_call_view", value: { callId: event.callId, view: event.view } };
+    case "tool_call_view": {
+      const { callId, view, asks } = event;
+      const value = { callId, view, ...(asks === true && { asks }) };
+      return { type: "CUSTOM", name: "aptove.tool_call_view", value };
+    }
+    case "approval_answered": {
+      const { callId, approved } = event;
+      return { type: "CUSTOM", name: "aptove.approval_answered", value: { callId, approved } };
+    }
     case "tool_output_delta":
       return { type: "CUSTOM", name: "aptove.tool_output", value: { callId: event.callId, delta: event.delta } };
     case "tool_result":

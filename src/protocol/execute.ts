@@ -47,13 +47,21 @@ const activeFile = z
       "SHA-256 of the raw bytes. Required if there is no content: it then names a version of the file that was sent earlier.",
     ),
     isTouched: absent(z.boolean()).describe("True if the file differs from its version in git."),
+    isDeleted: absent(z.boolean()).describe(
+      "True if the file does not exist any more. It then has neither content nor `sha256`. The message for the model says so, and indexed code of the file is not sent.",
+    ),
+    renamedTo: absent(z.string()).describe("The new path of a deleted file that was renamed."),
   })
   .refine((file) => file.content == null || file.contentBase64 == null, {
     message: "has both content and contentBase64; give one",
   })
-  .refine((file) => file.content != null || file.contentBase64 != null || file.sha256 != null, {
-    message: "has neither content nor sha256",
-  })
+  .refine(
+    ({ content, contentBase64, sha256, isDeleted }) =>
+      isDeleted === true || (content ?? contentBase64 ?? sha256) != null,
+    {
+      message: "has neither content nor sha256",
+    },
+  )
   .meta({ id: "ActiveFile" });
 
 const mode = absent(z.enum(["file", "inline"])).describe(
@@ -200,8 +208,11 @@ const executeFields = z.strictObject({
   transport: absent(one.transport),
   stream: absent(z.boolean()).describe("True means the same as `transport: sse`."),
   settings: absent(modelSettingsSchema),
-  ragScope: absent(z.strictObject({ paths: z.array(columnText()).min(1) })).describe(
-    "Search for code only below these paths.",
+  ragScope: absent(z.strictObject({ paths: z.array(columnText()) })).describe(
+    "Search for code only below these paths; if the list is empty, everywhere. If absent: the paths that the configuration of the workspace names.",
+  ),
+  workingCopy: absent(z.string()).describe(
+    "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",
   ),
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),

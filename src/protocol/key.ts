@@ -12,6 +12,9 @@ export const apiKeySchema = z
     userId: z.string(),
     name: z.string(),
     deviceId: z.string().nullable().describe("The device, if the key is a device's token."),
+    roleMax: roleSchema
+      .nullable()
+      .describe("The role of the caller who made the key. The key never has more rights. Null: not known."),
     prefix: z.string().describe("The first characters of the secret."),
     createdAt: timeSchema,
     expiresAt: timeSchema.nullable(),
@@ -68,6 +71,7 @@ export function toWireKey(of: ApiKey): WireApiKey {
     userId: of.userId,
     name: of.name,
     deviceId: of.deviceId,
+    roleMax: of.roleMax,
     prefix: of.prefix,
     createdAt: isoTime(of.createdAt),
     expiresAt: isoTimeOrNull(of.expiresAt),

@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { thrownBy } from "../../testing/refusals.ts";
 import { z } from "zod";
-import { AptoveError } from "../domain/errors.ts";
+import type { AptoveError } from "../domain/errors.ts";
 import { executeRequestSchema } from "./execute.ts";
 import { parseWithSchema } from "./parse.ts";
 
 function refusal(value: unknown, codes = {}): AptoveError {
-  try {
-    parseWithSchema(executeRequestSchema, value, codes);
-  } catch (error) {
-    if (error instanceof AptoveError) return error;
-    throw error;
-  }
-  return assert.fail("nothing was refused");
+  return thrownBy(() => parseWithSchema(executeRequestSchema, value, codes));
 }
 
 test("[H1] an unknown field is refused with its name and the nearest known one", () => {

@@ -1,5 +1,7 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import { z } from "zod";
+import { skipReasons } from "../domain/active-file.ts";
+import { chunkReasons } from "../domain/chunk.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import type { DeferredCall } from "../domain/tool.ts";
@@ -49,7 +51,7 @@ const manifest = z
         endLine: z.int(),
         contentHash: z.string(),
         wasSent: z.boolean(),
-        notSentBecause: z.enum(["already_sent", "active_file"]).optional(),
+        notSentBecause: z.enum(chunkReasons).optional(),
       }),
     ),
     activeFiles: z.array(
@@ -65,7 +67,7 @@ const manifest = z
     skippedFiles: z.array(
       z.object({
         path: z.string(),
-        reason: z.enum(["too_large", "content_missing"]),
+        reason: z.enum(skipReasons),
         sizeBytes: z.int().nullable(),
       }),
     ),

@@ -2,8 +2,8 @@
  * The records' part for devices and the codes that pair them (P3). `claimCode` inserts an API key, so the parts `devices` and
  * `keys` share one database.
  *
- * A driver handles claims one after the other, across processes: every wrong guess costs each open code one try, and a guess
- * after the last try finds nothing.
+ * A driver handles claims of one label one after the other, across processes: every wrong guess costs each open code with the
+ * label one try, and a guess after the last try finds nothing.
  */
 import type { ApiKey } from "../domain/caller.ts";
 import type { PairingCode } from "../domain/device.ts";
@@ -19,7 +19,7 @@ export interface DeviceRecords {
   getCode(id: string): Promise<PairingCode | null>;
   /**
    * Gives a device its token for an open code. A code is open if it was not claimed, has not expired, and has tries left. If no
-   * open code has the hash, every open code loses a try.
+   * open code with the label has the hash, every open code with the label loses a try.
    */
   claimCode(claim: PairingClaim): Promise<ClaimResult>;
 }
@@ -32,11 +32,12 @@ export interface DeviceOwner {
   at: number;
 }
 export interface PairingClaim {
-  /** The hash of the code that the user entered. */
+  /** The label of the code that the user entered, and the hash of the code. */
+  label: string;
   hash: string;
   at: number;
-  /** The new token. It belongs to the user who made the code. */
-  key: Omit<ApiKey, "orgId" | "userId" | "deviceId">;
+  /** The new token. It belongs to the user who made the code, with the role of the code. */
+  key: Omit<ApiKey, "orgId" | "userId" | "deviceId" | "roleMax">;
   /** The device gets the first of these ids that belongs to no other user. A former token of that id is revoked. */
   deviceIds: readonly string[];
 }

@@ -66,8 +66,8 @@ export interface LostTurnsTaking {
 export interface TurnControl {
   id: string;
   turnId: string;
-  kind: "interrupt" | "steer";
-  /** The message of a steer. */
+  kind: "interrupt" | "steer" | "answer";
+  /** The message of a steer, or the answer to a question as JSON. */
   text: string;
   userId: string;
   at: number;

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { hasCode } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { trackedFiles, WorkingCopyFiles } from "./repository-files.ts";
 import { sampleRepository, type SampleRepository } from "./sample-repository.ts";
 
@@ -16,12 +16,7 @@ function repositoryFor(context: TestContext, files: Record<string, string>): Sam
 }
 
 async function isRefused(folder: string, words: RegExp): Promise<void> {
-  await assert.rejects(trackedFiles(folder), (error) => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, "repository_invalid");
-    assert.match(error.detail, words);
-    return true;
-  });
+  await assert.rejects(trackedFiles(folder), hasCode("repository_invalid", words));
 }
 
 test("[Q1] a folder without git is refused with the fix; so is one that does not exist, or a file", async (context) => {

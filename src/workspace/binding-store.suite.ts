@@ -5,8 +5,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import fc from "fast-check";
-import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import { AptoveError } from "../domain/errors.ts";
 import type { BindingStore } from "./binding-store.ts";
+
+const workspaceInvalid = { name: "AptoveError", code: "workspace_invalid" };
 
 export interface OpenBindings {
   /** A new, empty store. */
@@ -107,7 +109,7 @@ function settleTests(open: OpenBindingsForTest): void {
     const [one, other] = [randomUUID(), randomUUID()];
     await store.bind("phone", one);
     const failing = store.settle("phone", () => Promise.reject(new AptoveError("storage_full", "no room")));
-    await assert.rejects(failing, withCode("storage_full"));
+    await assert.rejects(failing, { name: "AptoveError", code: "storage_full" });
     assert.equal(await store.resolve("phone"), one);
     const given = await store.settle("phone", async (bound) => {
       assert.equal(bound, one);
@@ -122,8 +124,8 @@ function refusalTests(open: OpenBindingsForTest): void {
   test("[W1] [W2] only the id of a workspace can be bound", async (context) => {
     const { store } = await open(context);
     for (const id of ["..", "", "Default", "default/..", randomUUID().toUpperCase()]) {
-      await assert.rejects(store.bind("phone", id), withCode("workspace_invalid"), id);
-      await assert.rejects(store.unbindWorkspace(id), withCode("workspace_invalid"), id);
+      await assert.rejects(store.bind("phone", id), workspaceInvalid, id);
+      await assert.rejects(store.unbindWorkspace(id), workspaceInvalid, id);
     }
     assert.deepEqual(await store.list(), []);
   });
@@ -137,7 +139,8 @@ function refusalTests(open: OpenBindingsForTest): void {
         () => store.unbind(device),
         () => store.settle(device, () => Promise.resolve("default")),
       ];
-      for (const call of calls) await assert.rejects(call(), withCode("request_invalid"), JSON.stringify(device));
+      for (const call of calls)
+        await assert.rejects(call(), { name: "AptoveError", code: "request_invalid" }, JSON.stringify(device));
     }
     assert.deepEqual(await store.list(), []);
   });
@@ -162,12 +165,4 @@ function processTests(open: OpenBindingsForTest): void {
 
 async function sorted(store: BindingStore): Promise<{ deviceId: string; workspaceId: string }[]> {
   return (await store.list()).toSorted((one, other) => (one.deviceId < other.deviceId ? -1 : 1));
-}
-
-function withCode(code: ErrorCode): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    return true;
-  };
 }

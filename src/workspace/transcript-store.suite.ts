@@ -14,6 +14,10 @@ import {
   type TranscriptStore,
 } from "./transcript-store.ts";
 
+const storageFailed = { name: "AptoveError", code: "storage_failed" };
+const workspaceInvalid = { name: "AptoveError", code: "workspace_invalid" };
+const workspaceUnknown = { name: "AptoveError", code: "workspace_unknown" };
+
 export interface OpenTranscripts {
   store: TranscriptStore;
   /** Opens the same transcripts as a second store, as another process does. Null if they exist only in this process. */
@@ -54,10 +58,6 @@ async function textOf(store: TranscriptStore, workspaceId: string, name: string)
   return content === null ? null : new TextDecoder().decode(content);
 }
 
-function isFault(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code;
-}
-
 function bytesTests(open: OpenTranscriptsForTest): void {
   test("[W4] read returns exactly the written and appended bytes, for every name", async (context) => {
     const { store, workspaceIds } = await open(context);
@@ -96,7 +96,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     assert.deepEqual(await store.stat(id, aside), moved);
     assert.equal(await store.stat(id, currentTranscriptName), null);
     await store.write(id, currentTranscriptName, { content: bytesOf("two") });
-    await assert.rejects(store.move(id, currentTranscriptName, aside), isFault("storage_failed"));
+    await assert.rejects(store.move(id, currentTranscriptName, aside), storageFailed);
     await store.remove(id, aside);
     await assert.rejects(store.move(id, aside, keptTranscriptName(aside, { at: 0, because: "edited", number: 1 })));
     assert.equal(await textOf(store, id, currentTranscriptName), "two");
@@ -181,13 +181,13 @@ function nameTests(open: OpenTranscriptsForTest): void {
     wrong.push(`sessions/${"a".repeat(300)}.md`, "session.md\n");
     for (const name of wrong) {
       const content = bytesOf("x");
-      await assert.rejects(store.stat(id, name), isFault("storage_failed"), name);
-      await assert.rejects(store.read(id, name), isFault("storage_failed"));
-      await assert.rejects(store.write(id, name, { content }), isFault("storage_failed"));
-      await assert.rejects(store.append(id, name, { stamp: "", content }), isFault("storage_failed"));
-      await assert.rejects(store.move(id, currentTranscriptName, name), isFault("storage_failed"));
-      await assert.rejects(store.move(id, name, currentTranscriptName), isFault("storage_failed"));
-      await assert.rejects(store.remove(id, name), isFault("storage_failed"));
+      await assert.rejects(store.stat(id, name), storageFailed, name);
+      await assert.rejects(store.read(id, name), storageFailed);
+      await assert.rejects(store.write(id, name, { content }), storageFailed);
+      await assert.rejects(store.append(id, name, { stamp: "", content }), storageFailed);
+      await assert.rejects(store.move(id, currentTranscriptName, name), storageFailed);
+      await assert.rejects(store.move(id, name, currentTranscriptName), storageFailed);
+      await assert.rejects(store.remove(id, name), storageFailed);
     }
   });
 }
@@ -197,13 +197,10 @@ function workspaceTests(open: OpenTranscriptsForTest): void {
     const { store } = await open(context);
     for (const id of ["", "..", "../default", "Default", "default/", "0198c2a7-1111-7000-8000-000000000001", "a\0"]) {
       const body = (): Promise<never> => assert.fail("it was locked");
-      await assert.rejects(store.locked(id, body), isFault("workspace_invalid"), id);
-      await assert.rejects(store.read(id, currentTranscriptName), isFault("workspace_invalid"));
-      await assert.rejects(
-        store.write(id, currentTranscriptName, { content: bytesOf("x") }),
-        isFault("workspace_invalid"),
-      );
-      await assert.rejects(store.removeAll(id), isFault("workspace_invalid"));
+      await assert.rejects(store.locked(id, body), workspaceInvalid, id);
+      await assert.rejects(store.read(id, currentTranscriptName), workspaceInvalid);
+      await assert.rejects(store.write(id, currentTranscriptName, { content: bytesOf("x") }), workspaceInvalid);
+      await assert.rejects(store.removeAll(id), workspaceInvalid);
     }
   });
 
@@ -213,13 +210,10 @@ function workspaceTests(open: OpenTranscriptsForTest): void {
     const content = bytesOf("x");
     await assert.rejects(
       store.locked(missingId, () => assert.fail("it was locked")),
-      isFault("workspace_unknown"),
+      workspaceUnknown,
     );
-    await assert.rejects(store.write(missingId, currentTranscriptName, { content }), isFault("workspace_unknown"));
-    await assert.rejects(
-      store.write(missingId, asideTranscriptName(sessionId), { content }),
-      isFault("workspace_unknown"),
-    );
+    await assert.rejects(store.write(missingId, currentTranscriptName, { content }), workspaceUnknown);
+    await assert.rejects(store.write(missingId, asideTranscriptName(sessionId), { content }), workspaceUnknown);
     assert.equal(await store.append(missingId, currentTranscriptName, { stamp: "", content }), null);
     assert.equal(await store.stat(missingId, currentTranscriptName), null);
     assert.equal(await store.read(missingId, transcriptNotesName), null);
@@ -245,7 +239,7 @@ function lockTests(open: OpenTranscriptsForTest): void {
       const [id, from] = [workspaceIds[index % 2] ?? "", stores[index % 3 === 0 ? 1 : 0] ?? store];
       const fails = index === 4;
       const run = from.locked(id, () => body(id, fails));
-      await (fails ? assert.rejects(run, isFault("storage_failed")) : run.then((given) => assert.equal(given, id)));
+      await (fails ? assert.rejects(run, storageFailed) : run.then((given) => assert.equal(given, id)));
     });
     await Promise.all(runs);
   });

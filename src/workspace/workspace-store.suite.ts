@@ -4,9 +4,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
-import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import type { Workspace, WorkspaceStore } from "./workspace-store.ts";
+
+const requestInvalid = { name: "AptoveError", code: "request_invalid" };
+const workspaceUnknown = { name: "AptoveError", code: "workspace_unknown" };
+const workspaceDamaged = { name: "AptoveError", code: "workspace_damaged" };
 
 export interface OpenWorkspaces {
   /** A new, empty store. */
@@ -69,7 +73,8 @@ function createTests(open: OpenWorkspacesForTest): void {
     );
     const [created, second] = creations.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     assert.equal(second, undefined);
-    for (const each of creations) if (each.status === "rejected") withCode("workspace_exists")(each.reason);
+    for (const each of creations)
+      if (each.status === "rejected") assert.equal(String(each.reason.code), "workspace_exists");
     assert.deepEqual(await store.load("default"), created);
   });
 }
@@ -137,7 +142,7 @@ function deleteTests(open: OpenWorkspacesForTest): void {
     assert.equal(await store.delete("default", prepare(false)), false);
     assert.deepEqual(seen, await store.load("default"));
     const failing = store.delete("default", () => Promise.reject(new AptoveError("bindings_damaged", "no")));
-    await assert.rejects(failing, withCode("bindings_damaged"));
+    await assert.rejects(failing, { name: "AptoveError", code: "bindings_damaged" });
     assert.equal((await store.load("default"))?.lastAccessedAt, later);
     assert.equal(await store.delete("default", prepare(true)), true);
     assert.equal(await store.load("default"), null);
@@ -200,13 +205,13 @@ function permissionTests(open: OpenWorkspacesForTest): void {
     await store.changePermissions("default", (permissions) => permissions.set("kept", made));
     for (const key of ["", "\udfff", "x".repeat(5_000)]) {
       const change = store.changePermissions("default", (permissions) => permissions.set(key, made));
-      await assert.rejects(change, withCode("request_invalid"));
+      await assert.rejects(change, requestInvalid);
     }
     const failing = store.changePermissions("default", (permissions) => {
       permissions.clear();
       throw new AptoveError("interrupted", "no");
     });
-    await assert.rejects(failing, withCode("interrupted"));
+    await assert.rejects(failing, { name: "AptoveError", code: "interrupted" });
     assert.deepEqual(await store.permissions("default"), new Map([["kept", made]]));
   });
 }
@@ -229,7 +234,8 @@ function refusalTests(open: OpenWorkspacesForTest): void {
         () => store.permissions(id),
         () => store.changePermissions(id, () => undefined),
       ];
-      for (const call of calls) await assert.rejects(call(), withCode("workspace_invalid"), JSON.stringify(id));
+      for (const call of calls)
+        await assert.rejects(call(), { name: "AptoveError", code: "workspace_invalid" }, JSON.stringify(id));
     }
     assert.deepEqual(await store.list(), []);
   });
@@ -238,9 +244,9 @@ function refusalTests(open: OpenWorkspacesForTest): void {
     const { store } = await open(context);
     await store.create({ id: "default", name: "kept", at: made });
     for (const name of ["", "  ", "a\nb", "\u0007", "x".repeat(201), "\ud800"]) {
-      await assert.rejects(store.create({ id: randomUUID(), name, at: made }), withCode("request_invalid"));
-      await assert.rejects(store.update("default", { name }), withCode("request_invalid"));
-      await assert.rejects(store.update("default", { provider: name }), withCode("request_invalid"));
+      await assert.rejects(store.create({ id: randomUUID(), name, at: made }), requestInvalid);
+      await assert.rejects(store.update("default", { name }), requestInvalid);
+      await assert.rejects(store.update("default", { provider: name }), requestInvalid);
     }
     assert.deepEqual(
       (await store.list()).map((workspace) => workspace.name),
@@ -251,12 +257,12 @@ function refusalTests(open: OpenWorkspacesForTest): void {
   test("[W1] a missing workspace is reported as unknown", async (context) => {
     const { store } = await open(context);
     const id = randomUUID();
-    await assert.rejects(store.update(id, { name: "a" }), withCode("workspace_unknown"));
-    await assert.rejects(store.loadConfig(id), withCode("workspace_unknown"));
-    await assert.rejects(store.permissions(id), withCode("workspace_unknown"));
+    await assert.rejects(store.update(id, { name: "a" }), workspaceUnknown);
+    await assert.rejects(store.loadConfig(id), workspaceUnknown);
+    await assert.rejects(store.permissions(id), workspaceUnknown);
     await assert.rejects(
       store.changePermissions(id, () => undefined),
-      withCode("workspace_unknown"),
+      workspaceUnknown,
     );
     assert.equal(await store.touch(id, made), false);
     assert.equal(await store.delete(id, () => assert.fail("there is nothing to prepare for")), false);
@@ -273,10 +279,10 @@ function damageTests(open: OpenWorkspacesForTest): void {
     await store.create({ id, name: "lost", at: made });
     await store.create({ id: "default", name: "fine", at: made });
     await damage(id);
-    await assert.rejects(store.load(id), withCode("workspace_damaged"));
-    await assert.rejects(store.update(id, { name: "new" }), withCode("workspace_damaged"));
-    await assert.rejects(store.touch(id, latest), withCode("workspace_damaged"));
-    await assert.rejects(store.create({ id, at: later }), withCode("workspace_exists"));
+    await assert.rejects(store.load(id), workspaceDamaged);
+    await assert.rejects(store.update(id, { name: "new" }), workspaceDamaged);
+    await assert.rejects(store.touch(id, latest), workspaceDamaged);
+    await assert.rejects(store.create({ id, at: later }), { name: "AptoveError", code: "workspace_exists" });
     const listed = await store.list();
     assert.deepEqual(listed.map((workspace) => workspace.id).toSorted(), [id, "default"].toSorted());
     for (const workspace of listed) assert.equal(workspace.damage === null, workspace.id === "default");
@@ -286,12 +292,4 @@ function damageTests(open: OpenWorkspacesForTest): void {
       ["fine"],
     );
   });
-}
-
-function withCode(code: ErrorCode): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code, error.message);
-    return true;
-  };
 }

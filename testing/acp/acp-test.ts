@@ -11,6 +11,7 @@ import type { ClientCapabilities } from "@agentclientprotocol/sdk";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import { openAcpPorts } from "../../src/compose/acp-ports.ts";
 import { repositoryOf } from "../../src/compose/serve-acp.ts";
+import { openWorkingCopy } from "../../src/retrieval/current-files.ts";
 import { createAptove, type Aptove } from "../../src/compose.ts";
 import type { AptoveOptions } from "../../src/compose/options.ts";
 import { acpAgent, type AcpPorts, type OpenedPorts } from "../../src/doors/acp/agent.ts";
@@ -99,6 +100,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
       mode: null,
       repositoryOf,
       headOf: async () => null,
+      workingCopy: openWorkingCopy,
       report,
     };
     const connection = connectTo({ open: async () => opened, ...defaults, ...more.ports }, { ...more, project });

@@ -116,7 +116,7 @@ async function makeKeys(url: string): Promise<string[]> {
         await records.people.insertUser({ ...user, email: null, externalId: null, disabledAt: null });
         const key = { id: newId(), orgId, userId, name: "load", prefix: secret.slice(0, 11), hash: sha256(secret) };
         const times = { createdAt: at, expiresAt: null, lastUsedAt: null, revokedAt: null };
-        await records.keys.insert({ ...key, deviceId: null, ...times });
+        await records.keys.insert({ ...key, deviceId: null, roleMax: null, ...times });
         return secret;
       }),
     );

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { hasCode } from "../../../testing/refusals.ts";
 import { blobOfKey } from "../../../testing/children/put-blobs.ts";
 import { runOnSmallDisk } from "../../../testing/small-disk.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
 import { compressedBlobs } from "../compressed-blobs.ts";
@@ -44,11 +44,7 @@ async function openWithOutside(context: TestContext) {
   return { store, folder, outside };
 }
 
-const isError =
-  (code: string) =>
-  (error: unknown): boolean =>
-    error instanceof AptoveError && error.code === code;
-const failed = isError("storage_failed");
+const failed = hasCode("storage_failed");
 
 suite("the files of blobs", () => {
   test("[B1] [B6] a blob is the file of its key, 0600 in folders 0700", async (context) => {
@@ -148,7 +144,7 @@ suite("the files of blobs", () => {
     try {
       await store.put("turns/1/a", bytes);
       await store.put("turns/1/a", bytes);
-      await assert.rejects(store.put("turns/1/a", Buffer.from("other")), isError("blob_exists"));
+      await assert.rejects(store.put("turns/1/a", Buffer.from("other")), hasCode("blob_exists"));
     } finally {
       refusing.mock.restore();
       syncBuiltinESMExports();

@@ -3,28 +3,14 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import {
-  RequestError,
-  type AnyMessage,
-  type ContentBlock,
-  type InitializeResponse,
-  type SessionUpdate,
-} from "@agentclientprotocol/sdk";
+import { requestErrorOf } from "../../../testing/acp/request-error.ts";
+import type { AnyMessage, ContentBlock, InitializeResponse, SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type ConnectOptions, type TestConnection } from "../../../testing/acp/acp-test.ts";
 import type { Script } from "../../providers/scripted/scripted.ts";
 
 async function connected(t: TestContext, script?: Script, options?: ConnectOptions): Promise<TestConnection> {
   const { connect } = await acpTest(t, script === undefined ? {} : { script });
   return await connect(options);
-}
-
-async function refused(request: Promise<unknown>): Promise<RequestError> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof RequestError, String(error));
-  return error;
 }
 
 /** Streams one word, and the rest when the promise resolves. */
@@ -64,7 +50,7 @@ test("[P1] INIT-003 an unknown version is answered with version 1", async (t) =>
 
 test("[P1] a request before initialize is refused, and the connection continues", async (t) => {
   const connection = await connected(t, undefined, { initializes: false });
-  assert.equal((await refused(connection.begin())).code, -32600);
+  assert.equal((await requestErrorOf(connection.begin())).code, -32600);
   await connection.agent.request("initialize", { protocolVersion: 1 });
   assert.ok((await connection.begin()).sessionId);
 });
@@ -129,7 +115,7 @@ test("[P1] CONFIG-001 CONFIG-002 CONFIG-003 every option is a choice, and settin
     ["nonsense", "ask"],
   ] as const) {
     const request = connection.agent.request("session/set_config_option", { sessionId, configId, value });
-    assert.equal((await refused(request)).code, -32602);
+    assert.equal((await requestErrorOf(request)).code, -32602);
   }
 });
 
@@ -143,7 +129,10 @@ test("[P1] MODES-001 MODES-002 the modes are offered, and setting one holds for 
     ["ask", "edit"],
   );
   assert.deepEqual(await connection.agent.request("session/set_mode", { sessionId, modeId: "ask" }), {});
-  assert.equal((await refused(connection.agent.request("session/set_mode", { sessionId, modeId: "no" }))).code, -32602);
+  assert.equal(
+    (await requestErrorOf(connection.agent.request("session/set_mode", { sessionId, modeId: "no" }))).code,
+    -32602,
+  );
   const { _meta } = await connection.prompt(sessionId, "hi");
   const owner = await aptove.engine.keys.owner();
   assert.equal((await aptove.engine.turns.get(owner, String(_meta?.["aptove.dev/turnId"]))).mode, "ask");
@@ -152,7 +141,7 @@ test("[P1] MODES-001 MODES-002 the modes are offered, and setting one holds for 
 test("[P1] AUTH-001 AUTH-002 no way to authenticate is offered, and nothing is refused for the lack of one", async (t) => {
   const connection = await connected(t);
   assert.deepEqual((answerTo(connection, "initialize").result as { authMethods: unknown }).authMethods, []);
-  assert.equal((await refused(connection.agent.request("authenticate", { methodId: "x" }))).code, -32601);
+  assert.equal((await requestErrorOf(connection.agent.request("authenticate", { methodId: "x" }))).code, -32601);
   assert.ok((await connection.begin()).sessionId);
 });
 
@@ -181,7 +170,7 @@ test("[P4] CLIENTCAP-001 CLIENTCAP-002 CLIENTCAP-003 what the client did not off
 test("[P1] EXT-001 JSONRPC-004 META-001 unknown methods are answered, unknown notifications are not", async (t) => {
   const connection = await connected(t);
   for (const method of ["_example.org/do", "session/teleport"]) {
-    assert.equal((await refused(connection.agent.request(method, {}))).code, -32601);
+    assert.equal((await requestErrorOf(connection.agent.request(method, {}))).code, -32601);
   }
   await connection.agent.notify("_example.org/tell", { a: 1 });
   await connection.agent.notify("session/cancel", { sessionId: "unknown" });
@@ -201,13 +190,13 @@ test("[P1] JSONRPC-005 ERROR-001 a refusal is one line with a code of aptove, an
     connection.load("..\n/etc"),
     connection.agent.request("session/set_mode", { sessionId, modeId: "ask" }),
   ]) {
-    const { code, message, data } = await refused(request);
+    const { code, message, data } = await requestErrorOf(request);
     assert.equal(code, -32002);
     assert.equal((data as { code: string }).code, "not_found");
     assert.doesNotMatch(message, /\n/);
   }
   const wrong = connection.agent.request("session/new", { cwd: 1 } as never);
-  assert.equal((await refused(wrong)).code, -32602);
+  assert.equal((await requestErrorOf(wrong)).code, -32602);
   assert.ok((await connection.begin()).sessionId);
 });
 
@@ -273,7 +262,7 @@ test("[P1] LIST-001 LIST-002 sessions are listed with their folders, and a folde
     [[ids[1], other]],
   );
   assert.deepEqual(await connection.agent.request("session/list", { cwd: "/nowhere" }), { sessions: [] });
-  assert.equal((await refused(connection.agent.request("session/list", { cursor: "x" }))).code, -32602);
+  assert.equal((await requestErrorOf(connection.agent.request("session/list", { cursor: "x" }))).code, -32602);
 });
 
 test("[P1] DELETE-001 DELETE-002 a deleted session is gone from the list, and may be deleted again", async (t) => {
@@ -283,7 +272,7 @@ test("[P1] DELETE-001 DELETE-002 a deleted session is gone from the list, and ma
     assert.deepEqual(await connection.agent.request("session/delete", { sessionId: id }), {});
   }
   assert.deepEqual((await connection.agent.request("session/list", {})).sessions, []);
-  assert.equal((await refused(connection.prompt(sessionId, "hi"))).code, -32002);
+  assert.equal((await requestErrorOf(connection.prompt(sessionId, "hi"))).code, -32002);
 });
 
 test("[P1] CLOSE-001 CLOSE-002 closing cancels the prompt that runs, and the session can be loaded again", async (t) => {
@@ -296,7 +285,7 @@ test("[P1] CLOSE-001 CLOSE-002 closing cancels the prompt that runs, and the ses
   const closed = connection.agent.request("session/close", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   assert.deepEqual(await closed, {});
-  assert.equal((await refused(connection.prompt(sessionId, "more"))).code, -32002);
+  assert.equal((await requestErrorOf(connection.prompt(sessionId, "more"))).code, -32002);
   await connection.load(sessionId);
   held.resolve();
   assert.equal((await connection.prompt(sessionId, "more")).stopReason, "end_turn");
@@ -328,7 +317,7 @@ test("[P1] PROMPTCAP-001 PROMPTCAP-002 PROMPTCAP-003 what the model cannot see a
     [{ type: "image" as const, data: png, mimeType: "image/png" }, /takes text$/],
     [{ type: "audio" as const, data, mimeType: "audio/wav" }, /send text/],
   ] as const) {
-    const { code, message } = await refused(connection.prompt(sessionId, [block]));
+    const { code, message } = await requestErrorOf(connection.prompt(sessionId, [block]));
     assert.equal(code, -32602);
     assert.match(message, words);
   }

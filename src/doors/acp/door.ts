@@ -18,17 +18,18 @@ import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Usage } from "../../domain/usage.ts";
-import type { SessionStart } from "../../engine/engine.ts";
+import type { RunningNow, SessionStart } from "../../engine/engine.ts";
 import { onAbort } from "../../system/abort.ts";
 import type { AcpClient } from "./client/acp-client.ts";
 import { sessionCommands } from "./session/commands.ts";
-import { usageUpdate } from "./session/follow-turn.ts";
+import { attachTurn } from "./session/attach-turn.ts";
+import { usageUpdate, type FollowContext } from "./session/follow-turn.ts";
 import type { ForkRequest } from "./fork-request.ts";
 import { answerSessionList } from "./session/list-sessions.ts";
-import { metaFlag, metaKeys, metaText } from "./meta.ts";
+import { metaChoice, metaFlag, metaKeys, metaOf, metaText } from "./meta.ts";
 import { type OpenSession, PromptRun } from "./session/open-session.ts";
 import type { AcpPorts, OpenedPorts } from "./ports.ts";
-import { answerPrompt } from "./session/prompt.ts";
+import { answerPrompt, type PromptContext } from "./session/prompt.ts";
 import { sessionNotOpen } from "./refusal.ts";
 import { replay, shownTurns } from "./session/replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session/session-memory.ts";
@@ -71,8 +72,9 @@ export class AcpDoor {
 
   /** Replays the whole conversation, including tool calls, before it answers (P4). */
   async loadSession(request: LoadSessionRequest, signal: AbortSignal): Promise<LoadSessionResponse> {
-    const { open, opened, session } = await this.#reopen(request);
-    const turns = await shownTurns(opened, open.facts);
+    const reopened = await this.#reopen(request);
+    const { open, opened, session, running } = reopened;
+    const turns = await shownTurns(opened, open.facts, running);
     if (turns.length > 0) {
       const last: { usage: Usage; model: string }[] = [];
       const onUsage = (usage: Usage, { model }: { model: string }): void => void (last[0] = { usage, model });
@@ -84,15 +86,22 @@ export class AcpDoor {
       const usages = usage === null ? [] : usageUpdate(model, usage, session.costUsd);
       for (const update of usages) await open.update(update);
     }
+    if (running !== null) await attachTurn(this.#following(reopened), running, true);
     await this.#sendCommands(open);
-    return setupAnswer(open);
+    return reopenAnswer(reopened);
   }
 
-  /** Opens a session without a replay: the client already has the conversation. */
+  /** Opens a session without a replay: the client already has the conversation. It follows a running turn from here on. */
   async resumeSession(request: ResumeSessionRequest): Promise<LoadSessionResponse> {
-    const { open } = await this.#reopen(request);
+    const reopened = await this.#reopen(request);
+    const { open, running } = reopened;
     this.#tellCommands(open);
-    return setupAnswer(open);
+    if (running !== null) this.#afterAnswer(() => attachTurn(this.#following(reopened), running, false));
+    return reopenAnswer(reopened);
+  }
+
+  #following({ open: session, opened }: Reopened): FollowContext {
+    return { opened, session, client: this.#client, report: this.#ports.report };
   }
 
   /** Creates a session below a turn of this one: its head, or the turn that `_meta` names (T6). */
@@ -171,7 +180,7 @@ export class AcpDoor {
   }
 
   /** Answers a prompt. It can be cancelled before this method waits for anything: a cancellation may follow immediately. */
-  prompt({ sessionId, prompt }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
+  prompt({ sessionId, prompt, _meta: meta }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const session = this.#named(sessionId);
     const run = new PromptRun();
     onAbort(signal, () => {
@@ -179,7 +188,8 @@ export class AcpDoor {
       if (!this.#client.gone.aborted) run.cancel();
     });
     session.prompts.add(run);
-    return this.#answer({ session, run }, prompt).finally(() => session.prompts.delete(run));
+    const ifBusy = metaChoice(meta, metaKeys.ifBusy, ["steer", "queue", "interrupt"]);
+    return this.#answer({ session, run, ifBusy }, prompt).finally(() => session.prompts.delete(run));
   }
 
   /** Cancels the prompts of a session. Ignores a session that is not open: a notification has no response. */
@@ -195,11 +205,11 @@ export class AcpDoor {
   }
 
   async #answer(
-    { session, run }: { session: OpenSession; run: PromptRun },
+    prompting: Pick<PromptContext, "session" | "run" | "ifBusy">,
     blocks: PromptRequest["prompt"],
   ): Promise<PromptResponse> {
     const opened = await this.#ports.open();
-    return await answerPrompt({ ports: this.#ports, opened, client: this.#client, session, run }, blocks);
+    return await answerPrompt({ ports: this.#ports, opened, client: this.#client, ...prompting }, blocks);
   }
 
   #named(sessionId: string): OpenSession {
@@ -208,13 +218,14 @@ export class AcpDoor {
     return open;
   }
 
-  async #reopen(
-    request: LoadSessionRequest | ResumeSessionRequest,
-  ): Promise<{ open: OpenSession; opened: OpenedPorts; session: Session }> {
+  async #reopen(request: LoadSessionRequest | ResumeSessionRequest): Promise<Reopened> {
     deviceOf(this.#ports, request._meta);
     const { sessionId } = request;
     this.#refuseTooMany(sessionId);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
+    await getVisibleSession({ ports: this.#ports, opened }, sessionId);
+    // In this order: if the turn ends meanwhile, the session that is read then has its outcome.
+    const running = await opened.engine.turns.running(opened.caller, sessionId);
     const session = await getVisibleSession({ ports: this.#ports, opened }, sessionId);
     const former = this.#sessions.get(sessionId);
     if (former !== undefined && former.prompts.size > 0) {
@@ -224,7 +235,7 @@ export class AcpDoor {
     await former?.close();
     const { mode: _mode, ...folders } = this.#remembered(setup);
     await this.#write(open, opened, folders);
-    return { open, opened, session };
+    return { open, opened, session, running };
   }
 
   #refuseTooMany(sessionId: string | null): void {
@@ -281,6 +292,20 @@ export class AcpDoor {
       body().catch((error: unknown) => this.#ports.report("an update could not be sent to the client", error));
     });
   }
+}
+
+/** A session that was opened again. */
+interface Reopened {
+  open: OpenSession;
+  opened: OpenedPorts;
+  session: Session;
+  /** The turn that is running in the session. */
+  running: RunningNow | null;
+}
+
+function reopenAnswer({ open, running }: Reopened): LoadSessionResponse {
+  const { _meta: meta, ...answer } = setupAnswer(open);
+  return { ...answer, ...metaOf({ ...meta, [metaKeys.runningTurnId]: running?.turn.id ?? null }) };
 }
 
 function repoOf({ repo }: SessionSetup): { repo?: string } {

@@ -10,6 +10,12 @@ export const metaKeys = {
   workspaceId: "aptove.dev/workspaceId",
   /** The id of a turn. In responses it is the turn that ran, or the one that the session continues from. In `session/fork` it is the turn to fork at. */
   turnId: "aptove.dev/turnId",
+  /** The turn that is running, in the response to `session/load` and `session/resume`. The client then follows it. */
+  runningTurnId: "aptove.dev/runningTurnId",
+  /** How the followed turn ended: a stop reason of ACP, or `failed`. In the `session_info_update` at its end. */
+  stopReason: "aptove.dev/stopReason",
+  /** What a prompt does if a turn is running: `steer`, `queue` or `interrupt`. */
+  ifBusy: "aptove.dev/ifBusy",
   /** The error code, in the response to a prompt that ended with a refusal. */
   errorCode: "aptove.dev/errorCode",
 } as const;
@@ -23,6 +29,12 @@ export function metaText(meta: RequestMeta, key: string): string | null {
 export function metaFlag(meta: RequestMeta, key: string): boolean | null {
   const value = meta?.[key];
   return typeof value === "boolean" ? value : null;
+}
+
+/** Returns the value if it is one of these, or null. */
+export function metaChoice<T extends string>(meta: RequestMeta, key: string, choices: readonly T[]): T | null {
+  const value = meta?.[key];
+  return choices.find((choice) => choice === value) ?? null;
 }
 
 /** Returns `{ _meta }` with the values that are not null, or an empty object if all are null. */

@@ -1,5 +1,7 @@
 /** `aptove acp` as an editor starts it: a process, its pipes, and what remains when it dies (P1, P4). */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { program } from "../../../testing/program.ts";
@@ -66,6 +68,42 @@ test("[P4] [T12] after kill -9 in a session's first turn its instruction and the
   await third.load(sessionId);
   assert.equal(textOf(third.updates(sessionId)), "once moreanew");
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
+});
+
+test("[P4] [V5] [R4] an editor that is opened again during the grace time follows the turn of the former process, and answers its question", async (t) => {
+  const world = await program(t);
+  const never = new Promise<never>(() => {});
+  const asked = Promise.withResolvers<void>();
+  const first = await world.acp({ onPermission: () => (asked.resolve(), never) });
+  const { sessionId } = await first.begin();
+  const call = { path: "a.txt", content: "by the second" };
+  world.model.next(
+    {
+      output: [
+        { type: "message", text: "I shall write it." },
+        { type: "function_call", name: "write", arguments: JSON.stringify(call) },
+      ],
+    },
+    "It is written.",
+  );
+  void first.prompt(sessionId, "write it").catch(() => undefined);
+  await asked.promise;
+  const left = first.leave();
+
+  const titles: unknown[] = [];
+  const second = await world.acp({
+    onPermission: async ({ toolCall }) => {
+      titles.push(toolCall.title);
+      return { outcome: { outcome: "selected", optionId: "allow_once" } };
+    },
+  });
+  await second.load(sessionId);
+  assert.equal(textOf(second.updates(sessionId)), "write itI shall write it.");
+  await second.until(() => textOf(second.updates(sessionId)).endsWith("It is written."));
+  assert.deepEqual(titles, ["Create a.txt"]);
+  assert.equal(readFileSync(join(world.project, "a.txt"), "utf8"), "by the second");
+  assert.equal(await left, 0);
+  assert.deepEqual([...first.faults, ...second.faults], []);
 });
 
 test("[P1] a missing workspace is an error, and the requested mode is that of new sessions", async (t) => {

@@ -27,6 +27,9 @@ export function failedTurn({ code, message, retryable }: Failure, turnId: string
   return requestError(rpcCodes.internal, message, { code, retryable, turnId });
 }
 
+/** The code of the answer to a request of the agent that the client can no longer answer. */
+export const clientLeft = "client_left";
+
 export function sessionNotOpen(sessionId: string): RequestError {
   const detail = `the session ${JSON.stringify(sessionId)} is not open here; open it with session/load or session/resume`;
   return requestError(rpcCodes.notFound, detail, { code: "not_found", sessionId });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
-import { AptoveError } from "../../domain/errors.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import type { ExecuteAccepted } from "../../protocol/execute.ts";
 import { sseMessages, testDoor, type TestDoor, type TestDoorOptions } from "../../../testing/http-door.ts";
 import { listen, type ListeningServer } from "./listen.ts";
@@ -259,7 +259,6 @@ test("an address in use is an error that names the cause", async (t) => {
   const { server, door } = await served(t);
   await assert.rejects(
     listen(door, { host: "127.0.0.1", port: server.port }),
-    (error) =>
-      error instanceof AptoveError && error.code === "address_unavailable" && error.detail.includes(`${server.port}`),
+    hasCode("address_unavailable", `${server.port}`),
   );
 });

@@ -1,7 +1,8 @@
 /** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
 import type { SessionStart } from "./sessions.ts";
+import type { ActiveFile, WorkingCopy } from "../../domain/active-file.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { FinishedTurn, Turn, TurnKind } from "../../domain/turn.ts";
+import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
@@ -9,7 +10,6 @@ import type { InputPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
-import type { ActiveFile } from "../../domain/active-file.ts";
 
 /** Running, controlling and reading turns. */
 export interface Turns {
@@ -44,6 +44,21 @@ export interface Turns {
    * who may see it. Throws `not_found`, `forbidden`.
    */
   interrupt(caller: Caller, target: { turnId: string } | { sessionId: string }): Promise<string | null>;
+  /**
+   * Returns the turn of the session's agent that is running, in whichever process, or null. Waits for one that is being
+   * prepared here. Throws `not_found`.
+   */
+  running(caller: Caller, sessionId: string): Promise<RunningNow | null>;
+  /**
+   * Returns the questions of a running turn that wait for a person, in whichever process it runs (V5). Empty if it is not
+   * running. Throws `not_found`.
+   */
+  questions(caller: Caller, turnId: string): Promise<OpenQuestion[]>;
+  /**
+   * Answers an open question. Who may continue the session may do this, and the first answer counts. If the turn runs in
+   * another process, a simultaneous answer may still come first. Throws `question_not_open`, `not_found`, `forbidden`.
+   */
+  answerQuestion(caller: Caller, answer: { turnId: string; callId: string } & ApprovalAnswer): Promise<void>;
   /** Returns a turn of a session that the caller may see. Throws `not_found`. */
   get(caller: Caller, id: string): Promise<Turn>;
   /** Returns a page of a session's turns, newest first. Throws `not_found`. */
@@ -135,10 +150,16 @@ export interface RequestedTools {
    */
   ownTools?: readonly Tool[];
   /**
-   * Asks a person, while the turn runs, whether a call may run. It must never reject. Without it, such a call ends the
-   * turn as `awaiting_tool_results` (V5).
+   * Decides without a person whether a call may run, for example because a person has allowed such calls permanently. Null:
+   * a person must be asked. Only called if there is `askApproval` too. It must never reject.
    */
-  askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
+  decideApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer | null>;
+  /**
+   * Asks a person, while the turn runs, whether a call may run. Null: this client cannot ask, or can no longer; the question
+   * stays open until another client answers it (`Turns.answerQuestion`), or until the turn ends. It must never reject.
+   * Without it, such a call ends the turn as `awaiting_tool_results` (V5).
+   */
+  askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer | null>;
 }
 
 /** The part of the code that retrieval searches. */
@@ -147,11 +168,17 @@ export interface RequestedRetrieval {
   repo?: string | null;
   /** The commit of the caller's working copy. The turn warns if the index was made at another commit. */
   commit?: string;
+  /**
+   * The caller's working copy, or its folder on the engine's machine. The engine compares what the model has with the files
+   * there (X6). A door must take a folder only from a caller who may read it. Null: there is nothing to compare with.
+   * Default: the folder in which the session was started, for the people who run the server.
+   */
+  workingCopy?: string | WorkingCopy | null;
   /** What happens if the repository has no index: `fail` (the default) fails the turn, `warn` runs it without retrieval (Q5). */
   ifNotIndexed?: "fail" | "warn";
   /** The preferred programming language. Chunks in it rank higher; no chunk is left out. */
   language?: string;
-  /** Searches only files whose paths begin with one of these. */
+  /** Searches only these files and folders. An empty list: everywhere. Default: what the workspace's configuration names. */
   pathPrefixes?: string[];
 }
 
@@ -163,8 +190,17 @@ export interface ApprovalQuestion {
   name: string;
   args: Record<string, unknown>;
   view: ToolCallView;
-  /** Aborts when the turn is stopped. From then on the answer is ignored. */
+  /** Aborts when another client has answered, or when the turn is stopped. From then on the answer is ignored. */
   signal: AbortSignal;
+}
+
+/** A question of a running turn that waits for a person. */
+export type OpenQuestion = Pick<ApprovalQuestion, "callId" | "name" | "args" | "view">;
+
+/** A turn that is running, and the position of its newest event. */
+export interface RunningNow {
+  turn: PendingTurn;
+  seq: number;
 }
 
 export type ApprovalAnswer = { approved: true } | { approved: false; reason?: string };

@@ -7,6 +7,7 @@ import {
   pairingAlphabet,
   pairingCodeLength,
   pairingCodeText,
+  pairingLabel,
   shownPairingCode,
   type Device,
   type Pairing,
@@ -62,6 +63,8 @@ async function pair(
     id,
     orgId: caller.orgId,
     userId: caller.userId,
+    roleMax: caller.role,
+    label: pairingLabel(code),
     hash: sha256(code),
     createdAt,
     expiresAt,
@@ -92,10 +95,12 @@ async function claim(
   { code, name, deviceId }: { code: string; name: string; deviceId?: string },
 ): Promise<{ device: Device; token: string }> {
   const token = newSecret();
+  const text = pairingCodeText(code);
   const at = deps.now();
   const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
   const result = await deps.records.devices.claimCode({
-    hash: sha256(pairingCodeText(code)),
+    label: pairingLabel(text),
+    hash: sha256(text),
     at,
     key: { id: newId(), name, ...token.kept, createdAt: at, ...unused },
     deviceIds: [...(deviceId !== undefined && isDeviceId(deviceId) ? [deviceId] : []), newId()],

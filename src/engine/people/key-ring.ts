@@ -1,6 +1,6 @@
 /** API keys, and the owner of a local data folder (H4). */
 import { randomBytes } from "node:crypto";
-import { localOrgId, operatorId, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
+import { localOrgId, operatorId, roleOf, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { adminOnly, noReader, scopedToDevice } from "../access/access.ts";
@@ -98,6 +98,7 @@ async function createKey(
     name,
     ...kept,
     deviceId: null,
+    roleMax: caller.role,
     createdAt: deps.now(),
     expiresAt,
     lastUsedAt: null,
@@ -126,7 +127,7 @@ async function authenticate(deps: EngineDependencies, secret: string): Promise<C
   const { key, user } = holder;
   if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs)
     await deps.records.keys.update(key, { lastUsedAt: now });
-  const caller: Caller = { orgId: user.orgId, userId: user.id, role: user.role, keyId: key.id };
+  const caller: Caller = { orgId: user.orgId, userId: user.id, role: roleOf(holder), keyId: key.id };
   const { deviceId } = key;
   return deviceId === null ? caller : { ...(await scopedToDevice(deps, caller, deviceId)), deviceId };
 }

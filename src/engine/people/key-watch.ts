@@ -2,7 +2,7 @@
  * Ends open connections when their key is revoked, replaced or expired, or when its user is disabled or gets another
  * role (P3, H4).
  */
-import type { Role } from "../../domain/caller.ts";
+import { roleOf, type Role } from "../../domain/caller.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
@@ -76,7 +76,7 @@ export class KeyWatch {
       for (const holder of await records.keys.find([...byHash.keys()])) {
         const secret = byHash.get(holder.key.hash) ?? "";
         byHash.delete(holder.key.hash);
-        this.#endAllBut(secret, isValid(holder, now()) ? holder.user.role : null);
+        this.#endAllBut(secret, isValid(holder, now()) ? roleOf(holder) : null);
       }
     } catch (error) {
       return this.#report(error);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { hasCode } from "../../../testing/refusals.ts";
 import { all, testEngine, type TestEngine } from "../../../testing/engine.ts";
 import type { Caller } from "../../domain/caller.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { newId } from "../../domain/ids.ts";
 import { memoryTranscripts } from "../../workspace/memory/memory-transcripts.ts";
@@ -33,7 +33,7 @@ async function world(t: TestContext): Promise<World> {
     ofDevice: () => assert.fail("no device is paired here"),
     bind: () => assert.fail("no device is paired here"),
     settings: async (id) => (id === workspaceId ? made.deps : null),
-    standing: (id) => transcripts.standing(id),
+    nextBeginning: (id) => transcripts.nextBeginning(id),
     turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
   };
   const made: TestEngine = await testEngine(t, { workspaces });
@@ -154,7 +154,7 @@ test("[W5] the imported turn is a turn like others: it is read, found, verified 
   );
   assert.equal(report.turnsImported, 1);
   const refused = engine.workspaceSessions.import(caller, { messages: [{ role: "user", text: " " }] });
-  await assert.rejects(refused, (error) => error instanceof AptoveError && error.code === "instruction_empty");
+  await assert.rejects(refused, hasCode("instruction_empty"));
 });
 
 test("[W5] what cannot be read is kept aside, and the session begins empty with a warning", async (t) => {
@@ -176,10 +176,7 @@ test("[W3] [S6] where the last session was deleted the next begins empty, and sa
   const { session, warnings } = await begin();
   assert.equal(session.originTurnId, null);
   assert.match(warnings[0] ?? "", /no longer exists/);
-  await assert.rejects(
-    engine.workspaceSessions.begin(caller, { workspaceId: ".." }),
-    (error) => error instanceof AptoveError && error.code === "workspace_unknown",
-  );
+  await assert.rejects(engine.workspaceSessions.begin(caller, { workspaceId: ".." }), hasCode("workspace_unknown"));
 });
 
 test("[H4] for a user who does not own the data folder the id of a workspace is a label: no settings, no transcript, no session of it", async (t) => {
@@ -188,10 +185,7 @@ test("[H4] for a user who does not own the data folder the id of a workspace is 
   Object.assign(deps.workspaces ?? assert.fail(), { settings: () => assert.fail("no settings are read") });
   const turn = await (await engine.turns.run(member, { instruction: "one", workspaceId })).finished;
   assert.equal(turn.workspaceId, workspaceId);
-  await assert.rejects(
-    engine.workspaceSessions.begin(member, { workspaceId }),
-    (error) => error instanceof AptoveError && error.code === "workspace_unknown",
-  );
+  await assert.rejects(engine.workspaceSessions.begin(member, { workspaceId }), hasCode("workspace_unknown"));
   await engine.close();
   assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
 });

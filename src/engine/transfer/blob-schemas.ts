@@ -40,6 +40,8 @@ const historyItem = z.discriminatedUnion("type", [
 const historySummary = z.strictObject({
   throughTurnId: uuid,
   throughDepth: wholeFromOne,
+  throughItems: wholeFromOne.exactOptional(),
+  instruction: z.string().exactOptional(),
   provider: z.string(),
   model: z.string(),
   text: z.string(),
@@ -50,7 +52,14 @@ const stateEntry = z.strictObject({
   depth: wholeFromOne,
   items: list(historyItem),
   chunks: list(z.strictObject({ id: z.string(), hash: z.string(), path: z.string() })),
-  files: list(z.strictObject({ path: z.string(), hash: z.string() })),
+  files: list(
+    z.strictObject({
+      path: z.string(),
+      hash: z.string(),
+      isNews: z.literal(true).exactOptional(),
+      indexed: z.string().exactOptional(),
+    }),
+  ),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
 });
@@ -165,7 +174,13 @@ const event = exactly<KeptEvent>()(
     z.strictObject({ type: z.literal("tool_call_started"), callId, name: z.string() }),
     z.strictObject({ type: z.literal("tool_call_delta"), callId, delta: z.string() }),
     z.strictObject({ type: z.literal("tool_call_ended"), callId }),
-    z.strictObject({ type: z.literal("tool_call_view"), callId, view: toolCallView }),
+    z.strictObject({
+      type: z.literal("tool_call_view"),
+      callId,
+      view: toolCallView,
+      asks: z.boolean().exactOptional(),
+    }),
+    z.strictObject({ type: z.literal("approval_answered"), callId, approved: z.boolean() }),
     z.strictObject({ type: z.literal("tool_output_delta"), callId, delta: z.string() }),
     z.strictObject({
       type: z.literal("tool_result"),

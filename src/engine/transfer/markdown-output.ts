@@ -61,6 +61,7 @@ function addEvent(output: Output, event: TurnEvent): void {
     case "text_ended":
     case "tool_call_ended":
     case "tool_call_view":
+    case "approval_answered":
     case "tool_output_delta":
     case "subagent_started":
     case "subagent_ended":

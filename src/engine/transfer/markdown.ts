@@ -117,9 +117,16 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 function chunkLine({ path, startLine, endLine, wasSent, notSentBecause }: ChunkRef): string {
-  const had = notSentBecause === "active_file" ? "the whole file was there" : "the model had it already";
-  return `- ${code(`${path}:${startLine}-${endLine}`)}${wasSent ? "" : ` (${had})`}`;
+  const why = notSentBecause === undefined ? "not sent" : notSentWords[notSentBecause];
+  return `- ${code(`${path}:${startLine}-${endLine}`)}${wasSent ? "" : ` (${why})`}`;
 }
+
+const notSentWords: Record<NonNullable<ChunkRef["notSentBecause"]>, string> = {
+  already_sent: "the model had it already",
+  active_file: "the whole file was there",
+  outdated: "the file had changed",
+  deleted: "the file had been deleted",
+};
 
 function fileLine({ path, wasSentToLLM, wasTooLargeToSend }: ActiveFileRef): string {
   const note = wasSentToLLM ? "" : wasTooLargeToSend ? " (too large, not sent)" : " (not sent again)";

@@ -1,5 +1,7 @@
 /** The schemas of sessions, turns and steps in an export. */
 import { z } from "zod";
+import { skipReasons } from "../../domain/active-file.ts";
+import { chunkReasons } from "../../domain/chunk.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Step } from "../../domain/step.ts";
@@ -108,7 +110,7 @@ const chunkRef = z.strictObject({
   endLine: z.number(),
   contentHash: z.string(),
   wasSent: z.boolean(),
-  notSentBecause: z.enum(["already_sent", "active_file"]).exactOptional(),
+  notSentBecause: z.enum(chunkReasons).exactOptional(),
 });
 
 const activeFileRef = z.strictObject({
@@ -122,7 +124,7 @@ const activeFileRef = z.strictObject({
 
 const skippedFile = z.strictObject({
   path: z.string(),
-  reason: z.enum(["too_large", "content_missing"]),
+  reason: z.enum(skipReasons),
   sizeBytes: z.number().nullable(),
 });
 

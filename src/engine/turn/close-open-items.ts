@@ -31,6 +31,7 @@ export function closeOpenItems(events: readonly TurnEvent[]): TurnEvent[] {
       case "text_delta":
       case "tool_call_delta":
       case "tool_call_view":
+      case "approval_answered":
       case "tool_output_delta":
       case "tool_result":
       case "steered":

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, alice, testEngine } from "../../../testing/engine.ts";
-import { hasCode } from "../../../testing/refusals.ts";
+import { hasCode, rejectionOf } from "../../../testing/refusals.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
-import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { CompletedTurn, FinishedTurn } from "../../domain/turn.ts";
 import { limits } from "../../domain/limits.ts";
@@ -49,10 +49,8 @@ test("[S5] a continue from a head that has moved is refused with where it is", a
   const { ask, start } = await testEngine(t);
   const first = await ask("one");
   const second = await ask("two", { sessionId: first.sessionId });
-  await assert.rejects(
-    start("late", { sessionId: first.sessionId, expectedHead: first.id }),
-    (error) => error instanceof AptoveError && error.code === "head_moved" && error.facts["headTurnId"] === second.id,
-  );
+  const { code, facts } = await rejectionOf(start("late", { sessionId: first.sessionId, expectedHead: first.id }));
+  assert.deepEqual([code, facts["headTurnId"]], ["head_moved", second.id]);
   completed(await ask("in time", { sessionId: first.sessionId, expectedHead: second.id }));
 });
 
@@ -61,11 +59,8 @@ test("[T5] a second turn is refused with the running one's id, and leaves nothin
   const { start, engine, deps } = await testEngine(t, { script: () => [{ waits: held.promise }, { says: "done" }] });
   const running = await start("long");
   const before = await deps.blobs.list("");
-  await assert.rejects(
-    start("too soon", { sessionId: running.sessionId }),
-    (error) =>
-      error instanceof AptoveError && error.code === "session_busy" && error.facts["turnId"] === running.turnId,
-  );
+  const { code, facts } = await rejectionOf(start("too soon", { sessionId: running.sessionId }));
+  assert.deepEqual([code, facts["turnId"]], ["session_busy", running.turnId]);
   assert.deepEqual(await deps.blobs.list(""), before);
   held.resolve();
   completed(await running.finished);

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { hasCode } from "../../../testing/refusals.ts";
+import { textDelta } from "../../../testing/live-log.ts";
 import { eventOfNumber } from "../../../testing/children/append-events.ts";
 import { runOnSmallDisk } from "../../../testing/small-disk.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import { AptoveError } from "../../domain/errors.ts";
-import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
+import type { SequencedEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { EventLog } from "../event-log.ts";
@@ -33,10 +34,6 @@ eventLogSuite("the live log in files", async (context) => {
   return { log: open(), reopen: open };
 });
 
-function text(delta: string): TurnEvent {
-  return { type: "text_delta", messageId: "m", delta };
-}
-
 /** Returns the first events that the child `append-events.ts` appends. */
 function firstEvents(count: number): SequencedEvent[] {
   return Array.from({ length: count }, (_, index) => ({ seq: index + 1, event: eventOfNumber(index + 1) }));
@@ -47,10 +44,10 @@ suite("the files of the live log", () => {
     const { folder, open } = await openFolder(context);
     const log = open();
     const turnId = newId();
-    await log.append(turnId, [text("one\n"), text("two")]);
+    await log.append(turnId, [textDelta("one\n"), textDelta("two")]);
     const file = join(folder, `${turnId}.ndjson`);
     const lines = (await readFile(file, "utf8")).split("\n");
-    assert.deepEqual(lines, [JSON.stringify(text("one\n")), JSON.stringify(text("two")), ""]);
+    assert.deepEqual(lines, [JSON.stringify(textDelta("one\n")), JSON.stringify(textDelta("two")), ""]);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     await log.drop(turnId);
@@ -61,7 +58,7 @@ suite("the files of the live log", () => {
     const { open } = await openFolder(context);
     const [log, other] = [open(), open()];
     const turnId = newId();
-    await log.append(turnId, [text("one")]);
+    await log.append(turnId, [textDelta("one")]);
     await other.drop(turnId);
     context.mock.timers.enable({ apis: ["setTimeout"] });
     const waited = log.wait(turnId, 1, new AbortController().signal);
@@ -74,7 +71,7 @@ suite("the files of the live log", () => {
 
   test("[R2] wherever a crash cut the file off, an unbroken beginning is read, and a new process continues after it", async (context) => {
     const { folder, open } = await openFolder(context);
-    const events = [text("é\u2028"), text("two"), text("three")];
+    const events = [textDelta("é\u2028"), textDelta("two"), textDelta("three")];
     const lines = events.map((event) => Buffer.from(`${JSON.stringify(event)}\n`));
     const bytes = Buffer.concat(lines);
     const writer = open();
@@ -87,8 +84,8 @@ suite("the files of the live log", () => {
       const reader = open();
       assert.deepEqual(await reader.read(turnId, 0), expected, `cut at ${cut}`);
       const successor = open();
-      await successor.append(turnId, [text("after")]);
-      expected.push({ seq: whole + 1, event: text("after") });
+      await successor.append(turnId, [textDelta("after")]);
+      expected.push({ seq: whole + 1, event: textDelta("after") });
       assert.deepEqual(await successor.read(turnId, 0), expected, `cut at ${cut}`);
       assert.deepEqual(await reader.read(turnId, whole), expected.slice(whole), `cut at ${cut}`);
       await writer.drop(turnId);
@@ -107,13 +104,16 @@ suite("the files of the live log", () => {
       '{"type":"text_delta"',
     ]) {
       const turnId = newId();
-      const line = `${JSON.stringify(text("one"))}\n`;
+      const line = `${JSON.stringify(textDelta("one"))}\n`;
       const reader = open();
       await writeFile(join(folder, `${turnId}.ndjson`), line + rest);
-      assert.deepEqual(await reader.read(turnId, 0), [{ seq: 1, event: text("one") }], JSON.stringify(rest));
+      assert.deepEqual(await reader.read(turnId, 0), [{ seq: 1, event: textDelta("one") }], JSON.stringify(rest));
       const successor = open();
-      await successor.append(turnId, [text("two")]);
-      assert.equal(await readFile(join(folder, `${turnId}.ndjson`), "utf8"), `${line}${JSON.stringify(text("two"))}\n`);
+      await successor.append(turnId, [textDelta("two")]);
+      assert.equal(
+        await readFile(join(folder, `${turnId}.ndjson`), "utf8"),
+        `${line}${JSON.stringify(textDelta("two"))}\n`,
+      );
     }
   });
 
@@ -156,16 +156,14 @@ suite("the files of the live log", () => {
     const target = join(folder, "..", "target");
     await writeFile(target, "");
     await symlink(target, join(folder, `${turnId}.ndjson`));
-    const isRefused = (error: unknown): boolean => error instanceof AptoveError && error.code === "storage_failed";
-    await assert.rejects(log.read(turnId, 0), isRefused);
-    await assert.rejects(log.append(turnId, [text("one")]), isRefused);
+    await assert.rejects(log.read(turnId, 0), hasCode("storage_failed"));
+    await assert.rejects(log.append(turnId, [textDelta("one")]), hasCode("storage_failed"));
     assert.equal(await readFile(target, "utf8"), "");
   });
 
   test("[V2] a folder that cannot be created is refused when the log is opened", async (context) => {
     const file = join(await temporaryFolder(context), "file");
     await writeFile(file, "");
-    const isRefused = (error: unknown): boolean => error instanceof AptoveError && error.code === "storage_failed";
-    assert.throws(() => fileEventLog({ folder: join(file, "live") }), isRefused);
+    assert.throws(() => fileEventLog({ folder: join(file, "live") }), hasCode("storage_failed"));
   });
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
+import { followToEnd, numbered, runFinished, textDelta } from "../../../testing/live-log.ts";
 import { createClient, type RedisClientType } from "@redis/client";
 import pg from "pg";
 import { alice, all, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
@@ -9,10 +10,9 @@ import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 import { startRedis, type TestRedis } from "../../../testing/servers/redis.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
-import { isTerminal, streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
+import { streamKey, type SequencedEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { noUsage } from "../../domain/usage.ts";
 import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
@@ -75,28 +75,8 @@ async function servers(context: TestContext): Promise<{ writer: LiveStore; reade
 }
 let schemas = 0;
 
-function text(delta: string): TurnEvent {
-  return { type: "text_delta", messageId: "m", delta };
-}
-const finish: TurnEvent = {
-  type: "run_finished",
-  status: "completed",
-  stopReason: "stop",
-  usage: noUsage,
-  deferredCalls: [],
-};
-const events = [...Array.from({ length: 90 }, (_, n) => text(`${n} `)), finish];
-const numbered: SequencedEvent[] = events.map((event, index) => ({ seq: index + 1, event }));
-
-async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> {
-  const got: SequencedEvent[] = [];
-  for (;;) {
-    got.push(...((await log.read(turnId, got.length)) ?? []));
-    const last = got.at(-1);
-    if (last !== undefined && isTerminal(last.event)) return got;
-    await log.wait(turnId, got.length, new AbortController().signal);
-  }
-}
+const events = [...Array.from({ length: 90 }, (_, n) => textDelta(`${n} `)), runFinished];
+const sequenced = numbered(events);
 
 async function command<T>(ask: (client: RedisClientType) => Promise<T>): Promise<T> {
   const client: RedisClientType = createClient({ url: redis.url, RESP: 3 });
@@ -130,7 +110,7 @@ suite("Redis that does not behave", () => {
     test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and no listener waits long`, async (context) => {
       const { writer, reader, behind } = await servers(context);
       const turnId = newId();
-      const following = [follow(reader.log, turnId), follow(writer.log, turnId)];
+      const following = [followToEnd(reader.log, turnId), followToEnd(writer.log, turnId)];
       let longestMs = 0;
       for (const [n, event] of events.entries()) {
         await doTo(n);
@@ -138,12 +118,12 @@ suite("Redis that does not behave", () => {
         await writer.log.append(turnId, [event]);
         longestMs = Math.max(longestMs, performance.now() - begin);
         // Acknowledged events are readable from every server, whatever happened to Redis.
-        if (n === 59) assert.deepEqual(await reader.log.read(turnId, 55), numbered.slice(55, 60));
+        if (n === 59) assert.deepEqual(await reader.log.read(turnId, 55), sequenced.slice(55, 60));
       }
-      for (const got of await Promise.all(following)) assert.deepEqual(got, numbered);
+      for (const got of await Promise.all(following)) assert.deepEqual(got, sequenced);
       assert.ok(longestMs < limits.redisAnswerMsMax * 4, `an append took ${longestMs} ms`);
       await writer.log.close();
-      assert.deepEqual(await behind.read(turnId, 0), numbered, "the log behind has it all");
+      assert.deepEqual(await behind.read(turnId, 0), sequenced, "the log behind has it all");
       await reader.log.drop(turnId);
     });
   }
@@ -188,7 +168,7 @@ suite("Redis that does not behave", () => {
     await command((client) => client.flushAll());
     while (((await reader.log.read(turnId, 0))?.length ?? 0) < 3)
       await reader.log.wait(turnId, 0, AbortSignal.timeout(20));
-    assert.deepEqual(await behind.read(turnId, 0), numbered.slice(0, 3));
+    assert.deepEqual(await behind.read(turnId, 0), sequenced.slice(0, 3));
   });
 
   test("[V3] a turn's stream in Redis has its events by their numbers, and ends with the turn or expires", async (context) => {

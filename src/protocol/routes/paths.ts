@@ -45,6 +45,8 @@ export const paths = {
   turnEvents: { method: "GET", path: "/api/turns/{id}/events" },
   interruptTurn: { method: "POST", path: "/api/turns/{id}/interrupt" },
   steerTurn: { method: "POST", path: "/api/turns/{id}/steer" },
+  listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },
+  answerQuestion: { method: "POST", path: "/api/turns/{id}/questions" },
 
   search: { method: "GET", path: "/api/search" },
 

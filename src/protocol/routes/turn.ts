@@ -11,6 +11,7 @@ import {
 import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
+import { answeredQuestionSchema, questionAnswerSchema, questionsSchema } from "../question.ts";
 import {
   interruptionSchema,
   steerSchema,
@@ -176,5 +177,20 @@ export const turnRoutes = {
     status: 200,
     answer: steeringSchema,
     errors: ["turn_not_running", "instruction_empty", "instruction_too_large", "instruction_not_text"],
+  },
+  listQuestions: {
+    summary: "Returns the questions of a running turn that wait for a person: each is a call that may run or not.",
+    access: "read",
+    status: 200,
+    answer: questionsSchema,
+    errors: [],
+  },
+  answerQuestion: {
+    summary: "Answers a question of a running turn. The first answer counts.",
+    access: "write",
+    body: questionAnswerSchema,
+    status: 200,
+    answer: answeredQuestionSchema,
+    errors: ["question_not_open"],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

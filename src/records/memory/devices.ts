@@ -19,7 +19,9 @@ export function deviceRecords(rows: Rows): DeviceRecords {
       return rows.pairingCodes.get(id) ?? null;
     },
     async claimCode(claim) {
-      const open = [...rows.pairingCodes.values()].filter((code) => isOpen(code, claim.at));
+      const open = [...rows.pairingCodes.values()].filter(
+        (code) => code.label === claim.label && isOpen(code, claim.at),
+      );
       const code = open.find(({ hash }) => hash === claim.hash);
       if (code === undefined) {
         for (const each of open) rows.pairingCodes.set(each.id, { ...each, triesLeft: each.triesLeft - 1 });
@@ -36,9 +38,9 @@ function isOpen(code: PairingCode, at: number): boolean {
   return code.claimedAt === null && code.triesLeft > 0 && code.expiresAt > at;
 }
 
-function tokenFor(rows: Rows, { orgId, userId }: PairingCode, { key, deviceIds, at }: PairingClaim): ApiKey {
+function tokenFor(rows: Rows, { orgId, userId, roleMax }: PairingCode, { key, deviceIds, at }: PairingClaim): ApiKey {
   const isOwn = (deviceId: string): boolean => ownerOf(rows, { deviceId, orgId, userId, at }).userId === userId;
-  const token: ApiKey = { ...key, orgId, userId, deviceId: deviceIds.find(isOwn) ?? null };
+  const token: ApiKey = { ...key, orgId, userId, roleMax, deviceId: deviceIds.find(isOwn) ?? null };
   for (const former of rows.keys.values()) {
     const isFormer = former.deviceId !== null && former.deviceId === token.deviceId && former.revokedAt === null;
     if (isFormer) rows.keys.set(former.id, { ...former, revokedAt: at });

@@ -26,11 +26,12 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
   };
 }
 
-/** Locks all open codes for the whole transaction, so that simultaneous guesses are counted one by one. */
+/** Locks all open codes with the label for the whole transaction, so that simultaneous guesses are counted one by one. */
 async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: PairingClaim): Promise<ClaimResult> {
   const open = await tx
     .selectFrom("pairing_codes")
     .selectAll()
+    .where("label", "=", claim.label)
     .where("claimed_at", "is", null)
     .where("tries_left", ">", 0)
     .where("expires_at", ">", claim.at)
@@ -42,6 +43,7 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
     await tx
       .updateTable("pairing_codes")
       .set((eb) => ({ tries_left: eb("tries_left", "-", 1) }))
+      .where("label", "=", claim.label)
       .where("claimed_at", "is", null)
       .where("tries_left", ">", 0)
       .where("expires_at", ">", claim.at)
@@ -59,7 +61,7 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
 
 async function insertToken(
   tx: Transaction<Tables>,
-  { orgId, userId }: PairingCode,
+  { orgId, userId, roleMax }: PairingCode,
   { key, deviceIds, at }: PairingClaim,
 ): Promise<ApiKey> {
   const deviceId = await firstOwn(tx, deviceIds, { orgId, userId, at });
@@ -71,7 +73,7 @@ async function insertToken(
       .where("revoked_at", "is", null)
       .execute();
   }
-  const token: ApiKey = { ...key, orgId, userId, deviceId };
+  const token: ApiKey = { ...key, orgId, userId, roleMax, deviceId };
   await tx.insertInto("api_keys").values(keyToRow(token)).execute();
   return token;
 }
@@ -114,6 +116,8 @@ function codeToRow(code: PairingCode): PairingCodeRow {
     claimed_at: code.claimedAt,
     key_id: code.keyId,
     workspace_id: code.workspaceId,
+    label: code.label,
+    role_max: code.roleMax,
   };
 }
 
@@ -129,5 +133,7 @@ function rowToCode(row: PairingCodeRow): PairingCode {
     claimedAt: row.claimed_at,
     keyId: row.key_id,
     workspaceId: row.workspace_id,
+    label: row.label,
+    roleMax: row.role_max,
   };
 }

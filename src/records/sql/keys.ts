@@ -114,7 +114,8 @@ export function keyToRow({
 }
 
 function rowToKey(row: ApiKeyRow): ApiKey {
-  const { name, prefix, expiresAt } = JSON.parse(row.doc) as Pick<ApiKey, "name" | "prefix" | "expiresAt">;
+  type Doc = Pick<ApiKey, "name" | "prefix" | "expiresAt"> & Partial<Pick<ApiKey, "roleMax">>;
+  const { name, prefix, expiresAt, roleMax = null } = JSON.parse(row.doc) as Doc;
   return {
     id: row.id,
     orgId: row.org_id,
@@ -123,6 +124,7 @@ function rowToKey(row: ApiKeyRow): ApiKey {
     prefix,
     hash: row.hash,
     deviceId: row.device_id,
+    roleMax,
     createdAt: row.created_at,
     expiresAt,
     lastUsedAt: row.last_used_at,

@@ -134,6 +134,8 @@ export interface PairingCodeRow {
   claimed_at: number | null;
   key_id: string | null;
   workspace_id: string | null;
+  label: string | null;
+  role_max: Role | null;
 }
 
 /** The current version of a context: the newest. */

@@ -35,6 +35,8 @@ function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
     id: newId(),
     orgId: sampleOrgId,
     userId: ada,
+    roleMax: "member",
+    label: "7K3M",
     hash,
     triesLeft: 5,
     keyId: null,
@@ -48,7 +50,7 @@ function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
   const id = newId();
   const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
   const key = { id, name: awkwardText, prefix: "apt_12", hash: `token ${id}`, createdAt: noon + 1, ...unused };
-  return { hash, at: noon + 1, key, deviceIds: [`made ${id}`], ...over };
+  return { label: "7K3M", hash, at: noon + 1, key, deviceIds: [`made ${id}`], ...over };
 }
 
 async function claimed(store: Records, claim: PairingClaim): Promise<ApiKey> {
@@ -81,7 +83,7 @@ function codeTests(open: OpenRecordsForTest<Parts>): void {
     assert.equal(result.outcome, "claimed");
     const { key, workspaceId } = result;
     assert.equal(workspaceId, "default");
-    assert.deepEqual(key, { ...claim.key, orgId: sampleOrgId, userId: bob, deviceId: "phone" });
+    assert.deepEqual(key, { ...claim.key, orgId: sampleOrgId, userId: bob, deviceId: "phone", roleMax: "member" });
     assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
   });
@@ -122,18 +124,22 @@ function codeTests(open: OpenRecordsForTest<Parts>): void {
 }
 
 function guessTests(open: OpenRecordsForTest<Parts>): void {
-  test("[P3] a wrong guess costs every open code a try and no other code; after the last try a code no longer works", async (context) => {
+  test("[P3] a wrong guess costs every open code with its label a try and no other code; after the last try a code no longer works", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const [first, second] = [codeOf("first"), codeOf("second", { userId: bob, triesLeft: 2 })];
     const [used, late] = [codeOf("used"), codeOf("late", { expiresAt: noon + 1 })];
-    for (const code of [first, second, used, late]) await store.devices.insertCode(code);
+    const other = codeOf("other", { label: "9QXT" });
+    const old = codeOf("old", { label: null, roleMax: null });
+    for (const code of [first, second, used, late, other, old]) await store.devices.insertCode(code);
     await claimed(store, claimOf("used"));
     for (const hash of ["wrong", "used"]) await store.devices.claimCode(claimOf(hash));
-    const left = await Promise.all([first, second, used, late].map((code) => triesLeft(store, code)));
-    assert.deepEqual(left, [3, 0, 5, 5]);
+    const left = await Promise.all([first, second, used, late, other, old].map((code) => triesLeft(store, code)));
+    assert.deepEqual(left, [3, 0, 5, 5, 5, 5]);
+    assert.deepEqual(await store.devices.claimCode(claimOf("other")), { outcome: "refused" });
+    assert.deepEqual(await store.devices.getCode(old.id), old);
     assert.deepEqual(await store.devices.claimCode(claimOf("second")), { outcome: "refused" });
-    assert.deepEqual([await triesLeft(store, first), await triesLeft(store, second)], [2, 0]);
+    assert.deepEqual([await triesLeft(store, first), await triesLeft(store, second)], [1, 0]);
     await claimed(store, claimOf("first"));
   });
 

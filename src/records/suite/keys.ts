@@ -23,6 +23,7 @@ function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
     prefix: "apt_12",
     hash: `hash of ${id}`,
     deviceId: null,
+    roleMax: null,
     createdAt: noon,
     expiresAt: null,
     lastUsedAt: null,
@@ -39,7 +40,7 @@ export function keyTests(open: OpenRecordsForTest<Parts>): void {
     for (const each of [user, bob]) await store.people.insertUser(each);
     const plain = keyOf("key-b");
     const times = { createdAt: noon + 1, expiresAt: noon + 2, lastUsedAt: noon + 3, revokedAt: noon + 4 };
-    const full = keyOf("key-a", { ...times, deviceId: "laptop" });
+    const full = keyOf("key-a", { ...times, deviceId: "laptop", roleMax: "reader" });
     const elsewhere = keyOf("key-c", { orgId: "org-2", userId: bob.id });
     for (const key of [full, plain, elsewhere]) await store.keys.insert(key);
     assert.deepEqual(await store.keys.find([plain.hash]), [{ key: plain, user, org: orgOf() }]);

@@ -1,6 +1,7 @@
 /** What happens to an index in Qdrant if runs die, sleep or meet each other, or if the server fails. */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
+import { hasCode } from "../../../testing/refusals.ts";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
 import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type FakeQdrantReply,
   type FakeQdrantRequest,
 } from "../../../testing/fake-qdrant/fake-qdrant.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import type { Embedder } from "../embedding.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { IndexJob, Retriever } from "../retriever.ts";
@@ -84,15 +84,6 @@ function isCommit({ operation, body }: FakeQdrantRequest): boolean {
   return operation === "PUT points/payload" && current !== undefined && current === taken;
 }
 
-async function failsWith(promise: Promise<unknown>, code: string, words: RegExp): Promise<void> {
-  await assert.rejects(promise, (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    assert.match(error.detail, words);
-    return true;
-  });
-}
-
 const former = {
   "same.md": "A lighthouse.\n",
   "moved.md": `${long}\nA lighthouse moves.\n`,
@@ -158,7 +149,8 @@ test("[Q2] [B4] a run that is killed, or sleeps and continues, at any of its wri
     awake.resolve();
     const [ended] = await outcome;
     assert.equal(ended?.status, isIn ? "fulfilled" : "rejected", at);
-    if (ended?.status === "rejected") await failsWith(Promise.reject(ended.reason), "retrieval_failed", /took over/);
+    if (ended?.status === "rejected")
+      await assert.rejects(Promise.reject(ended.reason), hasCode("retrieval_failed", /took over/));
     assert.deepEqual(await seen(), taken.gives, `${at}, awake again`);
   }
   fake.intercept(() => undefined);
@@ -203,10 +195,9 @@ test("[B4] two runs at once wait for each other, and a waiting one can be aborte
   await fake.request(fake.requests.length + 12);
   const abort = new AbortController();
   const waiting = assert.rejects(two.index(job(files, { signal: abort.signal })), /enough/);
-  await failsWith(
+  await assert.rejects(
     open("three", { times: { leaseMs: 60_000, waitMsMax: 1 } }).index(job(files)),
-    "retrieval_failed",
-    /another run is writing the index of sample/,
+    hasCode("retrieval_failed", /another run is writing the index of sample/),
   );
   abort.abort(new Error("enough"));
   await waiting;
@@ -225,10 +216,10 @@ test("[Q6] a rebuild with another dimension moves the index, and back; the forme
     embed: (texts) => Promise.resolve(texts.map(({ length }) => Float32Array.of(1, 0, 0, 0, 0, 0, 0, length % 7))),
   };
   const other = open("other", { embedder: small });
-  await failsWith(seenBy(other), "index_mismatch", /aptove index --rebuild/);
+  await assert.rejects(seenBy(other), hasCode("index_mismatch", /aptove index --rebuild/));
   await other.index(job(files, { rebuild: true }));
   assert.deepEqual(await seenBy(other), before);
-  await failsWith(seenBy(steady), "index_mismatch", /small \(8 dimensions\)/);
+  await assert.rejects(seenBy(steady), hasCode("index_mismatch", /small \(8 dimensions\)/));
   assert.deepEqual([chunksIn(fake), chunksIn(fake, "aptove-8")], [[], before]);
   await steady.index(job(files, { rebuild: true }));
   assert.deepEqual(await seenBy(steady), before);
@@ -286,24 +277,22 @@ suite("a fault that stays", () => {
       const steady = open("steady", requestMs === undefined ? {} : { times: { requestMs } });
       await open("first").index(job(files));
       fake.intercept(() => reply);
-      await failsWith(seenBy(steady), "retrieval_failed", words);
-      await failsWith(steady.index(job(files)), "retrieval_failed", /./);
-      await failsWith(steady.list("org"), "retrieval_failed", /./);
+      await assert.rejects(seenBy(steady), hasCode("retrieval_failed", words));
+      await assert.rejects(steady.index(job(files)), hasCode("retrieval_failed", /./));
+      await assert.rejects(steady.list("org"), hasCode("retrieval_failed", /./));
     });
   }
 
   test("[Q5] [E8] is reported with its fix, and without the key: no server, a wrong key, a server that is too old", async (context) => {
     const { repository, open } = await world(context, { apiKey: "right-key", version: "1.18.3" });
     const files = repository(former);
-    await failsWith(
+    await assert.rejects(
       seenBy(open("x", { apiKey: "wrong-key" })),
-      "retrieval_failed",
-      /did not accept the key; set QDRANT_API_KEY/,
+      hasCode("retrieval_failed", /did not accept the key; set QDRANT_API_KEY/),
     );
-    await failsWith(
+    await assert.rejects(
       open("x", { apiKey: "right-key" }).index(job(files)),
-      "retrieval_failed",
-      /1\.18\.3; 1\.19 or later/,
+      hasCode("retrieval_failed", /1\.18\.3; 1\.19 or later/),
     );
     const url = await unusedAddress();
     const away = openQdrantRetriever({
@@ -313,6 +302,6 @@ suite("a fault that stays", () => {
       embedder: lexicalEmbedder(),
       times,
     });
-    await failsWith(seenBy(away), "retrieval_failed", /ECONNREFUSED/);
+    await assert.rejects(seenBy(away), hasCode("retrieval_failed", /ECONNREFUSED/));
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { test, type TestContext } from "node:test";
+import { rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { BindingStore } from "../binding-store.ts";
@@ -64,14 +65,11 @@ test("[W2] damaged bindings are an error with the position and the fix for every
       () => store.list(),
     ];
     for (const call of calls) {
-      await assert.rejects(call(), (error) => {
-        assert.ok(error instanceof AptoveError, String(error));
-        assert.equal(error.code, "bindings_damaged");
-        assert.match(error.detail, message);
-        assert.ok(error.detail.startsWith(folder.bindings), error.detail);
-        assert.match(error.detail, /; correct the file, or move it to another folder/);
-        return true;
-      });
+      const { code, detail } = await rejectionOf(call());
+      assert.equal(code, "bindings_damaged");
+      assert.match(detail, message);
+      assert.ok(detail.startsWith(folder.bindings), detail);
+      assert.match(detail, /; correct the file, or move it to another folder/);
     }
     assert.deepEqual(await readFile(folder.bindings), Buffer.from(content));
   }

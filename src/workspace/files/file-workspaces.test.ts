@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { dataFolderAt, type DataFolder } from "../../configuration/data-folder.ts";
 import type { WorkspaceStore } from "../workspace-store.ts";
@@ -22,16 +22,6 @@ async function withDefault(context: TestContext): Promise<{ store: WorkspaceStor
   const { store, folder } = await open(context);
   await store.create({ id: "default", name: "mine", provider: "anthropic", at });
   return { store, paths: workspacePaths(folder, "default") };
-}
-
-async function refused(call: Promise<unknown>): Promise<AptoveError> {
-  try {
-    await call;
-  } catch (error) {
-    assert.ok(error instanceof AptoveError, String(error));
-    return error;
-  }
-  return assert.fail("it was taken");
 }
 
 test("[W1] [B6] a new workspace has its whole layout, readable only by its owner, whatever the umask", async (t) => {
@@ -115,12 +105,12 @@ test("[W1] a folder that a person made is a workspace, and a file is a damaged o
   await writeFile(paths.config, 'provider = "offline"\n');
   assert.deepEqual(await store.loadConfig("default"), { text: 'provider = "offline"\n', place: paths.config });
   assert.equal((await store.load("default"))?.name, null);
-  assert.equal((await refused(store.create({ id: "default", at }))).code, "workspace_exists");
+  assert.equal((await rejectionOf(store.create({ id: "default", at }))).code, "workspace_exists");
   assert.equal((await store.update("default", { name: "mine" })).name, "mine");
   assert.equal(await readFile(paths.config, "utf8"), 'provider = "offline"\n');
   const id = randomUUID();
   await writeFile(join(folder.workspaces, id), "not a folder");
-  assert.equal((await refused(store.load(id))).code, "workspace_damaged");
+  assert.equal((await rejectionOf(store.load(id))).code, "workspace_damaged");
 });
 
 test("[W1] what is not a workspace is not listed", async (t) => {
@@ -149,7 +139,7 @@ test("[W1] damage is reported with its position and its fix, and the file stays 
   for (const [content, message] of cases) {
     await writeFile(paths.workspace, content);
     const calls = [store.load("default"), store.touch("default", at + 1), store.update("default", { name: "x" })];
-    for (const error of await Promise.all(calls.map(refused))) {
+    for (const error of await Promise.all(calls.map(rejectionOf))) {
       assert.equal(error.code, "workspace_damaged");
       assert.match(error.detail, message);
       assert.ok(error.detail.startsWith(paths.workspace), error.detail);
@@ -166,7 +156,7 @@ test("[P4] damaged permissions allow nothing, are reported with their position, 
   for (const text of ["allowed = 1\n", '[allowed]\n"run rm" = true\n', "[allowed\n"]) {
     await writeFile(paths.permissions, text);
     const change = store.changePermissions("default", (permissions) => permissions.set("run ls", at));
-    for (const error of await Promise.all([store.permissions("default"), change].map(refused))) {
+    for (const error of await Promise.all([store.permissions("default"), change].map(rejectionOf))) {
       assert.equal(error.code, "workspace_damaged");
       assert.ok(error.detail.startsWith(paths.permissions), error.detail);
       assert.match(error.detail, /then you are asked again$/);
@@ -181,7 +171,7 @@ test("[B2] [W1] data of a newer version is refused and stays unchanged", async (
   await writeFile(paths.workspace, newer);
   await writeFile(paths.permissions, newer);
   const calls = [store.load("default"), store.touch("default", at + 1), store.permissions("default")];
-  for (const error of await Promise.all(calls.map(refused))) {
+  for (const error of await Promise.all(calls.map(rejectionOf))) {
     assert.equal(error.code, "data_newer");
     assert.deepEqual(error.facts, { found: 2, known: 1 });
     assert.match(error.detail, /update aptove/);
@@ -193,7 +183,7 @@ test("[B2] [W1] data of a newer version is refused and stays unchanged", async (
 test("[W7] a config.toml that is not text is an error that names the file", async (t) => {
   const { store, paths } = await withDefault(t);
   await writeFile(paths.config, Uint8Array.of(0xff));
-  const error = await refused(store.loadConfig("default"));
+  const error = await rejectionOf(store.loadConfig("default"));
   assert.equal(error.code, "config_invalid");
   assert.ok(error.detail.includes(paths.config), error.detail);
 });
@@ -221,6 +211,6 @@ test("[W1] reading creates neither folders nor locks", async (t) => {
   assert.equal(await store.load("default"), null);
   assert.equal(await store.touch("default", at), false);
   assert.equal(await store.delete("default"), false);
-  await refused(store.update("default", { name: "x" }));
+  await rejectionOf(store.update("default", { name: "x" }));
   assert.deepEqual(await readdir(folder.dir), []);
 });

@@ -2,18 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { hasCode, rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { withWorkspaceLock } from "./workspace-lock.ts";
-
-function refusal(code: string, ...parts: string[]): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof AptoveError, String(error));
-    assert.equal(error.code, code);
-    for (const part of parts) assert.ok(error.detail.includes(part), error.detail);
-    return true;
-  };
-}
 
 const never = (): never => assert.fail("the body ran without the lock");
 
@@ -21,7 +13,9 @@ test("[B4] a lock that is held for too long is workspace_busy", async (t) => {
   const path = join(await temporaryFolder(t), "a.lock");
   const { promise: mayGo, resolve: go } = Promise.withResolvers<void>();
   const first = withWorkspaceLock(path, () => mayGo);
-  await assert.rejects(withWorkspaceLock(path, never, 5), refusal("workspace_busy", path, "0.005 s"));
+  const { code, detail } = await rejectionOf(withWorkspaceLock(path, never, 5));
+  assert.equal(code, "workspace_busy");
+  assert.ok(detail.includes(path) && detail.includes("0.005 s"), detail);
   go();
   await first;
 });
@@ -29,9 +23,9 @@ test("[B4] a lock that is held for too long is workspace_busy", async (t) => {
 test("[B4] a path where there can be no lock is an error of the store that names it", async (t) => {
   const folder = await temporaryFolder(t);
   const [missing, broken] = [join(folder, "no", "where", "a.lock"), join(folder, "broken.lock")];
-  await assert.rejects(withWorkspaceLock(missing, never), refusal("storage_failed", missing));
+  await assert.rejects(withWorkspaceLock(missing, never), hasCode("storage_failed", missing));
   writeFileSync(broken, "x".repeat(2_000));
-  await assert.rejects(withWorkspaceLock(broken, never), refusal("storage_failed", broken));
+  await assert.rejects(withWorkspaceLock(broken, never), hasCode("storage_failed", broken));
 });
 
 test("[B4] what the body throws is its own", async (t) => {

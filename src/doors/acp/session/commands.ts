@@ -29,6 +29,12 @@ interface CommandContext {
   session: OpenSession;
 }
 
+/** Returns true for a text that is for the session itself. */
+export function isSessionCommand(text: string): boolean {
+  const [, name] = /^\/([a-z]+)(?:\s|$)/.exec(text.trim()) ?? [];
+  return sessionCommands.some((command) => command.name === name);
+}
+
 export async function runSessionCommand(text: string, commanded: CommandContext): Promise<SessionCommandOutcome> {
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   switch (name) {

@@ -13,52 +13,103 @@ import {
 import type { RunningTurn } from "../../../engine/engine.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import type { OpenSession } from "./open-session.ts";
-import type { OpenedPorts } from "../ports.ts";
+import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { replay } from "./replay.ts";
-import { TurnFeed } from "./turn-feed.ts";
+import { TurnFeed, type FeedTarget, type FollowedEnd } from "./turn-feed.ts";
+import { TurnQuestions } from "./turn-questions.ts";
 import { closeWaiting, subagentEndedText, TurnUpdates } from "./turn-updates.ts";
 
 export interface FollowContext {
   opened: OpenedPorts;
   client: AcpClient;
   session: OpenSession;
+  report: AcpPorts["report"];
 }
 
-/** Returns the terminal event of the turn, or null if the client has left; the turn then continues without it (R5). */
-export async function followTurn(
+/** A turn that is shown while it runs. */
+export interface ShownTurn {
+  turnId: string;
+  model: string;
+  events: AsyncIterable<SequencedEvent>;
+  /** The session at the start of the turn. Null: it is read. */
+  session: RunningTurn["session"];
+  /** What had happened before the client began to follow. */
+  past: FeedTarget["past"];
+  /** True if a prompt of this client runs the turn. */
+  isOwnPrompt: boolean;
+}
+
+/** Shows the turn of a prompt. Returns its terminal event, or null if the client has left; the turn then continues without it (R5). */
+export async function followTurn(following: FollowContext, running: RunningTurn): Promise<FollowedEnd | null> {
+  const { client } = following;
+  const { turnId, model, session } = running;
+  const ended = Promise.withResolvers<FollowedEnd | null>();
+  following.session.followed = { turnId, isAttached: false, end: ended.promise, detach: () => {} };
+  const past = { seq: 0, isShown: true };
+  const shown = { turnId, model, session, past, isOwnPrompt: true, events: running.events(client.gone) };
+  try {
+    const end = await showTurn(following, shown, new TurnFeed(turnId));
+    ended.resolve(end);
+    if (end !== null) await running.finished;
+    return end;
+  } finally {
+    following.session.followed = null;
+    ended.resolve(null);
+  }
+}
+
+/** Sends the events of the turn to the client, and asks it about the calls that need permission. */
+export async function showTurn(
   following: FollowContext,
-  running: RunningTurn,
-): Promise<RunFinished | RunFailed | null> {
+  shown: ShownTurn,
+  feed: TurnFeed,
+): Promise<FollowedEnd | null> {
   const { client, session } = following;
-  const feed = new TurnFeed(running.turnId);
   session.feed = feed;
   session.terminals.clear();
   const costs = new SessionCost();
   const updates = new TurnUpdates({
-    turnId: running.turnId,
+    turnId: shown.turnId,
     waiting: session.waiting,
     usage: (step) => costs.after(step),
     live: {
       notices: client.takesNotices,
+      isOwnPrompt: shown.isOwnPrompt,
+      isOwnSteer: (text) => session.takeOwnSteer(text),
       terminalOf: (callId) => session.terminals.get(callId) ?? null,
     },
   });
   try {
-    const end = await feed.send(watched(following, running.events(client.gone)), {
+    const end = await feed.send(watched(following, shown.events), {
       updates,
+      questions: questionsOf(following, shown.turnId),
+      past: shown.past,
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
-        await catchUp(following, parentTurnId);
-        costs.begin({ model: running.model, spentUsd: await sendName(following, running) });
+        if (shown.isOwnPrompt) await catchUp(following, parentTurnId);
+        costs.begin({ model: shown.model, spentUsd: await sendName(following, shown.session) });
       },
     });
-    if (end === null) return null;
-    if (end.type === "run_finished") session.seenTurnId = running.turnId;
-    await running.finished;
+    if (end !== null && (await becameHead(following, shown.turnId, end))) session.seenTurnId = shown.turnId;
     return end;
   } finally {
     session.feed = null;
   }
+}
+
+function questionsOf({ opened, client, session, report }: FollowContext, turnId: string): TurnQuestions {
+  const { engine, caller, permissions } = opened;
+  const { id: sessionId, workspaceId } = session.facts;
+  return new TurnQuestions({
+    ...{ client, sessionId, turnId, workspaceId, permissions, report },
+    answer: (callId, answer) => engine.turns.answerQuestion(caller, { turnId, callId, ...answer }),
+  });
+}
+
+/** Returns true if the next turn continues from this one. A failed turn is the head if it had done something (T12). */
+async function becameHead({ opened, session }: FollowContext, turnId: string, end: FollowedEnd): Promise<boolean> {
+  if (end.type === "run_finished") return true;
+  return (await opened.engine.sessions.get(opened.caller, session.facts.id)).headTurnId === turnId;
 }
 
 /** Yields the events. For each subagent that starts, it sees to it that the client receives a notice when the subagent ends. */
@@ -112,8 +163,8 @@ async function catchUp({ opened, client, session }: FollowContext, parentTurnId:
 }
 
 /** Sends the session's name if it has changed: by the first turn (S2) or by a user. Returns the session's cost so far, in US dollars. */
-async function sendName({ opened, session }: FollowContext, running: RunningTurn): Promise<number> {
-  const found = running.session ?? (await opened.engine.sessions.get(opened.caller, session.facts.id));
+async function sendName({ opened, session }: FollowContext, atStart: RunningTurn["session"]): Promise<number> {
+  const found = atStart ?? (await opened.engine.sessions.get(opened.caller, session.facts.id));
   const { name, activeAt, costUsd } = found;
   if (name !== session.name) {
     session.name = name;

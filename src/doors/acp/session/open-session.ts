@@ -1,5 +1,6 @@
 /** A session that a client has open on its connection, with its folders, tools, settings and running prompts. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import { AptoveError } from "../../../domain/errors.ts";
 import { whenAborted } from "../../../system/abort.ts";
 import type { McpServer, SessionTools } from "../../../tools/session-tools.ts";
 import type { AcpClient } from "../client/acp-client.ts";
@@ -7,7 +8,7 @@ import { clientFiles } from "../client/client-files.ts";
 import { clientTerminal } from "../client/client-terminal.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import type { SessionOptions } from "./session-options.ts";
-import type { TurnFeed } from "./turn-feed.ts";
+import type { FollowedEnd, TurnFeed } from "./turn-feed.ts";
 import { toolCallId, type WaitingCalls } from "./turn-updates.ts";
 
 export interface SessionFacts {
@@ -24,6 +25,16 @@ export interface SessionFacts {
   headTurnId: string | null;
 }
 
+export interface FollowedTurn {
+  turnId: string;
+  /** True if the turn was running when the client opened the session. */
+  isAttached: boolean;
+  /** Resolves when the client has received the end. Null: the client has left. Never rejects. */
+  end: Promise<FollowedEnd | null>;
+  /** Stops following an attached turn, which continues. */
+  detach(): void;
+}
+
 export interface SessionDependencies {
   ports: AcpPorts;
   opened: OpenedPorts;
@@ -37,12 +48,18 @@ export class OpenSession {
   readonly waiting: WaitingCalls = new Map();
   /** The feed of the running turn. Null: no turn is running here. */
   feed: TurnFeed | null = null;
+  /** The running turn that the client follows. Null: none. */
+  followed: FollowedTurn | null = null;
+  /** The messages that this client sent to the followed turn, and that the model has not received yet. */
+  readonly #ownSteers: string[] = [];
   /** The ids of the client's terminals, keyed by the tool calls of the running turn. */
   readonly terminals = new Map<string, string>();
   /** The warnings about tools that the client has received. */
   readonly sentWarnings = new Set<string>();
   /** The turns of subagents whose end a running turn has already shown. */
   readonly announcedSubagents = new Set<string>();
+  /** The paths of the files that prompts of this connection showed to the model. */
+  readonly shownFiles = new Set<string>();
   /** The session's name that the client knows. */
   name: string;
   /** The last turn that the client has seen. */
@@ -92,12 +109,48 @@ export class OpenSession {
     void over.then(() => this.#running.delete(over));
   }
 
+  /** Cancels the prompts, and a followed turn that no prompt of this client began. */
   cancel(): void {
     for (const prompt of this.prompts) prompt.cancel();
+    const { followed } = this;
+    if (followed?.isAttached === true) void this.interrupt(followed.turnId);
+  }
+
+  /** Never rejects. */
+  async interrupt(turnId: string): Promise<void> {
+    const { engine, caller } = this.#deps.opened;
+    try {
+      await engine.turns.interrupt(caller, { turnId });
+    } catch (error) {
+      this.report("a cancelled turn could not be interrupted; it continues", error);
+    }
+  }
+
+  /** Sends a message to a running turn. Returns false if it takes no more messages. */
+  async steer(turnId: string, text: string): Promise<boolean> {
+    const { engine, caller } = this.#deps.opened;
+    this.#ownSteers.push(text);
+    try {
+      await engine.turns.steer(caller, { turnId, text });
+      return true;
+    } catch (error) {
+      this.takeOwnSteer(text);
+      if (error instanceof AptoveError && error.code === "turn_not_running") return false;
+      throw error;
+    }
+  }
+
+  /** Returns true, once for each message that this client has sent. */
+  takeOwnSteer(text: string): boolean {
+    const at = this.#ownSteers.indexOf(text);
+    if (at !== -1) this.#ownSteers.splice(at, 1);
+    return at !== -1;
   }
 
   /** Waits until everything of the session has ended, then closes its tools. */
   async close(): Promise<void> {
+    this.followed?.detach();
+    await this.followed?.end;
     await this.#line;
     await Promise.all(this.#running);
     const tools = await this.#tools.catch(() => null);

@@ -1,54 +1,87 @@
-/** Asks the user at the client whether a tool call may run (V5, P4), unless the workspace already allows such calls permanently. */
-import type { PermissionOption, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { ToolPermission } from "../../../domain/tool.ts";
+/**
+ * Asks the user at the client whether a tool call may run (V5, P4). A question belongs to its turn: a client that leaves has
+ * not answered it, and the next client that opens the session is asked.
+ */
+import { RequestError, type PermissionOption, type RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type { ToolCallView, ToolPermission } from "../../../domain/tool.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "../../../engine/engine.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import type { AcpPermissions, AcpPorts } from "../ports.ts";
+import { clientLeft } from "../refusal.ts";
 import { shownView, toolCallId } from "./turn-updates.ts";
 
 export interface PermissionPorts {
   client: AcpClient;
+  sessionId: string;
+  turnId: string;
   workspaceId: string;
   permissions: AcpPermissions;
   report: AcpPorts["report"];
-  /** Resolves when the client has received the call: a question must not arrive before the call that it is about. */
-  shown(callId: string): Promise<void>;
 }
 
-/** Asks for approval. Everything except a clear yes is a no, with a reason for the model. Never rejects. */
+/** A call that the client has been shown, with the arguments of the model. */
+export interface ShownQuestion {
+  callId: string;
+  view: ToolCallView;
+  rawInput: unknown;
+}
+
+/** Allows a call that the workspace allows permanently. Null: a person must be asked. Never rejects. */
+export async function allowedAlways(
+  { workspaceId, permissions, report }: Pick<PermissionPorts, "workspaceId" | "permissions" | "report">,
+  { view: { permission } }: Pick<ApprovalQuestion, "view">,
+): Promise<ApprovalAnswer | null> {
+  try {
+    const isAllowed = permission !== null && (await permissions.isAllowed(workspaceId, permission.key));
+    return isAllowed ? { approved: true } : null;
+  } catch (error) {
+    report("the permissions of the workspace could not be read, so the user is asked", error);
+    return null;
+  }
+}
+
+/**
+ * Asks for approval. Everything except a clear yes is a no, with a reason for the model. Null: there is no answer, because
+ * the client has left or the question was withdrawn. Never rejects.
+ */
 export async function askClientForPermission(
   ports: PermissionPorts,
-  question: ApprovalQuestion,
-): Promise<ApprovalAnswer> {
-  const { client, workspaceId, permissions, report } = ports;
+  question: ShownQuestion,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | null> {
+  const { client, report } = ports;
   const { permission } = question.view;
   try {
-    if (permission !== null && (await permissions.isAllowed(workspaceId, permission.key))) return { approved: true };
-    await ports.shown(question.callId);
-    const answer = await ask(client, question);
+    const answer = await ask(ports, question, signal);
     if (answer === "allow_always" && permission !== null) await remember(ports, permission);
-    if (answer === "allow_once" || answer === "allow_always") return await approved(client, question);
+    if (answer === "allow_once" || answer === "allow_always") return { approved: true };
     return { approved: false, ...(answer !== "reject_once" && { reason: answer }) };
   } catch (error) {
-    if (client.gone.aborted)
-      return { approved: false, reason: "the client that could have allowed it has disconnected" };
-    if (question.signal.aborted) return { approved: false, reason: "the turn was stopped" };
+    if (signal.aborted || hasLeft(client, error)) return null;
     report("the client could not be asked for a permission, so the call was denied", error);
     return { approved: false, reason: "the client could not be asked" };
   }
 }
 
+/** Returns true if the client can no longer answer. A client that closed its output may still read. */
+function hasLeft(client: AcpClient, error: unknown): boolean {
+  if (client.gone.aborted) return true;
+  const data = error instanceof RequestError ? (error.data as { code?: unknown } | undefined) : undefined;
+  return data?.code === clientLeft;
+}
+
 /** Returns the id of the chosen option, or the reason why none was chosen. */
 async function ask(
-  client: AcpClient,
-  { sessionId, turnId, callId, args, view, signal }: ApprovalQuestion,
+  { client, sessionId, turnId }: PermissionPorts,
+  { callId, rawInput, view }: ShownQuestion,
+  signal: AbortSignal,
 ): Promise<string> {
   const options = optionsFor(view.permission);
   const toolCall = {
     toolCallId: toolCallId(turnId, callId),
     ...shownView(view),
     status: "pending",
-    rawInput: args,
+    rawInput,
   } as const;
   const answer = await client.request("session/request_permission", { sessionId, toolCall, options }, signal);
   return chosen(answer, options);
@@ -88,13 +121,4 @@ async function remember({ workspaceId, permissions, report }: PermissionPorts, {
   } catch (error) {
     report("a permanent permission could not be stored; the user will be asked again", error);
   }
-}
-
-async function approved(client: AcpClient, { sessionId, turnId, callId }: ApprovalQuestion): Promise<ApprovalAnswer> {
-  await client.update(sessionId, {
-    sessionUpdate: "tool_call_update",
-    toolCallId: toolCallId(turnId, callId),
-    status: "in_progress",
-  });
-  return { approved: true };
 }

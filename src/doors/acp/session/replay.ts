@@ -1,23 +1,26 @@
 /** Replays finished turns in the form in which they were streamed, for `session/load` and for turns that other doors added meanwhile (P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import type { TurnEvent } from "../../../domain/events.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
+import type { RunningNow, TurnReader } from "../../../engine/engine.ts";
 import type { OpenedPorts } from "../ports.ts";
+import { joined } from "./joined-events.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
 
 /**
- * Returns the turns to show for a session, oldest first: those that its next turn continues from. If there are none, because
- * every turn failed, it returns the failed ones. No turn continues from them, but they have the user's instructions and the
- * answers so far (T12).
+ * Returns the finished turns to show for a session, oldest first: those that the running turn continues from, or else those
+ * that its next turn continues from. If there are none, because every turn failed, it returns the failed ones. No turn continues
+ * from them, but they have the user's instructions and the answers so far (T12).
  */
 export async function shownTurns(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
   { id, headTurnId }: { id: string; headTurnId: string | null },
+  running: RunningNow | null,
 ): Promise<Turn[]> {
-  if (headTurnId !== null) return await engine.turns.lineage(caller, headTurnId);
+  const newest = running === null ? headTurnId : running.turn.parentId;
+  if (newest !== null) return await engine.turns.lineage(caller, newest);
   const turns = await engine.turns.list(caller, id, { limit: limits.pageSizeMax, kind: "agent" });
   return turns.filter(({ status }) => status !== "pending").toReversed();
 }
@@ -37,31 +40,30 @@ export async function* replay(
   { turns, waiting, signal, onUsage }: ReplayOptions,
 ): AsyncGenerator<SessionUpdate> {
   for (const turn of turns) {
-    const reader = await engine.turns.read(caller, turn.id);
-    const text = await reader.instruction();
-    if (text !== "") {
-      yield {
-        sessionUpdate: "user_message_chunk",
-        content: { type: "text", text },
-        messageId: `${turn.id}:instruction`,
-      };
-    }
-    for (const answer of await reader.toolResults()) yield* answered(answer, waiting);
+    yield* beginningOf(await engine.turns.read(caller, turn.id), waiting);
     const stillWaiting = new Set(waiting.keys());
     const usage = (step: Usage): [] => {
       onUsage(step, turn);
       return [];
     };
     const updates = new TurnUpdates({ turnId: turn.id, waiting, usage, live: null });
-    for await (const event of joined(await engine.turns.events(caller, turn.id, { afterSeq: 0, signal }))) {
+    for await (const { event } of joined(await engine.turns.events(caller, turn.id, { afterSeq: 0, signal }))) {
       yield* updates.of(event);
     }
     yield* closeWaiting(taken(waiting, stillWaiting));
   }
 }
 
+/** Yields what the user gave to a turn: the instruction, and the results of calls that waited. */
+export async function* beginningOf(reader: TurnReader, waiting: WaitingCalls): AsyncGenerator<SessionUpdate> {
+  const text = await reader.instruction();
+  const messageId = `${reader.turn.id}:instruction`;
+  if (text !== "") yield { sessionUpdate: "user_message_chunk", content: { type: "text", text }, messageId };
+  for (const answer of await reader.toolResults()) yield* answered(answer, waiting);
+}
+
 /** Moves these calls out of the ones that wait. */
-function taken(waiting: WaitingCalls, callIds: ReadonlySet<string>): WaitingCalls {
+export function taken(waiting: WaitingCalls, callIds: ReadonlySet<string>): WaitingCalls {
   const out: WaitingCalls = new Map();
   for (const callId of callIds) {
     const id = waiting.get(callId);
@@ -86,26 +88,4 @@ function* answered(answer: ToolFeedback, waiting: WaitingCalls): Generator<Sessi
     content: [textContent(output)],
     rawOutput: output,
   };
-}
-
-type TextDelta = Extract<TurnEvent, { type: "text_delta" | "reasoning_delta" }>;
-
-/** Joins adjacent pieces of one text, because a replay need not repeat the model's chunks. */
-async function* joined(events: AsyncIterable<{ event: TurnEvent }>): AsyncGenerator<TurnEvent> {
-  let text: TextDelta | null = null;
-  for await (const { event } of events) {
-    const delta = event.type === "text_delta" || event.type === "reasoning_delta" ? event : null;
-    if (delta !== null && text?.type === delta.type && text.messageId === delta.messageId) {
-      text = withMore(text, delta.delta);
-      continue;
-    }
-    if (text !== null) yield text;
-    text = delta;
-    if (delta === null) yield event;
-  }
-  if (text !== null) yield text;
-}
-
-function withMore(text: TextDelta, more: string): TextDelta {
-  return { ...text, delta: text.delta + more };
 }

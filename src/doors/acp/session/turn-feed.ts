@@ -1,18 +1,27 @@
 /** Sends a running turn to the client, no faster than the client reads it (R5). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isTerminal, type RunFailed, type RunFinished, type SequencedEvent } from "../../../domain/events.ts";
+import { joined } from "./joined-events.ts";
+import type { TurnQuestions } from "./turn-questions.ts";
 import type { TurnUpdates } from "./turn-updates.ts";
+
+/** The terminal event of a followed turn. */
+export type FollowedEnd = RunFinished | RunFailed;
 
 export interface FeedTarget {
   updates: TurnUpdates;
+  questions: TurnQuestions;
   send(update: SessionUpdate): Promise<void>;
   /** Called before the first update of the turn, with the id of the turn that it continues from. */
   onStart(parentTurnId: string | null): Promise<void>;
+  /** What had happened before the client began to follow: the position of the last event, and whether it is shown. */
+  past: { seq: number; isShown: boolean };
 }
 
 export class TurnFeed {
   readonly turnId: string;
   readonly #shown = new Map<string, PromiseWithResolvers<void>>();
+  readonly #present = Promise.withResolvers<void>();
   #isOver = false;
 
   constructor(turnId: string) {
@@ -24,21 +33,40 @@ export class TurnFeed {
     if (!this.#isOver) await this.#mark(callId).promise;
   }
 
+  /** Resolves when the client has received what had happened before it began to follow. */
+  get present(): Promise<void> {
+    return this.#present.promise;
+  }
+
   /** Sends the events. Returns the terminal event, or null if the client has left. */
-  async send(events: AsyncIterable<SequencedEvent>, to: FeedTarget): Promise<RunFinished | RunFailed | null> {
-    const { updates, send } = to;
+  async send(events: AsyncIterable<SequencedEvent>, to: FeedTarget): Promise<FollowedEnd | null> {
+    const { past } = to;
     try {
-      for await (const { event } of events) {
-        if (event.type === "run_started") await to.onStart(event.parentTurnId);
-        for (const update of updates.of(event)) await send(update);
-        if (event.type === "tool_call_view") this.#mark(event.callId).resolve();
-        if (isTerminal(event)) return event;
+      if (past.seq === 0) this.#arrive(to);
+      for await (const sequenced of joined(events, past.seq)) {
+        await this.#sendOne(sequenced, to);
+        if (sequenced.seq === past.seq) this.#arrive(to);
+        if (isTerminal(sequenced.event)) return sequenced.event;
       }
       return null;
     } finally {
       this.#isOver = true;
-      for (const mark of this.#shown.values()) mark.resolve();
+      to.questions.end();
+      for (const mark of [...this.#shown.values(), this.#present]) mark.resolve();
     }
+  }
+
+  async #sendOne({ seq, event }: SequencedEvent, { updates, questions, past, ...to }: FeedTarget): Promise<void> {
+    if (event.type === "run_started") await to.onStart(event.parentTurnId);
+    const isShown = seq > past.seq || past.isShown;
+    for (const update of updates.of(event)) if (isShown) await to.send(update);
+    if (event.type === "tool_call_view") this.#mark(event.callId).resolve();
+    questions.seen(event, (callId) => updates.rawInput(callId));
+  }
+
+  #arrive({ questions }: FeedTarget): void {
+    this.#present.resolve();
+    questions.begin();
   }
 
   #mark(callId: string): PromiseWithResolvers<void> {

@@ -23,8 +23,10 @@ const finished = (more: Partial<Extract<TurnEvent, { type: "run_finished" }>> = 
   ...more,
 });
 
+const liveHere = { notices: true, isOwnPrompt: true, isOwnSteer: (text: string) => text === "my own" };
+
 function updatesOf(events: readonly TurnEvent[], around: Partial<TurnUpdatesOptions> = {}): SessionUpdate[] {
-  const live = { notices: true, terminalOf: () => null };
+  const live = { ...liveHere, terminalOf: () => null };
   const updates = new TurnUpdates({ turnId: "t", waiting: new Map(), usage: () => [], live, ...around });
   return events.flatMap((event) => updates.of(event));
 }
@@ -109,7 +111,7 @@ test("[P4] output is streamed while the call runs, and the total sent is at most
 });
 
 test("[P4] what the client's own terminal shows is not sent again, and the terminal stays", () => {
-  const live = { notices: false, terminalOf: (callId: string) => (callId === "c1" ? "term" : null) };
+  const live = { ...liveHere, notices: false, terminalOf: (callId: string) => (callId === "c1" ? "term" : null) };
   const updates = updatesOf(
     [
       ...called("c1", "{}"),
@@ -157,6 +159,7 @@ test("[P4] [V1] thoughts, text, messages of others and notices are each sent as 
     { type: "reasoning_delta", messageId: "m1", delta: "hm" },
     { type: "text_delta", messageId: "m2", delta: "yes" },
     { type: "steered", text: "and tests" },
+    { type: "steered", text: "my own" },
     { type: "warning", warning: { code: "provider_retried", message: "tried again" } },
     { type: "run_failed", failure: { code: "internal", message: "x", retryable: false }, usage: noUsage },
   ];
@@ -167,7 +170,24 @@ test("[P4] [V1] thoughts, text, messages of others and notices are each sent as 
     { sessionUpdate: "notice", severity: "warning", title: "tried again" },
   ];
   assert.deepEqual(updatesOf(events), live);
-  assert.deepEqual(updatesOf(events, { live: null }), live.slice(0, 3));
+  const failed = { type: "text", text: "\n\nThe turn failed: x" };
+  assert.deepEqual(updatesOf(events, { live: null }), [
+    ...live.slice(0, 3),
+    { sessionUpdate: "user_message_chunk", content: { type: "text", text: "my own" } },
+    { sessionUpdate: "agent_message_chunk", content: failed, messageId: "t:end" },
+  ]);
+});
+
+test("[P4] [V5] a call is pending while a person is asked about it, and in progress from the yes on", () => {
+  const updates = updatesOf([
+    ...called("c1", "{}"),
+    { type: "tool_call_view", callId: "c1", view, asks: true },
+    { type: "approval_answered", callId: "c1", approved: true },
+  ]);
+  assert.deepEqual(
+    updates.map((update) => (update as { status?: string }).status),
+    ["pending", "pending", "in_progress"],
+  );
 });
 
 test("[P4] a plan is sent as a plan update, complete each time, live and in a replay", () => {

@@ -3,6 +3,7 @@
  * diffs and texts. A replay leaves out only output that streams during a call, and notices.
  */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type { Failure } from "../../../domain/errors.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import type { Usage } from "../../../domain/usage.ts";
@@ -19,6 +20,10 @@ export interface TurnUpdatesOptions {
   live: {
     /** True if the client accepts notices. */
     notices: boolean;
+    /** True if a prompt of this client runs the turn, and is answered with its end. */
+    isOwnPrompt: boolean;
+    /** Returns true, once, for a message that this client sent to the turn. */
+    isOwnSteer(text: string): boolean;
     /** Returns the id of the client's terminal that shows the call's output, or null. */
     terminalOf(callId: string): string | null;
   } | null;
@@ -48,6 +53,11 @@ export class TurnUpdates {
     this.#options = options;
   }
 
+  /** Returns the arguments of a call without a result, as the model has written them so far. */
+  rawInput(callId: string): unknown {
+    return parsedArgs(this.#calls.get(callId)?.args ?? "");
+  }
+
   of(event: TurnEvent): SessionUpdate[] {
     switch (event.type) {
       case "text_delta":
@@ -55,7 +65,7 @@ export class TurnUpdates {
       case "reasoning_delta":
         return [this.#chunk("agent_thought_chunk", event)];
       case "steered":
-        return [{ sessionUpdate: "user_message_chunk", content: { type: "text", text: event.text } }];
+        return this.#steered(event.text);
       case "tool_call_started":
         return this.#callStarted(event.callId, event.name);
       case "tool_call_delta": {
@@ -64,7 +74,9 @@ export class TurnUpdates {
         return [];
       }
       case "tool_call_view":
-        return this.#callViewed(event.callId, event.view);
+        return this.#callViewed(event);
+      case "approval_answered":
+        return event.approved ? [update({ toolCallId: this.#id(event.callId), status: "in_progress" })] : [];
       case "tool_output_delta":
         return this.#outputCame(event.callId, event.delta);
       case "tool_result":
@@ -78,7 +90,7 @@ export class TurnUpdates {
       case "run_finished":
         return this.#runEnded(new Set(event.deferredCalls.map(({ callId }) => callId)));
       case "run_failed":
-        return this.#runEnded(new Set());
+        return [...this.#runEnded(new Set()), ...this.#failureTold(event.failure)];
       // The tool call that started the subagent is shown already.
       case "subagent_started":
       case "run_started":
@@ -95,6 +107,19 @@ export class TurnUpdates {
 
   #id(callId: string): string {
     return toolCallId(this.#options.turnId, callId);
+  }
+
+  /** A message that this client has sent itself is not repeated: the client shows it already. */
+  #steered(text: string): SessionUpdate[] {
+    if (this.#options.live?.isOwnSteer(text) === true) return [];
+    return [{ sessionUpdate: "user_message_chunk", content: { type: "text", text } }];
+  }
+
+  /** Says how a failed turn ended, where no prompt is answered with the failure (T12). */
+  #failureTold({ code, message }: Failure): SessionUpdate[] {
+    if (code === "interrupted" || this.#options.live?.isOwnPrompt === true) return [];
+    const messageId = `${this.#options.turnId}:end`;
+    return [this.#chunk("agent_message_chunk", { messageId, delta: `\n\nThe turn failed: ${message}` })];
   }
 
   #noticed(severity: "info" | "warning", title: string): SessionUpdate[] {
@@ -114,12 +139,14 @@ export class TurnUpdates {
     return [{ sessionUpdate: "tool_call", ...toolCall }];
   }
 
-  #callViewed(callId: string, view: ToolCallView): SessionUpdate[] {
+  /** A call about which a person is asked is pending until the answer is a yes. */
+  #callViewed({ callId, view, asks }: Extract<TurnEvent, { type: "tool_call_view" }>): SessionUpdate[] {
     const call = this.#calls.get(callId);
     if (call === undefined) return [];
     call.view = view;
     const rawInput = parsedArgs(call.args);
-    return [update({ toolCallId: this.#id(callId), ...shownView(view), status: "in_progress", rawInput })];
+    const status = asks === true ? "pending" : "in_progress";
+    return [update({ toolCallId: this.#id(callId), ...shownView(view), status, rawInput })];
   }
 
   /** Sends all of the output each time, because ACP replaces arrays. It waits until the output has grown by a fifth, which limits the total. */

@@ -294,6 +294,35 @@ test("[P3] [R5] a client that vanishes leaves its turn running, and its tools ar
   await closed.promise;
 });
 
+test("[P3] [P4] [R5] a WebSocket that is cut in the middle of a turn loses nothing: the next one loads the turn and follows it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const remote = await remoteTest(t, {
+    script: (_call, n) =>
+      n === 1
+        ? [{ says: ["one ", held.promise, "two"] }, { calls: "write", with: { path: "a.txt", content: "x" } }]
+        : "done",
+  });
+  const cut = await remote.overSocket({ as: remote.admin });
+  const { sessionId } = await cut.begin();
+  const prompt = remoteErrorOf(cut.prompt(sessionId, "go on"));
+  while (cut.text() === "") await new Promise((resolve) => setImmediate(resolve));
+  cut.socket.terminate();
+  await prompt;
+  for (const transport of transports) {
+    const again = await remote[transport]({ as: remote.admin });
+    await again.load(sessionId);
+    assert.equal(again.text(), "one ");
+    assert.ok(again.updates.some((update) => JSON.stringify(update).includes("go on")));
+    if (transport === "overSocket") continue;
+    held.resolve();
+    assert.equal((await again.prompt(sessionId, "quickly")).stopReason, "end_turn");
+    assert.equal(again.text(), "one twodone");
+    assert.deepEqual(again.asked, ["Create a.txt"]);
+  }
+  assert.equal(await untilFinished(remote, sessionId), "one two\n\ndone");
+});
+
 test("[P3] a WebSocket that does not answer, and a connection over HTTP without use, are closed after a while", async (t) => {
   const remote = await remoteTest(t, { limits: { pingMs: 250, idleMs: 250, connectionsPerUserMax: 1 } });
   const authorization = `Bearer ${remote.admin.key}`;

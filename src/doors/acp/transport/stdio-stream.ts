@@ -4,6 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
+import { clientLeft } from "../refusal.ts";
 import { LineReader, type ReadLine } from "./line-messages.ts";
 
 export interface StdioStream {
@@ -123,7 +124,7 @@ class OpenRequests {
   /** Answers the agent's requests with an error, because the client can no longer answer. */
   #refuseOurs(): void {
     for (const message of this.#ours.values()) {
-      const error = { code: -32603, message: "the client closed its output" };
+      const error = { code: -32603, message: "the client closed its output", data: { code: clientLeft } };
       if ("id" in message) this.#controller?.enqueue({ jsonrpc: "2.0", id: message.id, error });
     }
     this.#ours.clear();

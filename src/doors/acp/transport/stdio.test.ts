@@ -1,5 +1,7 @@
 /** The ACP door on standard input and output: lines in, lines out, and how it ends (P1, R4). */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Console } from "node:console";
 import { PassThrough } from "node:stream";
 import { finished } from "node:stream/promises";
@@ -55,7 +57,14 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     }),
   );
   const serving = serveStdio({
-    ports: { version: "test", beginning: null, mode: null, repositoryOf: async () => null, headOf: async () => null },
+    ports: {
+      version: "test",
+      beginning: null,
+      mode: null,
+      repositoryOf: async () => null,
+      headOf: async () => null,
+      workingCopy: () => null,
+    },
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,
@@ -254,18 +263,21 @@ test("[R4] [P1] a turn that takes longer than the grace time is stopped, and kee
   assert.equal(lastTurnStatus, "completed");
 });
 
-test("[P4] the user cannot be asked when the input has ended: that is a no", async (t) => {
+test("[P4] [V5] a user who can no longer be asked has allowed nothing: the question ends with its turn", async (t) => {
   const held = Promise.withResolvers<void>();
-  const { stdin, ended, prompt, next, world } = await begun(t, {
-    script: (_call, n) =>
-      n === 1 ? [{ says: ["one ", held.promise] }, { calls: "write", with: { path: "a", content: "b" } }] : "done",
+  const { stdin, ended, prompt, next, world, sessionId } = await begun(t, {
+    script: () => [{ says: ["one ", held.promise] }, { calls: "write", with: { path: "a", content: "b" } }],
+    graceMs: 500,
   });
   prompt(3, "go");
   await next((message) => JSON.stringify(message).includes("one "));
   stdin.end();
   held.resolve();
-  assert.match((await ended).at(-1) ?? "", /"stopReason":"end_turn"/);
-  assert.match(JSON.stringify(world.provider.exchanges.at(-1)?.context), /denied: the client could not be asked/);
+  assert.match((await ended).at(-1) ?? "", /"stopReason":"cancelled"/);
+  assert.equal(existsSync(join(world.project, "a")), false);
+  const { engine } = world.aptove;
+  const [turn] = await engine.turns.list(await engine.keys.owner(), sessionId, {});
+  assert.equal(turn?.status === "completed" && turn.stopReason, "interrupted");
 });
 
 test("[R4] a stop signal ends the connection and its running turns", async (t) => {

@@ -71,7 +71,8 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
 async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<ExecuteRequest> {
   const { call, options, workspaceId } = state;
   const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
-  const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned] });
+  for (const note of mentioned.notes) call.output.note(call.output.noteStyle.yellow(call.output.safeNote(note)));
+  const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned.files] });
   const tools = await offeredTools(state);
   const at = state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId };
   return {

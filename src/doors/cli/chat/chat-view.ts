@@ -7,6 +7,8 @@ export interface ChatView {
   board: ToolBoard;
   /** Shows a turn. `isFollowing`: the turn only sends results of tools to the model. */
   turn(how: { isFollowing: boolean }): Promise<TurnView>;
+  /** Returns a text of Markdown as lines that can be printed. An empty text has none. */
+  markdown(text: string): Promise<string[]>;
   /** Shows the running tool calls until `work` has ended. */
   during<T>(work: Promise<T>): Promise<T>;
 }
@@ -18,5 +20,10 @@ export function plainView(output: CliOutput): ChatView {
     print: (lines) => output.note(lines.join("\n")),
     changed: () => undefined,
   });
-  return { board, turn: async () => new TurnRenderer(output), during: (work) => work };
+  return {
+    board,
+    turn: async () => new TurnRenderer(output),
+    markdown: async (text) => (text === "" ? [] : output.safeNote(text).split("\n")),
+    during: (work) => work,
+  };
 }

@@ -4,10 +4,12 @@
  * pipe, every line is one turn and all output is plain text.
  */
 import { join } from "node:path";
+import type { WireSession } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { PipedLines } from "./piped-lines.ts";
 import { plainView, type ChatView } from "./chat-view.ts";
 import { exitCodes, reportFailure, type ExitCode } from "../failure.ts";
+import { plural } from "../output.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
@@ -20,9 +22,11 @@ import { newWatch, noteWaitingMessages } from "./subagent-notices.ts";
 import { statusLine } from "./status-line.ts";
 import { ChatTools } from "./chat-tools.ts";
 import { runChatTurn } from "./chat-turn.ts";
+import { showEarlierTurns } from "./earlier-turns.ts";
 import { chatSession, chatWorkspace } from "./chat-workspace.ts";
 
-export async function chat(call: CliInvocation, options: ChatOptions): Promise<ExitCode> {
+/** `words` are the first instruction. Without them the chat begins by waiting for a line. */
+export async function chat(call: CliInvocation, words: readonly string[], options: ChatOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const client = await call.client();
   const workspaceId = await chatWorkspace(call, options);
@@ -60,6 +64,7 @@ export async function chat(call: CliInvocation, options: ChatOptions): Promise<E
   };
   try {
     if (isTerminal) await greet(state);
+    await begin(state, words.join(" "));
     setImmediate(() => tools?.begin());
     return await converse(state);
   } finally {
@@ -92,16 +97,31 @@ async function openChat(
 
 async function greet(state: ChatState): Promise<void> {
   const { call, client, sessionId, tools } = state;
-  const where = sessionId === null ? "a new session" : `session ${shortId(sessionId)}`;
+  const session = sessionId === null ? null : await client.sessions.get(sessionId);
+  const where =
+    session === null ? "a new session" : `session ${shortId(session.id)} · ${plural(session.turnCount, "turn")}`;
   const asks = tools === null ? [] : ["nothing is written or run without your permission"];
   const parts = [where, ...asks, "/help lists the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
-  const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
-  if (sessionId === null || head === null) return;
-  await noteWaitingMessages(state, sessionId);
-  const { deferredCalls, model } = await client.turns.get(head);
+  if (session !== null) await showSession(state, session);
+}
+
+/** Shows a session that the chat continues, and settles the calls that it left open. */
+async function showSession(state: ChatState, session: WireSession): Promise<void> {
+  await showEarlierTurns(state, session);
+  const head = session.headTurnId;
+  if (head === null) return;
+  await noteWaitingMessages(state, session.id);
+  const { deferredCalls, model } = await state.client.turns.get(head);
   state.spent.model = model;
   if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));
+}
+
+/** Makes the words of the command line the first line. On a terminal they are shown as if they had been typed. */
+async function begin({ call, lines }: ChatState, words: string): Promise<void> {
+  if (words.trim() === "") return;
+  lines.keep(words);
+  if (lines.isTerminal) call.output.note(`\n${call.output.noteStyle.cyan("› ")}${call.output.safeNote(words)}`);
 }
 
 /** Settles tool calls that an earlier chat left without an outcome because it ended or was killed. */

@@ -1,6 +1,7 @@
 /** Builds the terminal of a chat: the typed lines, the painted screen, and how turns are shown on it. */
 import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
+import { neutralize } from "../output.ts";
 import { InputHistory } from "../terminal/input-history.ts";
 import { spinnerMs } from "../terminal/spinner.ts";
 import { TerminalLines } from "./terminal-lines.ts";
@@ -23,7 +24,7 @@ export function openTerminal(
   // These modules are needed for the first token of an answer. They load while the first line is typed, so that the
   // prompt appears first.
   const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
-    Promise.all([import("marked"), import("./turn-screen.ts")]),
+    Promise.all([import("marked"), import("./turn-screen.ts"), import("../terminal/markdown-lines.ts")]),
   );
   const { style } = call.output;
   const lines = new TerminalLines({
@@ -53,6 +54,11 @@ export function openTerminal(
       turn: async ({ isFollowing }) => {
         const [{ Lexer }, { TurnScreen }] = await setting;
         return new TurnScreen({ terminal, board, style, isFollowing, lex: (text) => Lexer.lex(text) });
+      },
+      markdown: async (text) => {
+        const [{ Lexer }, { textWidthMax }, { documentLines }] = await setting;
+        const width = Math.min(textWidthMax, terminal.size.columns - 1);
+        return documentLines(Lexer.lex(neutralize(text)), { style, width });
       },
       during: async (work) => {
         terminal.showAbove(() => ["", ...board.live()]);

@@ -4,6 +4,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { WireSession, WireTurn } from "../../../client/client.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import { mentionedFiles } from "./mentioned-files.ts";
@@ -127,10 +128,76 @@ test("[L2] [X1] @path in a line sends that file with it; all else that begins wi
   const shown = await on.run(["session", "log", "last", "--json"]);
   const [turn] = (JSON.parse(shown.stdout) as { turns: WireTurn[] }).turns;
   assert.deepEqual(turn?.manifest.activeFiles.map(({ path }) => path).toSorted(), ["src/greet.ts", "with blank.md"]);
-  const found = (text: string): string[] => mentionedFiles(text, { folder: on.copy, root: on.copy });
+  const found = (text: string): string[] => mentionedFiles(text, { folder: on.copy, root: on.copy }).files;
   await symlink("/etc/passwd", join(on.copy, "link"));
   assert.deepEqual(found("@/etc/passwd @../data/version @src @nothing.ts @link @"), []);
   assert.deepEqual(found("(@README.md) @README.md. @./README.md @README.md"), ["README.md", "./README.md"]);
+});
+
+test("[L2] [X1] a path after @ that sends nothing is named, with the file that was meant; a plain word is not", async (t) => {
+  const on = await world(t);
+  const { stderr } = await on.run(["chat"], { stdin: "see @src/gret.ts, @README and @someone\n" });
+  assert.match(stderr, /^@src\/gret\.ts is not sent: there is no such file; did you mean @src\/greet\.ts\?$/m);
+  assert.match(stderr, /^@README is not sent: .* did you mean @README\.md\?$/m);
+  assert.doesNotMatch(stderr, /someone/);
+  const notes = (text: string): string[] => mentionedFiles(text, { folder: on.copy, root: on.copy }).notes;
+  assert.deepEqual(notes("@src @other.ts @types/node @ada @Component @/nowhere/x mail@none.ts"), [
+    "@src is not sent: it is a folder; name its files",
+    "@other.ts is not sent: there is no such file",
+  ]);
+  const [outside = ""] = notes(`@${on.dataDir}/version`);
+  assert.match(outside, /is not sent: (it is outside|there is no such file)/);
+});
+
+test("[L2] words after chat are its first instruction, from a terminal and before the lines of a pipe", async (t) => {
+  const on = await world(t);
+  const { stdout } = await on.run(["chat", "first", "words"], { stdin: "second\n" });
+  assert.equal(stdout, "**ok** `\u001b[1m`\r\n".repeat(2));
+  const terminal = new TestTerminal({ columns: 80, rows: 30 });
+  const chat = on.start(["chat", "third"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  await chat.saw("**ok**");
+  chat.input.write("/quit\r");
+  assert.equal((await chat.finished).exit, 0);
+  assert.match(await terminal.text(), /^› third\nwith 2 snippets\n\n\*\*ok\*\*/m);
+  assert.deepEqual(
+    (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
+    [
+      ["third", 1],
+      ["first words", 2],
+    ],
+  );
+});
+
+test("[L2] [T12] a chat that continues shows the last turns and how many came before, also one that failed", async (t) => {
+  const providers = [
+    scriptedProvider({
+      name: "offline",
+      script: (call) => {
+        const text = JSON.stringify(call.items.at(-1));
+        if (text.includes("break")) return [{ fails: "provider_rejected" as const, message: "no more" }];
+        return `**answer** to ${/line \d/.exec(text)?.[0] ?? ""}`;
+      },
+    }),
+  ];
+  const on = await cliWorld(t, { providers });
+  await on.run(["index"]);
+  await on.run(["chat"], { stdin: "line 1\nline 2\nline 3\nline 4\nbreak it\n" });
+  const terminal = new TestTerminal({ columns: 80, rows: 60 });
+  const chat = on.start(["chat", "-c"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  await chat.saw("no more");
+  chat.input.write("/quit\r");
+  await chat.finished;
+  const screen = await terminal.text();
+  assert.match(screen, /^session \w{8} · 5 turns · .*\/help lists the commands$/m);
+  assert.match(screen, /^last active .* · 2 earlier turns: aptove session log \w{8}$/m);
+  assert.match(
+    screen,
+    /\n\n› line 3\n\n\*\*answer\*\* to line 3\n\n› line 4\n\n\*\*answer\*\* to line 4\n\n› break it\n/,
+  );
+  assert.match(screen, /^failed: .*no more/m);
+  assert.doesNotMatch(screen, /line 2/);
+  const piped = await on.run(["chat", "-c"], { stdin: "line 5\n" });
+  assert.equal(piped.stdout, "**answer** to line 5\n");
 });
 
 test("[P1] [L2] a session that begins on the command line says which folder it is about, so that an editor lists it", async (t) => {

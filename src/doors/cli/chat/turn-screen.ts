@@ -23,7 +23,7 @@ export interface TurnScreenOptions {
 }
 
 /** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
-const textWidthMax = 100;
+export const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;
@@ -170,6 +170,9 @@ export class TurnScreen implements TurnView {
         break;
       case "aptove.tool_output":
         board.output(event.value.callId, event.value.delta);
+        break;
+      // The result of the call shows the answer.
+      case "aptove.approval_answered":
         break;
       default:
         ignoreUnknown(event);

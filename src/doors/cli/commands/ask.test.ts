@@ -92,11 +92,13 @@ test("[X5] [L1] a named file that cannot be sent is wrong use", async (t) => {
   const world = await indexed(t);
   writeFileSync(join(world.copy, "..", "outside.txt"), "secret");
   symlinkSync("../outside.txt", join(world.copy, "link.txt"));
+  symlinkSync("..", join(world.copy, "out"));
   await world.write("binary.bin", Uint8Array.of(0, 255));
   const cases: [string, RegExp][] = [
     ["../outside.txt", /--file ..\/outside.txt is outside of/],
     ["/etc/passwd", /is outside of/],
     ["link.txt", /--file link.txt: is a symbolic link/],
+    ["out/outside.txt", /--file out\/outside.txt: is behind a link out of the repository/],
     ["absent.txt", /--file absent.txt: does not exist/],
     ["binary.bin", /--file binary.bin: is not text/],
     ["src", /--file src: is not a file/],

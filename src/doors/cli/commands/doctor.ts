@@ -1,5 +1,6 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import { accessSync, constants, statSync } from "node:fs";
+import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
@@ -92,11 +93,12 @@ function checkConfiguration(call: CliInvocation): Check {
     return { name: "configuration", state: "ok", detail: answering(configuration) };
   }
   const detail = "the built-in offline model answers";
+  const keys = Object.values(keyedProviders).map(({ keyVariables: [variable] }) => variable);
   return {
     name: "configuration",
     state: "note",
     detail,
-    fix: "for a real model set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY",
+    fix: `for a real model set one of ${keys.join(", ")}`,
   };
 }
 

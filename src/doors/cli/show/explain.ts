@@ -102,10 +102,15 @@ function chunkRows(turn: WireTurn): string[][] {
   ]);
 }
 
-function chunkReason(reason: "already_sent" | "active_file" | undefined): string {
-  if (reason === "already_sent") return "the model has it from an earlier turn";
-  if (reason === "active_file") return "the model has the whole file, which is newer";
-  return "there was no room for it";
+const chunkReasons = {
+  already_sent: "the model has it from an earlier turn",
+  active_file: "the model has the whole file",
+  outdated: "the working copy has another version of the file",
+  deleted: "the file does not exist any more",
+} as const;
+
+function chunkReason(reason: keyof typeof chunkReasons | undefined): string {
+  return reason === undefined ? "there was no room for it" : chunkReasons[reason];
 }
 
 function fileRows(turn: WireTurn): string[][] {
@@ -125,10 +130,16 @@ function fileReason(file: WireTurn["manifest"]["activeFiles"][number]): string[]
 function skippedRows(turn: WireTurn): string[][] {
   return turn.manifest.skippedFiles.map(({ path, reason, sizeBytes }) => {
     const size = sizeBytes === null ? "" : bytes(sizeBytes);
-    const why = reason === "too_large" ? "larger than 100 KB" : "its content was not sent with it, and never before";
-    return [path, size, why];
+    return [path, size, skipReasons[reason]];
   });
 }
+
+const skipReasons = {
+  too_large: "larger than 100 KB",
+  content_missing: "its content was not sent with it, and never before",
+  deleted: "it does not exist any more",
+  outdated: "it changed; the message says that the version before no longer counts",
+} as const;
 
 function warningRows(turn: WireTurn): string[][] {
   return turn.warnings.map((warning) => [warning.code, warning.message]);

@@ -115,7 +115,8 @@ export class TurnRenderer implements TurnView {
         return this.#note(subagentLine(event));
       case "aptove.warning":
         return this.#warning(event.value);
-      // A view and the output of a call are for the chat. Here the call and its result are shown.
+      // A view, a question and the output of a call are for the chat. Here the call and its result are shown.
+      case "aptove.approval_answered":
       case "aptove.tool_call_view":
       case "aptove.tool_output":
         return;

@@ -34,6 +34,7 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
   return {
     ...aboutOf(copy, options.repo),
     ...(commit === null ? {} : { commit }),
+    ...(options.repo === undefined && call.server() === null ? { workingCopy: copy.root } : {}),
     ...(files.length === 0 ? {} : { activeFiles: files }),
     ...(options.mode === undefined ? {} : { mode: options.mode }),
     ...(options.model === undefined ? {} : { model: options.model }),

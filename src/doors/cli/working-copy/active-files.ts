@@ -2,7 +2,7 @@
  * The files that belong to an instruction (X1): those that the caller names, and those that git reports as modified. A
  * named file that cannot be sent is an error. A modified one is left out, and the output says so.
  */
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { decodeText, pathFault } from "../../../domain/active-file.ts";
@@ -10,7 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
-import { modifiedFiles, type LocalWorkingCopy } from "./git.ts";
+import { modifiedFiles, removedFiles, type LocalWorkingCopy } from "./git.ts";
 
 export type ActiveFileContent = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
 
@@ -37,7 +37,11 @@ export interface FileChoice {
 
 export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
   const { copy, cwd, named, withModified } = choice;
-  const modified = new Set(withModified && copy.hasGit ? await modifiedFiles(copy.root) : []);
+  const isAsked = withModified && copy.hasGit;
+  const [changed, removed] = isAsked
+    ? await Promise.all([modifiedFiles(copy.root), removedFiles(copy.root)])
+    : [[], []];
+  const modified = new Set(changed);
   const gathered: ActiveFileSelection = { files: [], skipped: [] };
   let total = 0;
   const add = (path: string): string | null => {
@@ -58,16 +62,25 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
     const reason = wanted.has(path) ? null : add(path);
     if (reason !== null) gathered.skipped.push({ path, reason });
   }
+  for (const { path, renamedTo } of removed) {
+    if (gathered.files.length >= limits.activeFilesPerTurnMax || pathFault(path) !== null || wanted.has(path)) continue;
+    gathered.files.push({ path, isDeleted: true, isTouched: true, ...(renamedTo !== null && { renamedTo }) });
+  }
   return gathered;
 }
 
 /** Returns the path from the top of the working copy, with forward slashes (X5). */
 function pathInCopy(root: string, cwd: string, name: string): string {
   const path = relative(root, resolve(cwd, name));
-  if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) {
+  if (path === "" || isOutside(root, resolve(cwd, name))) {
     throw new UsageError(`--file ${name} is outside of ${root}`, "name a file inside the repository");
   }
   return path.split(sep).join("/");
+}
+
+function isOutside(root: string, file: string): boolean {
+  const path = relative(root, file);
+  return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }
 
 type ReadResult = { text: string; size: number } | { reason: string };
@@ -78,6 +91,7 @@ function readActiveFile(root: string, path: string): ReadResult {
   try {
     const full = resolve(root, path);
     if (lstatSync(full).isSymbolicLink()) return { reason: "is a symbolic link" };
+    if (isOutside(realpathSync(root), realpathSync(full))) return { reason: "is behind a link out of the repository" };
     const stat = statSync(full);
     if (!stat.isFile()) return { reason: "is not a file" };
     if (stat.size > readBytesMax) return { reason: `is too large (${bytes(stat.size)})` };

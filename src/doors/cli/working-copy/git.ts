@@ -104,3 +104,26 @@ async function contentHashes(root: string, files: readonly RawChange[]): Promise
   const answer = await askGit({ folder: root, args: ["hash-object", "--stdin-paths"], answerBytesMax, input });
   return answer.outcome === "answered" ? answer.text.split("\n") : [];
 }
+
+export interface RemovedFile {
+  path: string;
+  /** The new path of a file that was renamed. */
+  renamedTo: string | null;
+}
+
+/**
+ * Returns the files of the last commit that the working copy does not have any more, relative to the top folder. Only a rename
+ * that git has in its index is known as one: to find others, git would read files of the working copy.
+ */
+export async function removedFiles(root: string): Promise<RemovedFile[]> {
+  const [removed, renamed] = await Promise.all([
+    git(root, ["diff-index", "--name-only", "-z", "--diff-filter=D", "--no-renames", "HEAD"]),
+    git(root, ["diff-index", "--cached", "--name-status", "-z", "--diff-filter=R", "--find-renames", "HEAD"]),
+  ]);
+  // "R100", the old path and the new one, each ended by a NUL.
+  const fields = (renamed ?? "").split("\0");
+  const newPaths = new Map<string, string>();
+  for (let at = 0; at + 2 < fields.length; at += 3) newPaths.set(fields[at + 1] ?? "", fields[at + 2] ?? "");
+  const paths = (removed ?? "").split("\0").filter((path) => path !== "");
+  return paths.map((path) => ({ path, renamedTo: newPaths.get(path) ?? null }));
+}

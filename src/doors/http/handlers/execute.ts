@@ -1,5 +1,5 @@
 /** `POST /api/ai/agent/execute`: starts a turn, and answers in the form that the request wants (H1, V3). */
-import type { Caller } from "../../../domain/caller.ts";
+import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { streamKey } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
@@ -24,11 +24,16 @@ export async function startAndAnswer(
 ): Promise<Response> {
   const key = call.request.headers.get("idempotency-key");
   const turn: TurnRequest = {
-    ...(await continued(door, call.caller, asked)),
+    ...withOwnFolder(call.caller, await continued(door, call.caller, asked)),
     ...(key !== null && { idempotencyKey: key }),
   };
   const running = await run(door, call.caller, turn);
   return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
+}
+
+/** Leaves out the folder of a working copy, unless the caller runs the server. No other caller may choose a folder of this machine. */
+function withOwnFolder(caller: Caller, { workingCopy, ...turn }: TurnRequest): TurnRequest {
+  return workingCopy === undefined || !runsTheServer(caller) ? turn : { ...turn, workingCopy };
 }
 
 type ExecuteRouteCall = Pick<RouteCall<"execute">, "request" | "caller" | "watchKey">;

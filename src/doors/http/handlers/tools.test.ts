@@ -224,6 +224,32 @@ test("[V4] a message that a running turn cannot receive is refused: late, empty,
   }
 });
 
+test("[V5] the questions of a running turn are listed and answered here too, and the first answer counts", async (t) => {
+  const door = await testDoor(t, { script: script([{ calls: "cut", callId: "c1", with: { at: 1 } }], "Done.") });
+  const { turnId } = await door.engine.turns.run(door.admin, {
+    instruction: "x",
+    ownTools: [tool("cut", gives("cut"), true)],
+    askApproval: async () => null,
+  });
+  const eventsUrl = `/api/turns/${turnId}/events`;
+  await reach(door, { eventsUrl }, "aptove.tool_call_view");
+  const { turns } = door.client({ key: door.admin.key });
+  const [question, ...others] = await turns.questions(turnId);
+  assert.partialDeepStrictEqual(question, { callId: "c1", name: "cut", args: { at: 1 }, view: { title: "cut" } });
+  assert.equal(others.length, 0);
+  await turns.answerQuestion(turnId, { callId: "c1", approved: false, reason: "too deep" });
+  const events = await eventsOf(door, { eventsUrl });
+  checkRun(events);
+  const shown = events.filter(({ type, name }) => type === "TOOL_CALL_RESULT" || name?.startsWith("aptove.") === true);
+  assert.partialDeepStrictEqual(shown.slice(-3), [
+    { name: "aptove.tool_call_view", value: { callId: "c1", asks: true } },
+    { name: "aptove.approval_answered", value: { callId: "c1", approved: false } },
+    { content: "denied: too deep" },
+  ]);
+  const late = { json: { callId: "c1", approved: true } };
+  await door.refused("question_not_open", `POST /api/turns/${turnId}/questions`, late);
+});
+
 const cuts: [what: string, parts: ScriptedPart[], until: string][] = [
   ["in a message", [{ says: ["begun ", never] }], "TEXT_MESSAGE_CONTENT"],
   [

@@ -1,5 +1,6 @@
 /** Handlers for turns and their stored content (T4, D3). */
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { executeAnswerOf } from "./execute-answer.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
@@ -13,7 +14,9 @@ type TurnRoute =
   | "getContext"
   | "diffTurns"
   | "interruptTurn"
-  | "steerTurn";
+  | "steerTurn"
+  | "listQuestions"
+  | "answerQuestion";
 
 export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<TurnRoute> {
   return {
@@ -44,6 +47,13 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
       answer("interruptTurn", { interruptedTurnId: await engine.turns.interrupt(caller, { turnId: id }) }),
     steerTurn: async ({ caller, id, body }) =>
       answer("steerTurn", { steeredTurnId: await engine.turns.steer(caller, { turnId: id, ...body }) }),
+    listQuestions: async ({ caller, id }) =>
+      answer("listQuestions", { questions: await engine.turns.questions(caller, id) }),
+    answerQuestion: async ({ caller, id, body: { callId, approved, reason } }) => {
+      const given = approved ? { approved } : { approved, ...withoutNullish({ reason }) };
+      await engine.turns.answerQuestion(caller, { turnId: id, callId, ...given });
+      return answer("answerQuestion", { answeredCallId: callId });
+    },
   };
 }
 

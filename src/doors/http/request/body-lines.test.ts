@@ -1,6 +1,7 @@
 /** Lines in request bodies, however their bytes are split, and lines as a response whose reader may leave. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hasCode } from "../../../../testing/refusals.ts";
 import fc from "fast-check";
 import { all } from "../../../../testing/engine.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -33,19 +34,13 @@ test("[H5] a line over the limit is refused before it is complete, and one of ex
   const endless = async function* () {
     for (;;) yield (((taken += 1), Buffer.from("abc")));
   };
-  await assert.rejects(
-    all(bodyLines(endless(), 10)),
-    (error) => error instanceof AptoveError && error.code === "body_too_large" && /line 1 /.test(error.detail),
-  );
+  await assert.rejects(all(bodyLines(endless(), 10)), hasCode("body_too_large", /line 1 /));
   assert.equal(taken, 4);
 });
 
 test("[H3] bytes that are not UTF-8 are refused by the number of their line", async () => {
   const bytes = Buffer.concat([Buffer.from("a\nb"), Uint8Array.of(0xff), Buffer.from("\nc")]);
-  await assert.rejects(
-    all(bodyLines(pieces(bytes, []), 10)),
-    (error) => error instanceof AptoveError && error.code === "import_invalid" && /line 2 /.test(error.detail),
-  );
+  await assert.rejects(all(bodyLines(pieces(bytes, []), 10)), hasCode("import_invalid", /line 2 /));
 });
 
 test("[H5] a response of lines is produced no faster than it is read, and ends with its reader", async () => {

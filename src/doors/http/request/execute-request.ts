@@ -153,6 +153,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         workspaceId: request.workspaceId,
         repo: request.repo,
         commit: request.commit,
+        workingCopy: request.workingCopy,
         language: request.language,
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,
@@ -201,6 +202,7 @@ function readFile(file: WireFile): ActiveFile {
     content: fileContent(file),
     sha256: file.sha256 ?? null,
     isTouched: file.isTouched ?? false,
+    ...withoutNullish({ isDeleted: file.isDeleted, renamedTo: file.renamedTo }),
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { thrownBy } from "../../../../testing/refusals.ts";
 import fc from "fast-check";
-import { AptoveError } from "../../../domain/errors.ts";
 import { jsonFaultAt, parseJson } from "./json-body.ts";
 
 const cases: [text: string, position: number][] = [
@@ -37,14 +37,10 @@ for (const [text, position] of cases) {
 }
 
 test("[H3] invalid JSON is refused with the line and the column", () => {
-  assert.throws(
-    () => parseJson('{\n  "a": 1,\n}', "the body"),
-    (error) =>
-      error instanceof AptoveError &&
-      error.code === "request_invalid" &&
-      error.detail === 'the body is not JSON: unexpected "}" at position 12 (line 3 column 1)' &&
-      error.facts["position"] === 12,
-  );
+  const { code, detail, facts } = thrownBy(() => parseJson('{\n  "a": 1,\n}', "the body"));
+  assert.equal(code, "request_invalid");
+  assert.equal(detail, 'the body is not JSON: unexpected "}" at position 12 (line 3 column 1)');
+  assert.equal(facts["position"], 12);
   assert.throws(() => parseJson('{"a":', "the body"), /it ends too early at position 5/);
 });
 

@@ -12,6 +12,7 @@ import type { Session } from "../../../domain/session.ts";
 import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
+import { takeAnswer } from "./questions.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { mayWrite, mayContinue, visibleTurn, visibleSession } from "../../access/visible.ts";
 
@@ -172,6 +173,7 @@ export async function followControls(core: EngineCore): Promise<void> {
   for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
     if (control.kind === "interrupt") live?.stop();
+    else if (control.kind === "answer") takeAnswer(core, control);
     else live?.steers.add(control);
   }
 }

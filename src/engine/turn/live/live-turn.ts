@@ -13,6 +13,7 @@ import type { TurnEvent } from "../../../domain/events.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
+import { OpenQuestions } from "./open-questions.ts";
 import type { RunRecorder } from "./run-recorder.ts";
 import { SteerQueue } from "./steer-queue.ts";
 import { unwatched, type TurnWatch } from "./turn-watch.ts";
@@ -201,6 +202,8 @@ export class LiveTurn {
   readonly watch: TurnWatch;
   /** The messages for the model's next step (V4). */
   readonly steers = new SteerQueue();
+  /** The questions that wait for a person (V5). */
+  readonly questions = new OpenQuestions();
   /**
    * The time until which the lease lasts at least, by `EngineDependencies.monotonic`. Infinite until the turn has one
    * (R1).

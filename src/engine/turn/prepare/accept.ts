@@ -2,16 +2,18 @@
  * Accepts a request: looks up every id, fills in every default, and refuses every fault before anything is written. A
  * value comes from the request, then from the session, then from the defaults (G2).
  */
-import type { Caller } from "../../../domain/caller.ts";
+import { isAbsolute } from "node:path";
+import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Session } from "../../../domain/session.ts";
+import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
@@ -47,7 +49,10 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
   const instruction = checkedInstruction(request);
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
-  const { contexts, model } = await chooseModel(deps, asked, workspaceId);
+  const settings = await settingsOf(deps, caller, workspaceId);
+  const { contexts, model } = await chooseModel(deps, asked, settings);
+  // What applies to every workspace applies to no turn outside of them.
+  const { scopePaths = [] } = settings === deps ? {} : settings;
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
   const files = checkFiles(request.activeFiles ?? []);
   return {
@@ -68,11 +73,23 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       orgId: caller.orgId,
       repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
       commit: request.commit ?? null,
+      workingCopy: workingCopyOf(deps, asked),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
-      pathPrefixes: request.pathPrefixes ?? [],
+      pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
+}
+
+/**
+ * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
+ * session was started. No other caller may choose a folder of this machine.
+ */
+function workingCopyOf(deps: EngineDependencies, { caller, request, session }: AcceptInput): WorkingCopy | null {
+  if (typeof request.workingCopy === "object") return request.workingCopy;
+  const isOfSession = runsTheServer(caller) && (request.repo === undefined || request.repo === session?.repo);
+  const folder = request.workingCopy ?? (isOfSession ? session?.metadata[folderKey] : undefined);
+  return typeof folder === "string" && isAbsolute(folder) ? (deps.workingCopy?.(folder) ?? null) : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -87,9 +104,8 @@ function checkedInstruction({ instruction, input = [], toolResults = [] }: TurnR
 async function chooseModel(
   deps: EngineDependencies,
   { caller, request, session }: AcceptInput,
-  workspaceId: string | null,
+  settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
-  const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
@@ -131,6 +147,7 @@ function offerTools(
     serverTools,
     readable,
     askApproval: request.askApproval ?? null,
+    decideApproval: request.decideApproval ?? null,
   };
 }
 

@@ -13,6 +13,7 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
+import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
@@ -75,7 +76,9 @@ export interface OfferedTools {
    */
   readable: Map<string, PartRef>;
   /** Asks a person whether a call may run. Null if no person can be asked while the turn runs. */
-  askApproval: TurnRequest["askApproval"] | null;
+  askApproval: NonNullable<TurnRequest["askApproval"]> | null;
+  /** Decides about a call without a person, if that is possible. */
+  decideApproval: NonNullable<TurnRequest["decideApproval"]> | null;
 }
 
 /** The part of the code that retrieval searches, and what happens if it cannot. */
@@ -88,6 +91,8 @@ export interface RetrievalScope {
   repo: string | null;
   /** The commit of the caller's working copy. Null if the caller did not give it. */
   commit: string | null;
+  /** The caller's working copy. Null: it is on another machine, or the caller did not name it. */
+  workingCopy: WorkingCopy | null;
   ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];

@@ -12,6 +12,12 @@ export interface CheckedFile {
   isTouched: boolean;
   /** The text. Null if the caller named the file by its hash, or if it is too large to send. */
   text: string | null;
+  /** The text, also of a file that is too large to send. */
+  current: string | null;
+  /** True if the file does not exist any more (X6). */
+  isDeleted: boolean;
+  /** The new path of a deleted file. */
+  renamedTo: string | null;
 }
 
 /**
@@ -32,12 +38,15 @@ export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
 }
 
 function checkFile(file: ActiveFile): CheckedFile {
-  const facts = { path: file.path, isTouched: file.isTouched };
+  const { isDeleted = false, renamedTo = null } = file;
+  const facts = { path: file.path, isTouched: file.isTouched, isDeleted, renamedTo };
+  if (isDeleted) return checkDeleted(file, facts);
+  if (renamedTo !== null) throw refused(`"${file.path}" was renamed and is not deleted`, file.path);
   if (file.content === null) {
     if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) {
       throw refused(`"${file.path}" has neither content nor a SHA-256`, file.path);
     }
-    return { ...facts, hash: file.sha256 ?? "", sizeBytes: null, text: null };
+    return { ...facts, hash: file.sha256 ?? "", sizeBytes: null, text: null, current: null };
   }
   const hash = sha256(file.content);
   if (file.sha256 !== null && file.sha256 !== hash) {
@@ -46,7 +55,16 @@ function checkFile(file: ActiveFile): CheckedFile {
   const text = decodeText(file.content);
   if (text === null) throw refused(`"${file.path}" is not UTF-8 text`, file.path);
   const sizeBytes = file.content.byteLength;
-  return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text };
+  return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text, current: text };
+}
+
+type FileFacts = Pick<CheckedFile, "path" | "isTouched" | "isDeleted" | "renamedTo">;
+
+function checkDeleted({ path, content, sha256: hash }: ActiveFile, facts: FileFacts): CheckedFile {
+  if (content !== null || hash !== null) throw refused(`"${path}" is deleted and has a content`, path);
+  const fault = facts.renamedTo === null ? null : pathFault(facts.renamedTo);
+  if (fault !== null) throw refused(`the new path ${JSON.stringify(facts.renamedTo)} ${fault}`, path);
+  return { ...facts, hash: "", sizeBytes: null, text: null, current: null };
 }
 
 function refused(detail: string, path: string | null): AptoveError {

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { chooseChunks, estimateTokens } from "./choose-chunks.ts";
 import type { Chunk } from "../../../domain/chunk.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import type { ChunkObstacle } from "./file-versions.ts";
 import { limits } from "../../../domain/limits.ts";
 import { chunkKey } from "../../../domain/lineage.ts";
 
@@ -18,7 +19,12 @@ function chunk(path: string, text: string, id = `${path}:${text}`): Chunk {
   return { id, repo: "r", ...place, language: "typescript", symbol: null, text, hash: sha256(text), commit: null };
 }
 
-const nothingKnown = { sent: { chunkKeys: new Set<string>() }, activePaths: new Set<string>() };
+const nothingKnown = { sent: { chunkKeys: new Set<string>() }, obstacles: new Map<string, ChunkObstacle>() };
+
+function active(candidates: readonly Chunk[], paths: readonly string[]): Map<string, ChunkObstacle> {
+  const ofFiles = candidates.filter(({ path }) => paths.includes(path));
+  return new Map(ofFiles.map(({ id }) => [id, "active_file"]));
+}
 
 const candidateLists = fc
   .array(fc.record({ file: fc.integer({ min: 0, max: 5 }), size: fc.integer({ min: 0, max: 9_000 }) }), {
@@ -35,7 +41,10 @@ const knowledge = fc.record({
 function known(candidates: readonly Chunk[], { sentEvery, activeFiles }: { sentEvery: number; activeFiles: number[] }) {
   return {
     sent: { chunkKeys: new Set(candidates.filter((_, at) => at % sentEvery === 0 && sentEvery > 1).map(chunkKey)) },
-    activePaths: new Set(activeFiles.map((file) => `src/${file}.ts`)),
+    obstacles: active(
+      candidates,
+      activeFiles.map((file) => `src/${file}.ts`),
+    ),
   };
 }
 
@@ -81,7 +90,7 @@ test("[Q3] no candidate is left out that there was room for", () => {
 test("[Q4] a chunk that is in the chain already is listed, takes a place, and is not sent again", () => {
   const candidates = Array.from({ length: 10 }, (_, at) => chunk(`${at}.ts`, `text ${at}`));
   const sent = { chunkKeys: new Set(candidates.slice(0, 2).map(chunkKey)) };
-  const { refs, toSend } = chooseChunks(candidates, { sent, activePaths: new Set() });
+  const { refs, toSend } = chooseChunks(candidates, { ...nothingKnown, sent });
   assert.equal(refs.length, bounds.chunksMax);
   assert.deepEqual(
     refs.slice(0, 3).map((ref) => [ref.wasSent, ref.notSentBecause]),
@@ -99,15 +108,18 @@ test("[Q4] the same id with another content is new to the model", () => {
   const after = chunk("a.ts", "new", "one");
   const { toSend } = chooseChunks([after], {
     sent: { chunkKeys: new Set([chunkKey(before)]) },
-    activePaths: new Set(),
+    obstacles: new Map(),
   });
   assert.deepEqual(toSend, [after]);
 });
 
 test("[X6] chunks of an active file are listed as such, not sent, and take no place from others", () => {
-  const active = Array.from({ length: 12 }, (_, at) => chunk("open.ts", `part ${at}`));
+  const open = Array.from({ length: 12 }, (_, at) => chunk("open.ts", `part ${at}`));
   const others = Array.from({ length: 12 }, (_, at) => chunk(`other-${at}.ts`, "text"));
-  const { refs, toSend } = chooseChunks([...active, ...others], { ...nothingKnown, activePaths: new Set(["open.ts"]) });
+  const { refs, toSend } = chooseChunks([...open, ...others], {
+    ...nothingKnown,
+    obstacles: active(open, ["open.ts"]),
+  });
   assert.deepEqual(toSend, others.slice(0, bounds.chunksMax));
   assert.ok(refs.filter((ref) => ref.path === "open.ts").every((ref) => ref.notSentBecause === "active_file"));
   assert.equal(refs.length, 12 + bounds.chunksMax);

@@ -5,6 +5,7 @@
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { limits } from "../../../domain/limits.ts";
 import { chunkKey } from "../../../domain/lineage.ts";
+import type { ChunkObstacle } from "./file-versions.ts";
 
 export interface ChunkChoice<C extends Chunk> {
   /**
@@ -30,11 +31,12 @@ const defaultBounds: ChunkBounds = {
  * Chooses among `candidates`, which are sorted with the best one first. A chunk that the model already has takes up one
  * of the limited number, because it answers the question as well as a new one, but none of the tokens. A chunk of an
  * active file is listed and takes up neither; otherwise a question about that file would leave no room for anything
- * else. A chunk that does not fit is left out, and a smaller one may follow.
+ * else. The same holds for a chunk that is not current. A chunk that does not fit is left out, and a smaller one may
+ * follow.
  */
 export function chooseChunks<C extends Chunk>(
   candidates: readonly C[],
-  known: { sent: { chunkKeys: ReadonlySet<string> }; activePaths: ReadonlySet<string> },
+  known: { sent: { chunkKeys: ReadonlySet<string> }; obstacles: ReadonlyMap<string, ChunkObstacle> },
   bounds: ChunkBounds = defaultBounds,
 ): ChunkChoice<C> {
   const choice: ChunkChoice<C> = { refs: [], toSend: [] };
@@ -46,8 +48,9 @@ export function chooseChunks<C extends Chunk>(
     if (chosen >= bounds.chunksMax) break;
     if (seen.has(chunk.id)) continue;
     seen.add(chunk.id);
-    if (known.activePaths.has(chunk.path)) {
-      choice.refs.push({ ...refOf(chunk), wasSent: false, notSentBecause: "active_file" });
+    const obstacle = known.obstacles.get(chunk.id) ?? null;
+    if (obstacle !== null) {
+      choice.refs.push({ ...refOf(chunk), wasSent: false, notSentBecause: obstacle });
       continue;
     }
     const ofFile = chosenOfFile.get(chunk.path) ?? 0;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { rejectionOf } from "../../../../testing/refusals.ts";
 import { testEngine } from "../../../../testing/engine.ts";
 import type { ActiveFile } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -99,11 +100,8 @@ test("[X5] paths and bytes that cannot be taken are refused with the path named,
     file("lies", "a", sha256("b")),
   ];
   for (const one of bad) {
-    await assert.rejects(
-      start("x", { activeFiles: [file("fine.ts", "a"), one] }),
-      (error) =>
-        error instanceof AptoveError && error.code === "active_file_invalid" && error.facts["path"] === one.path,
-    );
+    const { code, facts } = await rejectionOf(start("x", { activeFiles: [file("fine.ts", "a"), one] }));
+    assert.deepEqual([code, facts["path"]], ["active_file_invalid", one.path]);
   }
   assert.equal(provider.exchanges.length, 0);
 });

@@ -14,6 +14,7 @@ import type { EngineLimits } from "../../dependencies.ts";
 import type { RetrievalScope } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
+import type { ChunkObstacle, FileVersions } from "./file-versions.ts";
 
 export interface GatheredFiles {
   refs: ActiveFileRef[];
@@ -21,9 +22,10 @@ export interface GatheredFiles {
   warnings: Warning[];
   toSend: ContextFile[];
   /**
-   * The paths of files whose text the model has, from this turn or an earlier one. Chunks of them are not sent (X6).
+   * The paths of files of the request whose text the model has, from this turn or an earlier one. Chunks of them are not
+   * sent (X6).
    */
-  activePaths: Set<string>;
+  wholePaths: Set<string>;
 }
 
 /** Decides which files are sent (X2–X4). */
@@ -33,9 +35,13 @@ export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): G
     skipped: [],
     warnings: [],
     toSend: [],
-    activePaths: new Set(sent.files.keys()),
+    wholePaths: new Set(),
   };
   for (const file of files) {
+    if (file.isDeleted) {
+      gathered.skipped.push({ path: file.path, reason: "deleted", sizeBytes: null });
+      continue;
+    }
     const tooLarge = file.sizeBytes !== null && isTooLarge(file.sizeBytes);
     const isKnown = sent.files.get(file.path) === file.hash;
     const isSent = !isKnown && file.text !== null;
@@ -47,7 +53,7 @@ export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): G
       wasSentToLLM: isSent,
       wasTooLargeToSend: tooLarge,
     });
-    if (isKnown || isSent) gathered.activePaths.add(file.path);
+    if (isKnown || isSent) gathered.wholePaths.add(file.path);
     if (isSent) {
       gathered.toSend.push({
         path: file.path,
@@ -89,7 +95,7 @@ export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLi
 /** What the model already has, and how much may be sent. */
 export interface KnownContext {
   sent: AlreadySent;
-  activePaths: ReadonlySet<string>;
+  versions: FileVersions;
   bounds: ChunkBounds;
 }
 
@@ -97,9 +103,11 @@ export interface GatheredChunks {
   refs: ChunkRef[];
   toSend: Chunk[];
   warnings: Warning[];
+  /** The commit of the index, or empty if it has none. Null if nothing was found. */
+  indexed: string | null;
 }
 
-const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [] };
+const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], indexed: null };
 
 /**
  * Searches the repository for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
@@ -115,7 +123,9 @@ export async function gatherChunks(
   try {
     const candidates = await search(scope, repo, instruction);
     const warnings = await staleness(scope, repo, candidates);
-    return { ...chooseChunks(candidates, known, known.bounds), warnings };
+    const obstacles = await obstaclesOf(candidates, known.versions);
+    const chosen = chooseChunks(candidates, { sent: known.sent, obstacles }, known.bounds);
+    return { ...chosen, warnings, indexed: candidates[0] === undefined ? null : (candidates[0].commit ?? "") };
   } catch (error) {
     const { code, message } = failureOf(error);
     const mayLack = policy === "optional" || (code === "index_missing" && scope.ifNotIndexed === "warn");
@@ -126,6 +136,15 @@ export async function gatherChunks(
     if (error instanceof AptoveError && /^(?:index_|data_newer)/.test(error.code)) throw error;
     throw new AptoveError("retrieval_failed", message, { cause: error });
   }
+}
+
+async function obstaclesOf(
+  candidates: readonly Chunk[],
+  versions: FileVersions,
+): Promise<ReadonlyMap<string, ChunkObstacle>> {
+  const obstacles = new Map<string, ChunkObstacle>();
+  for (const chunk of candidates) obstacles.set(chunk.id, await versions.obstacle(chunk));
+  return obstacles;
 }
 
 async function search(
@@ -166,8 +185,9 @@ function shortCommit(commit: string): string {
 
 /** Returns the chunks and files that are recorded as sent, so that later turns do not send them again (X3, Q4). */
 export function sentWith(chunks: GatheredChunks, files: GatheredFiles): { chunks: SentChunk[]; files: SentFile[] } {
+  const { indexed } = chunks;
   return {
     chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
-    files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
+    files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash, ...(indexed !== null && { indexed }) })),
   };
 }

@@ -2,6 +2,7 @@
  * Plans everything that a turn sends to the model, before anything is written or sent: the history, files, chunks, the
  * message, and the exact first request.
  */
+import type { SkippedFile } from "../../../domain/active-file.ts";
 import type { ContextManifest } from "../../../domain/context.ts";
 import { failure, failureOf, type Warning } from "../../../domain/errors.ts";
 import type { GatheredContext } from "../../../domain/events.ts";
@@ -11,6 +12,7 @@ import type { MailboxRef } from "../../../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
+import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
 import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
@@ -19,6 +21,8 @@ import { contextBlock } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
+import { newsNotes, type FileNews } from "../request/file-news.ts";
+import { noteBlock } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -40,6 +44,12 @@ interface TurnToPlan {
 interface PlanningStores {
   histories: Histories;
   deps: EngineDependencies;
+  windows: WindowTable;
+}
+
+/** The part of the known windows that a plan needs (live/known-windows.ts). */
+interface WindowTable {
+  of(called: Pick<AcceptedRequest, "provider" | "model">): number | null;
 }
 
 /** Plans the turn. Never throws: a failure here fails the turn. */
@@ -53,7 +63,7 @@ export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promi
   }
 }
 
-async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
+async function planTurn({ histories, deps, windows }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
   const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();
@@ -63,20 +73,18 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
   const decision = decideHistory(accepted, parent, now);
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const ground = { accepted, visible: state, newItems, input };
-  const isTooLong = nearsWindow(ground, parent, deps.contextTokens(accepted.model));
+  const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
+  const isTooLong = nearsWindow(ground, parent, windows.of(accepted));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
   const plan: TurnPlan = {
     ...ground,
-    turnId: turn.live.turnId,
     state,
-    summary: null,
     isTooLong,
     message: parts,
-    sent: sentWith(chunks, files),
-    manifest: manifest(accepted, { files, chunks, state, decision }),
+    sent: withNews(sentWith(chunks, files), gathered.news),
+    manifest: manifest(accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
     first,
@@ -93,6 +101,8 @@ async function requestBase(histories: Histories, state: State): Promise<RequestB
 interface TurnContext {
   files: GatheredFiles;
   chunks: GatheredChunks;
+  /** The files whose version in the history no longer counts. */
+  news: readonly FileNews[];
   input: PlacedInput;
   message: UserItem | null;
 }
@@ -105,12 +115,19 @@ async function gatherContext(
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
   const files = gatherFiles(accepted.files, sent);
-  const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
+  const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
+  await versions.review();
+  const known = { sent, versions, bounds: chunkBounds(deps.limits) };
   const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  return { files, chunks, input, message: buildMessage(accepted, { chunks, files, input }) };
+  const gathered = { files, chunks, news: versions.news, input };
+  return { ...gathered, message: buildMessage(accepted, gathered) };
+}
+
+function withNews(sent: TurnPlan["sent"], news: readonly FileNews[]): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent(news)] };
 }
 
 interface PlanFindings {
@@ -163,31 +180,41 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
 function buildMessage(
   accepted: AcceptedRequest,
-  { chunks, files, input }: { chunks: GatheredChunks; files: GatheredFiles; input: PlacedInput },
+  { chunks, files, news, input }: Omit<TurnContext, "message">,
 ): UserItem | null {
+  const note = noteBlock(newsNotes(news));
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") return { ...userMessage(mode.id, instruction, mailboxBlock(mail), context), ...media };
-  return context === null ? null : { type: "user", parts: [context], ...media };
+  if (instruction !== "") return { ...userMessage(mode.id, instruction, note, mailboxBlock(mail), context), ...media };
+  const parts = [note, context].filter((part) => part !== null);
+  return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
 
 interface ManifestInput {
-  files: GatheredFiles;
-  chunks: GatheredChunks;
+  gathered: TurnContext;
   state: State;
   decision: HistoryDecision;
 }
 
-function manifest(accepted: AcceptedRequest, { files, chunks, state, decision }: ManifestInput): ContextManifest {
+function manifest(accepted: AcceptedRequest, { gathered, state, decision }: ManifestInput): ContextManifest {
+  const { files, chunks, news } = gathered;
   return {
     ...bareManifest(accepted),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
     activeFiles: files.refs,
-    skippedFiles: files.skipped,
+    skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,
   };
+}
+
+/** Returns the files that the note names, without those that are listed already. */
+function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): SkippedFile[] {
+  const listed = new Set(skipped.map(({ path }) => path));
+  return news
+    .filter(({ path }) => !listed.has(path))
+    .map(({ path, hash }) => ({ path, reason: hash === "" ? "deleted" : "outdated", sizeBytes: null }));
 }
 
 /** Returns the manifest of a turn that failed before anything was gathered. */

@@ -5,11 +5,10 @@ import type { TurnRequest } from "../../engine.ts";
 
 /** Returns a hash that is the same for equal requests (T13). Contents of files count by their hash. */
 export function requestHash(request: TurnRequest): string {
-  const { idempotencyKey: _key, activeFiles, input, ...rest } = request;
-  const files = (activeFiles ?? []).map(({ path, content, sha256: hash, isTouched }) => ({
-    path,
+  const { idempotencyKey: _key, workingCopy: _copy, activeFiles, input, ...rest } = request;
+  const files = (activeFiles ?? []).map(({ content, sha256: hash, ...file }) => ({
+    ...file,
     hash: content === null ? hash : sha256(content),
-    isTouched,
   }));
   const parts = input?.map((part) =>
     "content" in part && part.content !== undefined ? { ...part, content: sha256(part.content) } : part,

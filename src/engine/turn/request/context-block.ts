@@ -61,6 +61,21 @@ function fileBlock(file: ContextFile, number: number): string {
   ].join("\n");
 }
 
+/** Returns the text of a file that one of the blocks has, or null if none has this version of it. */
+export function fileText(blocks: readonly string[], { path, sha256 }: { path: string; sha256: string }): string | null {
+  const head = `Path: ${line(path)}\nSha256: ${sha256}\nLanguage: `;
+  for (const block of blocks) {
+    const at = block.indexOf(head);
+    const opening = at === -1 ? null : /^[^\n]*\n(`{3,})[^\n]*\n/.exec(block.slice(at + head.length));
+    if (opening === null) continue;
+    const [before, fence = ""] = opening;
+    const start = at + head.length + before.length;
+    const end = block.indexOf(fence, start);
+    if (end !== -1) return block.slice(start, end);
+  }
+  return null;
+}
+
 function partBlock({ name, mediaType, sha256, shown }: ContextPart, number: number): string {
   const facts = [`=== INPUT ${number} ===`, `Name: ${line(name)}`];
   if (sha256 === "") return [...facts, "Read it with your tools: it is a file of the project.", ""].join("\n");

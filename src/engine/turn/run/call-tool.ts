@@ -7,9 +7,9 @@ import { unlessAborted } from "../../../system/abort.ts";
 import { failedResult, previewToolCall } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ApprovalAnswer } from "../../engine.ts";
 import { holdsLease } from "../live/leases.ts";
 import type { ModelRun } from "./model-run.ts";
+import { permitted } from "./permitted.ts";
 import { readBlob } from "../kept/turn-blobs.ts";
 
 export interface ToolCall {
@@ -34,10 +34,10 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
     // A call that was stopped meanwhile must not start.
     if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
     const { view, refusal } = await previewToolCall(toolCall.tool, toolCall.args);
-    run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
-    const denial = toolCall.asks ? (refusal ?? (await ask(run, toolCall, view))) : null;
+    const isQuestion = toolCall.asks && refusal === null;
+    const denial = isQuestion ? await permitted(core, run, { ...toolCall, view }) : shown(run, toolCall, view);
     if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
-    return denial ?? (await runInTime(core, run, toolCall));
+    return (toolCall.asks ? (refusal ?? denial) : null) ?? (await runInTime(core, run, toolCall));
   } catch (error) {
     if (run.live.signal.aborted) return notRun;
     core.deps.report(`the tool "${toolCall.call.name}" could not be called`, error);
@@ -47,22 +47,9 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
 
 const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
 
-/** Asks a person. Returns null if the call may run, else the result that states the denial. */
-async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {
-  const { askApproval } = run.plan.accepted;
-  const question = {
-    sessionId: run.live.sessionId,
-    turnId: run.plan.turnId,
-    callId: call.callId,
-    name: call.name,
-    args,
-    view,
-    signal: run.live.signal,
-  };
-  const unanswered: ApprovalAnswer = { approved: false, reason: "no person can be asked" };
-  const answer = await unlessAborted(askApproval?.(question) ?? unanswered, run.live.signal);
-  if (answer.approved) return null;
-  return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
+function shown({ recorder }: ModelRun, { call: { callId } }: ToolCall, view: ToolCallView): null {
+  recorder.emit({ type: "tool_call_view", callId, view });
+  return null;
 }
 
 async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: ToolCall): Promise<ToolResult> {

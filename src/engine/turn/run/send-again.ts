@@ -3,10 +3,11 @@
  * replaced (X3, Q4, C6).
  */
 import type { ActiveFileRef } from "../../../domain/active-file.ts";
-import { chunkKey, alreadySent } from "../../../domain/lineage.ts";
+import { alreadySent, chunkKey, noteSent } from "../../../domain/lineage.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
+import { versionsOf } from "../prepare/file-versions.ts";
 import {
   chunkBounds,
   gatherChunks,
@@ -24,10 +25,10 @@ import type { TurnPlan } from "../prepare/turn-plan.ts";
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
   const sent = alreadySent(plan.visible);
-  for (const chunk of plan.sent.chunks) sent.chunkKeys.add(chunkKey(chunk));
-  for (const file of plan.sent.files) sent.files.set(file.path, file.hash);
+  noteSent(sent, plan.sent);
   const files = gatherFiles(accepted.files, sent);
-  const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
+  const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
+  const known = { sent, versions, bounds: chunkBounds(deps.limits) };
   // The commit is left out, because its warning was already in the plan of the turn.
   const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
   const block = contextBlock(chunks.toSend, files.toSend);

@@ -1,11 +1,11 @@
-/** The migrator on lists of migrations that are made up here: the records have one version so far. */
+/** The migrator on lists of migrations that are made up here. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { hasCode, rejectionOf } from "../../../../testing/refusals.ts";
 import type Database from "better-sqlite3";
-import { AptoveError } from "../../../domain/errors.ts";
 import { openDatabase, sqliteEngine } from "../sqlite/sqlite.ts";
 import { migrate, type MigratableEngine } from "./migrate.ts";
 import { dataVersion, migrations, type Migration } from "./migrations.ts";
@@ -102,12 +102,9 @@ test("[B2] newer records are used as they are where their program only added som
   await migrate(records.engine, [first, added, second]);
   const changes = records.database.prepare("select total_changes()").pluck();
   const before = changes.get();
-  await assert.rejects(migrate(records.engine, [first, added]), (error) => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, "data_newer");
-    assert.deepEqual(error.facts, { found: 3, oldest: 3, known: 2 });
-    return true;
-  });
+  const error = await rejectionOf(migrate(records.engine, [first, added]));
+  assert.equal(error.code, "data_newer");
+  assert.deepEqual(error.facts, { found: 3, oldest: 3, known: 2 });
   assert.equal(changes.get(), before);
 });
 
@@ -138,13 +135,16 @@ test("[B2] a wait for the lock that takes too long is reported, and the extra co
   const destroy = db.destroy.bind(db);
   db.destroy = () => ((isClosed = true), destroy());
   const lock = (): Promise<void> => Promise.reject(Object.assign(new Error("lock timeout"), { code: "55P03" }));
-  const isReported = (error: unknown): boolean =>
-    error instanceof AptoveError && error.code === "storage_failed" && /start again/.test(error.detail);
-  await assert.rejects(migrate({ ...engine, lock, forMigrating: () => db }, [first]), isReported);
+  const migration = migrate({ ...engine, lock, forMigrating: () => db }, [first]);
+  await assert.rejects(migration, hasCode("storage_failed", /start again/));
   assert.ok(isClosed);
 });
 
-test("[B2] the records have version 1", () => {
-  assert.equal(migrations.length, 1);
-  assert.equal(dataVersion, 1);
+test("[B2] the records have version 2, which programs of version 1 can use too", () => {
+  assert.equal(migrations.length, 2);
+  assert.equal(dataVersion, 2);
+  assert.deepEqual(
+    migrations.slice(1).map(({ isAdditive }) => isAdditive),
+    [true],
+  );
 });

@@ -20,6 +20,10 @@ export interface Migration {
 
 export const migrations: readonly Migration[] = [
   { statements: ({ id }) => [...sessionTables(id), ...turnTables(id), ...runTables(id), ...peopleTables(id)] },
+  {
+    statements: () => ["label", "role_max"].map((name) => `alter table pairing_codes add column ${name} text`),
+    isAdditive: true,
+  },
 ];
 
 /** The version that this program reads and writes. */

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { rejectionOf } from "../../../../testing/refusals.ts";
 import Database from "better-sqlite3";
-import { AptoveError } from "../../../domain/errors.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import {
   ada,
@@ -159,16 +159,13 @@ test("[B2] records of a newer version are used if that version only added someth
   await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
   const added = await openSqliteRecords({ file });
   const { version, oldest, known } = await added.storage.about();
-  assert.deepEqual([version, oldest, known], [dataVersion + 1, dataVersion, dataVersion]);
+  assert.deepEqual([version, oldest, known], [dataVersion + 1, 1, dataVersion]);
   await added.close();
   await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
   const before = await readFile(file);
-  await assert.rejects(openSqliteRecords({ file }), (error) => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, "data_newer");
-    assert.deepEqual(error.facts, { found: dataVersion + 1, oldest: dataVersion + 1, known: dataVersion });
-    return true;
-  });
+  const error = await rejectionOf(openSqliteRecords({ file }));
+  assert.equal(error.code, "data_newer");
+  assert.deepEqual(error.facts, { found: dataVersion + 1, oldest: dataVersion + 1, known: dataVersion });
   assert.deepEqual(await readFile(file), before);
 });
 

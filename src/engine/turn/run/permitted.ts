@@ -1,0 +1,63 @@
+/** Finds out whether a call may run: by what is allowed already, else by asking (V5, P4). */
+import { failureOf } from "../../../domain/errors.ts";
+import type { ToolCallItem } from "../../../domain/history.ts";
+import type { ToolCallView } from "../../../domain/tool.ts";
+import { unlessAborted } from "../../../system/abort.ts";
+import type { ToolResult } from "../../../tools/tool.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import type { ApprovalAnswer, ApprovalQuestion } from "../../engine.ts";
+import type { ModelRun } from "./model-run.ts";
+
+export interface QuestionedCall {
+  call: ToolCallItem;
+  args: Record<string, unknown>;
+  view: ToolCallView;
+}
+
+/**
+ * Shows the call, and asks if it is not decided already. Returns null if the call may run, else the result that states the
+ * denial. Rejects if the turn is stopped.
+ */
+export async function permitted(core: EngineCore, run: ModelRun, asked: QuestionedCall): Promise<ToolResult | null> {
+  const { recorder, live, plan } = run;
+  const { callId, name } = asked.call;
+  const { args, view } = asked;
+  const answered = new AbortController();
+  const signal = AbortSignal.any([live.signal, answered.signal]);
+  const { sessionId } = live;
+  const question: ApprovalQuestion = { sessionId, turnId: plan.turnId, callId, name, args, view, signal };
+  const decided = await unlessAborted(plan.accepted.decideApproval?.(question) ?? null, live.signal);
+  if (decided !== null) {
+    recorder.emit({ type: "tool_call_view", callId, view });
+    return resultOf(decided);
+  }
+  try {
+    const answer = await unlessAborted(ask(core, run, question), live.signal);
+    recorder.emit({ type: "approval_answered", callId, approved: answer.approved });
+    return resultOf(answer);
+  } finally {
+    live.questions.close(callId);
+    answered.abort();
+  }
+}
+
+/** Opens the question before it is shown, so that a client that sees it can answer it. Resolves with the first answer. */
+async function ask(core: EngineCore, run: ModelRun, question: ApprovalQuestion): Promise<ApprovalAnswer> {
+  const { recorder, live, plan } = run;
+  const { callId, view } = question;
+  const first = live.questions.open(callId);
+  recorder.emit({ type: "tool_call_view", callId, view, asks: true });
+  const answer = (given: ApprovalAnswer | null): void => {
+    if (given !== null) live.questions.answer(callId, given);
+  };
+  plan.accepted.askApproval?.(question).then(answer, (error: unknown) => {
+    core.deps.report(`a person could not be asked about the call of "${question.name}"`, error);
+    answer({ approved: false, reason: failureOf(error).message });
+  });
+  return await first;
+}
+
+function resultOf(answer: ApprovalAnswer): ToolResult | null {
+  if (answer.approved) return null;
+  return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
+}
