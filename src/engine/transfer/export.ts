@@ -10,7 +10,7 @@ import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { visibleTurn, visibleSession } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
-import { blobKeys, readPrompt } from "../turn/kept/turn-blobs.ts";
+import { blobKeys, readBootPrompt } from "../turn/kept/turn-blobs.ts";
 import { ancestors, finishedTurns, lineage, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
 import { blobLines, exportFormat, LineSeal, type ExportedSession, type ExportLine } from "./format.ts";
 
@@ -179,7 +179,7 @@ async function unseenPrompt(
   const { promptHash } = turn.manifest;
   if (seen.has(promptHash)) return [];
   seen.add(promptHash);
-  const prompt = await readPrompt(deps.blobs, promptHash);
+  const prompt = await readBootPrompt(deps.blobs, promptHash);
   return prompt === null ? [] : [[blobKeys.prompt(promptHash), prompt]];
 }
 

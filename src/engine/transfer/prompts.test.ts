@@ -8,7 +8,7 @@ import { replaceBlob } from "../../../testing/replace-blob.ts";
 import { sha256 } from "../../domain/ids.ts";
 import type { BlobLine } from "./format.ts";
 
-/** Without instructions of modes, which would follow it. */
+/** The instructions of a mode would follow the prompt. */
 const modes = [{ id: "ask", instructions: "", tools: null, forceTool: null }];
 const prompt = "You know this repository.";
 

@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../domain/events.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnReader } from "../engine.ts";
-import { decodeResponse, readBlob, readPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
+import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
 
 export function turnReader(core: EngineCore, turn: Turn): TurnReader {
@@ -24,7 +24,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
 }
 
 async function promptOf({ deps }: EngineCore, { manifest: { promptHash } }: Turn): Promise<string | null> {
-  const bytes = await readPrompt(deps.blobs, promptHash);
+  const bytes = await readBootPrompt(deps.blobs, promptHash);
   return bytes === null ? null : Buffer.from(bytes).toString("utf8");
 }
 

@@ -118,7 +118,7 @@ export async function readBlob<K extends keyof BlobTypes>(
 }
 
 /** Returns the boot prompt of a hash. Null if it is not stored. Throws `blob_damaged` if the stored text is another one. */
-export async function readPrompt(blobs: BlobStore, hash: string): Promise<Uint8Array | null> {
+export async function readBootPrompt(blobs: BlobStore, hash: string): Promise<Uint8Array | null> {
   const key = blobKeys.prompt(hash);
   const bytes = await blobs.get(key);
   if (bytes === null || sha256(bytes) === hash) return bytes;

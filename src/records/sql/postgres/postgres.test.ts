@@ -307,7 +307,7 @@ test("[B4] a wrong user, password or database is records_refused at once, and th
     change(url);
     return url.href;
   };
-  const urls = [wrong((url) => (url.username = "nobody-here")), wrong((url) => (url.pathname = "/not-there"))];
+  const urls = [wrong((url) => (url.username = "not-here")), wrong((url) => (url.pathname = "/not-there"))];
   for (const url of urls) {
     const waits: unknown[] = [];
     const opening = openPostgresRecords({ url, openMs: 60_000, onWait: (reason) => waits.push(reason) });

@@ -146,13 +146,12 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
  */
 async function retryFor<T>(work: () => Promise<T>, withinMs: number, onWait?: (reason: unknown) => void): Promise<T> {
   const deadline = performance.now() + withinMs;
-  for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+  for (let pause = 20, isFirst = true; ; pause = Math.min(pause * 2, 500), isFirst = false) {
     try {
       return await work();
     } catch (error) {
       if (!isRetryable(error) || performance.now() + pause > deadline) throw error;
-      onWait?.(error);
-      onWait = undefined;
+      if (isFirst) onWait?.(error);
     }
     await delay(pause * (0.5 + Math.random() / 2));
   }
