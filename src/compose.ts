@@ -84,7 +84,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
-      standing: async (id) => await (await workspaces.transcripts()).standing(id),
+      nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
@@ -134,6 +134,7 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       agentContextId: configuration.agentContext,
       conversationContextId: configuration.conversationContext,
     },
+    scopePaths: configuration.scope.paths,
   };
 }
 

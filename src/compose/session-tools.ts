@@ -63,7 +63,7 @@ async function builtInTools(
     commandTool({
       ...where,
       until,
-      local: { env, ...secretsOf([global, configuration]) },
+      local: { env, ...secretsOf([global, configuration], env) },
       ...(commands !== undefined && { commands }),
     }),
     planTool(),
@@ -71,13 +71,15 @@ async function builtInTools(
 }
 
 /** Returns what no command may see, beside variables whose names look secret. A key that the workspace replaces is included. */
-function secretsOf(configurations: readonly Configuration[]): { secretNames: string[]; secretValues: string[] } {
+function secretsOf(
+  configurations: readonly Configuration[],
+  env: SessionToolsParts["env"],
+): { secretNames: string[]; secretValues: string[] } {
   const secrets = configurations.map(configuredSecrets);
-  const addresses = configurations.flatMap(({ records }) => records.url ?? []);
-  return {
-    secretNames: secrets.flatMap(({ names }) => names),
-    secretValues: [...secrets.flatMap(({ values }) => values), ...addresses],
-  };
+  const secretNames = secrets.flatMap(({ names }) => names);
+  const addresses = configurations.flatMap(({ records, live }) => [records.url ?? [], live.redis ?? []].flat());
+  const named = secretNames.flatMap((name) => env[name]?.trim() ?? []);
+  return { secretNames, secretValues: [...secrets.flatMap(({ values }) => values), ...named, ...addresses] };
 }
 
 /** Returns the servers in the order of the configuration. A server of the session replaces a configured one with its name. */

@@ -11,6 +11,7 @@ import type { AptoveOptions } from "./options.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
 import type { TurnRequest } from "../engine/engine.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
+import type { Retriever } from "../retrieval/retriever.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
 import { memoryBindings } from "../workspace/memory/memory-bindings.ts";
 import { memoryWorkspaces } from "../workspace/memory/memory-workspaces.ts";
@@ -243,4 +244,23 @@ test("[Y1] [W3] with a caller's own store of workspaces no store of transcripts 
   const owner = await all.engine.keys.owner();
   const { session } = await all.engine.workspaceSessions.begin(owner, { workspaceId: first });
   assert.equal(session.originTurnId, turn.id);
+});
+
+test("[Q3] a workspace's scope.paths filters the requests that carry its id, unless the request names paths", async (t) => {
+  const { aptove, ask, writeConfig } = await world(t);
+  writeConfig(first, '[scope]\npaths = ["src/api", "docs"]\n');
+  const asked: (string[] | undefined)[] = [];
+  const local: Retriever = {
+    search: async ({ pathPrefixes }) => (asked.push(pathPrefixes), []),
+    index: () => assert.fail("nothing is indexed here"),
+    list: async () => [],
+    close: async () => {},
+  };
+  writeConfig(null, 'conversation_contexts.default.retrieval = "required"\n');
+  const opened = await aptove({ retrievers: { local } });
+  for (const request of [{}, { pathPrefixes: ["lib"] }, { pathPrefixes: [] }]) {
+    await ask(opened, { repo: "r", workspaceId: first, ...request });
+  }
+  await ask(opened, { repo: "r" });
+  assert.deepEqual(asked, [["src/api", "docs"], ["lib"], undefined, undefined]);
 });

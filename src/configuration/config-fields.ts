@@ -82,6 +82,9 @@ export const configFields: TableField = tableField("", {
     },
   ),
   providers: providerTables,
+  scope: tableField("The part of the repository that turns of a workspace search.", {
+    paths: textListField("Search for code only below these paths. A request can name others.", ["src/api", "docs"]),
+  }),
   retrieval: sharedTableField("Retrieval: how aptove finds code.", {
     embedding: choiceField("Source of the embedding vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),

@@ -170,6 +170,7 @@ export type WarningCode =
   | "reasoning_dropped"
   | "media_dropped"
   | "provider_retried"
+  | "response_masked"
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"

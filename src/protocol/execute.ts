@@ -208,8 +208,8 @@ const executeFields = z.strictObject({
   transport: absent(one.transport),
   stream: absent(z.boolean()).describe("True means the same as `transport: sse`."),
   settings: absent(modelSettingsSchema),
-  ragScope: absent(z.strictObject({ paths: z.array(columnText()).min(1) })).describe(
-    "Search for code only below these paths.",
+  ragScope: absent(z.strictObject({ paths: z.array(columnText()) })).describe(
+    "Search for code only below these paths; if the list is empty, everywhere. If absent: the paths that the configuration of the workspace names.",
   ),
   workingCopy: absent(z.string()).describe(
     "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",

@@ -83,18 +83,23 @@ async function* errorEvents(
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let aborted: { reason: unknown } | null = null;
   try {
     for await (const bytes of guard.pieces(response.body)) {
-      yield { type: "bytes", bytes };
       chunks.push(bytes);
       size += bytes.length;
       if (size > limits.providerErrorBytesMax) break;
     }
   } catch (error) {
     // The status has arrived, so it is a refusal even if its body was cut.
-    if (guard.isAborted) throw error;
+    if (guard.isAborted) aborted = { reason: error };
   }
-  const body = Buffer.concat(chunks).toString("utf8");
+  const received = Buffer.concat(chunks);
+  // A proxy may answer with the headers that it received. A key in several pieces is found only in the whole body.
+  const bytes = withoutKeys(received, call.connection.secrets);
+  if (bytes.length > 0) yield { type: "bytes", bytes, ...(bytes !== received && { isMasked: true }) };
+  if (aborted !== null) throw aborted.reason;
+  const body = bytes.toString("utf8");
   const retryAfterMs = retryAfterOf(response.headers, Date.now());
   yield call.errorEvent({ status: response.status, body, retryAfterMs });
 }
@@ -135,6 +140,20 @@ function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostRes
 
 function withHint(reason: Failure, hint: string | undefined): Failure {
   return hint === undefined ? reason : { ...reason, message: `${reason.message}; ${hint}` };
+}
+
+/** Shorter values occur in any text and are not secrets. */
+const secretBytesMin = 8;
+
+/** Returns the bytes without the keys; the same object if there are none. Bytes that are no text stay as they are. */
+function withoutKeys(bytes: Buffer, secrets: readonly string[]): Buffer {
+  const own = bytes.toString("latin1");
+  const masked = secrets
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .map((form) => Buffer.from(form).toString("latin1"))
+    .filter((form) => form.length >= secretBytesMin)
+    .reduce((text, form) => text.replaceAll(form, "[secret]"), own);
+  return masked === own ? bytes : Buffer.from(masked, "latin1");
 }
 
 /** Returns the event without the key and without the values of extra headers, which an error may quote (E8). */

@@ -11,7 +11,7 @@
  *   The last event is `finished` or `failed`; a stream that ends without the provider's own terminal event
  *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`.
  * - Every byte of the response body is given in `bytes` events, before the events that were read from it
- *   (D3). This holds for failed calls too.
+ *   (D3). This holds for failed calls too. Only a key in the body of an error is replaced, and the event says so (E8).
  * - `item` events carry whole items, in the order of the response; deltas come before their item.
  */
 import type { ModelSettings } from "../domain/context.ts";
@@ -31,6 +31,8 @@ export interface Provider {
   readonly remembers: boolean;
   /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];
+  /** Returns the context window of a model in tokens, if the configuration of the provider names it (C6). */
+  contextTokens?(model: string): number | null;
   prepare(call: ModelCall): PreparedRequest;
   send(request: PreparedRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
 }
@@ -68,7 +70,7 @@ export interface PreparedRequest {
 }
 
 export type ProviderEvent =
-  | { type: "bytes"; bytes: Uint8Array }
+  | { type: "bytes"; bytes: Uint8Array; isMasked?: true }
   | { type: "started"; responseId: string | null }
   | { type: "text_delta"; itemId: string; delta: string }
   | { type: "reasoning_delta"; itemId: string; delta: string }
@@ -97,6 +99,8 @@ export interface ProviderFailed {
    * Code `chain_forgotten`: the provider no longer knows `previousResponseId` (C3).
    */
   failure: Failure;
+  /** The model's context window in tokens, if the provider's error names it (C6). */
+  contextTokens?: number;
   /** The wait in milliseconds that the provider requests, for example in `retry-after`; null if it requests none. */
   retryAfterMs: number | null;
   usage: Usage;

@@ -29,8 +29,9 @@ export interface RetrievalQuery {
   /** The organisation of the index. It comes from the authenticated caller, never from a request's body (H4). */
   orgId: string;
   repo: string;
-  /** The next two are filters; absent: no filter. `pathPrefixes` are files or folders, and a chunk must be in one of them. */
+  /** The preferred language. Its chunks rank higher; no chunk is left out (S9). Absent: none is preferred. */
   language?: string;
+  /** A filter: files or folders, and a chunk must be in one of them. Absent: no filter. */
   pathPrefixes?: string[];
   candidates: number;
 }

@@ -178,7 +178,7 @@ export interface RequestedRetrieval {
   ifNotIndexed?: "fail" | "warn";
   /** The preferred programming language. Chunks in it rank higher; no chunk is left out. */
   language?: string;
-  /** Searches only files whose paths begin with one of these. */
+  /** Searches only these files and folders. An empty list: everywhere. Default: what the workspace's configuration names. */
   pathPrefixes?: string[];
 }
 

@@ -22,7 +22,7 @@ import {
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
 import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
-import { testCodeWeight } from "../test-code.ts";
+import { chunkWeight } from "../chunk-weight.ts";
 import { VectorCache } from "./vectors.ts";
 
 /** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
@@ -73,8 +73,9 @@ class LocalRetriever implements Retriever {
       { hits: near, weight: this.#embedder.rankWeight ?? 1 },
     ];
     const found = readChunks(this.#reader, repository, fuse(rankings, count));
+    const asked = { question, language: query.language };
     return found
-      .map((chunk) => ({ ...chunk, score: chunk.score * testCodeWeight(chunk.path, question) }))
+      .map((chunk) => ({ ...chunk, score: chunk.score * chunkWeight(chunk, asked) }))
       .toSorted((one, other) => other.score - one.score)
       .slice(0, query.candidates);
   }

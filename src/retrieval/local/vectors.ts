@@ -11,7 +11,6 @@ const rowsPerPage = 1_024;
 const rowsPerSlice = 16_384;
 
 export interface ChunkFilter {
-  language?: string;
   pathPrefixes?: string[];
 }
 
@@ -38,11 +37,11 @@ export class VectorSet {
   readonly #numbers: Float64Array;
   /** The index of each row's file in `#files`. */
   readonly #fileOf: Uint32Array;
-  readonly #files: { path: string; language: string }[];
+  readonly #files: { path: string }[];
   readonly #blocks: Float32Array;
   #rows = 0;
 
-  constructor(repository: RepositoryRow, files: { path: string; language: string }[], rowsMax: number) {
+  constructor(repository: RepositoryRow, files: { path: string }[], rowsMax: number) {
     this.generation = repository.generation;
     this.#dimension = repository.dimension;
     this.#numbers = new Float64Array(rowsMax);
@@ -70,7 +69,7 @@ export class VectorSet {
 
   /** Returns a test for the rows that a filter accepts. Null if it accepts every row. */
   filter(filter: ChunkFilter): ((number: number) => boolean) | null {
-    if (filter.language === undefined && filter.pathPrefixes === undefined) return null;
+    if (filter.pathPrefixes === undefined) return null;
     const accepts = this.#files.map((file) => isWithin(file, filter));
     return (number) => {
       const at = indexOf(this.#numbers.subarray(0, this.#rows), number);
@@ -145,8 +144,7 @@ function insertHit(best: ChunkHit[], hit: ChunkHit, count: number): void {
   if (best.length > count) best.pop();
 }
 
-function isWithin(file: { path: string; language: string }, filter: ChunkFilter): boolean {
-  if (filter.language !== undefined && file.language !== filter.language) return false;
+function isWithin(file: { path: string }, filter: ChunkFilter): boolean {
   if (filter.pathPrefixes === undefined) return true;
   return filter.pathPrefixes.some((prefix) => {
     const folder = prefix.replace(/\/+$/, "");
@@ -213,9 +211,7 @@ interface VectorRow {
 /** Reads the vectors page by page, and starts again if a run was committed in between. */
 async function loadVectors(database: IndexDatabase, repository: RepositoryRow): Promise<VectorSet> {
   const files = database
-    .prepare<[number], { id: number; path: string; language: string }>(
-      "SELECT id, path, language FROM files WHERE repository_id = ? ORDER BY id",
-    )
+    .prepare<[number], { id: number; path: string }>("SELECT id, path FROM files WHERE repository_id = ? ORDER BY id")
     .all(repository.id);
   const placeOf = new Map(files.map((file, at) => [file.id, at]));
   const count = database.prepare<[number], number>("SELECT count(*) FROM chunks WHERE repository_id = ?").pluck();

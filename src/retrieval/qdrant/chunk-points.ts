@@ -83,10 +83,7 @@ function oneOf(key: string, generations: readonly number[]): Condition[] {
 }
 
 /** Selects what searches of the current generation see, and of that what their own filters accept. */
-export function visibleChunks(
-  manifest: Manifest,
-  { language, pathPrefixes }: { language?: string; pathPrefixes?: string[] },
-): Filter {
+export function visibleChunks(manifest: Manifest, { pathPrefixes }: { pathPrefixes?: string[] }): Filter {
   const { current, void: voided } = manifest;
   const folders = pathPrefixes?.map((prefix) => prefix.replace(/\/+$/, "")) ?? [];
   const isEverywhere = folders.length === 0 || folders.includes("");
@@ -95,7 +92,6 @@ export function visibleChunks(
       ...ofIndex(manifest),
       { key: "born", range: { lte: current } },
       { should: [{ key: "died", range: { gt: current } }, ...oneOf("died", voided)] },
-      ...(language === undefined ? [] : [matchValue("language", language)]),
       ...(isEverywhere ? [] : [{ key: "within", match: { any: folders } }]),
     ],
     must_not: oneOf("born", voided),

@@ -5,7 +5,7 @@ import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
-import { testCodeWeight } from "../test-code.ts";
+import { chunkWeight } from "../chunk-weight.ts";
 import { chunkSchema, visibleChunks, termsDocument } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
 import { searchBounds } from "./qdrant-connection.ts";
@@ -53,9 +53,10 @@ export async function searchAt(
   };
   const collection = chunkCollection(name, manifest.dimension);
   const { points } = await connection.ask(async (client) => await client.query(collection, request), searchBounds);
+  const asked = { question: question.text, language: query.language };
   return points
     .map((point) => retrieved(point, manifest))
-    .map((chunk) => ({ ...chunk, score: chunk.score * testCodeWeight(chunk.path, question.text) }))
+    .map((chunk) => ({ ...chunk, score: chunk.score * chunkWeight(chunk, asked) }))
     .toSorted((one, other) => other.score - one.score || (one.id < other.id ? -1 : 1))
     .slice(0, query.candidates);
 }

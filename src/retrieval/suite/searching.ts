@@ -90,21 +90,33 @@ export function retrievalSearchTests(forTest: RetrieverForTest): void {
 }
 
 export function filterTests(forTest: RetrieverForTest): void {
-  test("[Q3] filters hold for every candidate: language, and files or folders", async (context) => {
+  test("[Q3] a filter of files or folders holds for every candidate", async (context) => {
     const { index, search } = await setUpRetriever(context, forTest, {
       "src/a/greet.ts": greeting,
       "src/ab/greet.ts": greeting,
       "docs/greet.md": "# Greeting\n\nHow greetPerson works.\n",
     });
     await index();
-    const paths = async (filters: { language?: string; pathPrefixes?: string[] }) =>
+    const paths = async (filters: { pathPrefixes?: string[] }) =>
       (await search("greetPerson", filters)).map(({ path }) => path).toSorted();
     assert.deepEqual(await paths({}), ["docs/greet.md", "src/a/greet.ts", "src/ab/greet.ts"]);
-    assert.deepEqual(await paths({ language: "markdown" }), ["docs/greet.md"]);
     assert.deepEqual(await paths({ pathPrefixes: ["src/a"] }), ["src/a/greet.ts"]);
     assert.deepEqual(await paths({ pathPrefixes: ["src/a/", "docs/greet.md"] }), ["docs/greet.md", "src/a/greet.ts"]);
-    assert.deepEqual(await paths({ pathPrefixes: ["src"], language: "markdown" }), []);
-    assert.deepEqual(await paths({ language: "cobol" }), []);
+    assert.deepEqual(await paths({ pathPrefixes: ["lib"] }), []);
+  });
+
+  test("[S9] a preferred language raises the rank of its chunks, and leaves none out", async (context) => {
+    const { index, search } = await setUpRetriever(context, forTest, {
+      "a.ts": "export function greetAll() {\n  return 1;\n}\n",
+      "b.js": "export function greetAll() {\n  return 2;\n}\n",
+    });
+    await index();
+    const paths = async (language?: string) =>
+      (await search("greetAll", language === undefined ? {} : { language })).map(({ path }) => path);
+    const usual = await paths();
+    assert.deepEqual(await paths("javascript"), ["b.js", "a.ts"]);
+    assert.deepEqual(await paths("typescript"), ["a.ts", "b.js"]);
+    assert.deepEqual(await paths("cobol"), usual);
   });
 
   test("[Q1] repositories are separate: own chunks, own files, own statistics", async (context) => {

@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { childPath } from "../../../testing/children/path.ts";
 import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
-import type { ShellCommandRequest } from "../session-tools.ts";
+import type { CommandRunner, ShellCommandRequest } from "../session-tools.ts";
 
 /** A short grace time, so that tests of processes that resist ending are fast. */
 const local = { graceMs: 100 };
@@ -80,6 +80,21 @@ test("[P5] [E8] a key that a command reads elsewhere is hidden in its output", p
   const { output } = await world.call("run", { command }, { showOutput: (text) => void shown.push(text) });
   assert.equal(output, "a *** b");
   assert.equal(shown.join(""), "a *** b\n");
+});
+
+test("[E8] a key is hidden in the output of a client's terminal too, where the environment has it", async (t) => {
+  const secret = "key-0123456789-abcdef";
+  const commands: CommandRunner = {
+    run: ({ onOutput }) => {
+      for (const piece of ["a key-0123", "456789-abcdef b"]) onOutput(piece);
+      return Promise.resolve({ exitCode: 0, signal: null, output: `a ${secret} b`, isCut: false });
+    },
+  };
+  const world = await toolWorld(t, { commands, local: { ...local, secretValues: [secret] } });
+  const shown: string[] = [];
+  const command = { command: "echo $OPENAI_API_KEY" };
+  const { output } = await world.call("run", command, { showOutput: (text) => void shown.push(text) });
+  assert.deepEqual([output, shown.join("")], ["a *** b", "a *** b"]);
 });
 
 test("[P5] a command that runs too long is ended, and its output is kept", posix, async (t) => {

@@ -8,12 +8,13 @@ import { shownPath } from "../shown-text.ts";
 import type { ShellCommandResult, CommandRunner } from "../session-tools.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
+import { valueHider } from "./hide-values.ts";
 import { localCommands, type LocalCommandsOptions } from "./local-commands.ts";
 
 export interface CommandToolOptions extends SessionFoldersOptions {
   /** The runner of commands, such as the client's terminals. Absent: local processes. */
   commands?: CommandRunner;
-  /** Options for local processes. They have no effect with `commands`. */
+  /** Options for local processes. With `commands`, only its secret values are used: they are hidden in every output (E8). */
   local?: LocalCommandsOptions;
   /** Ends running commands when it aborts, which is at the end of the session. */
   until?: AbortSignal;
@@ -34,7 +35,7 @@ const about =
 
 export function commandTool(options: CommandToolOptions): Tool {
   const folders = new SessionFolders(options);
-  const commands = options.commands ?? localCommands(options.local);
+  const commands = commandsOf(options);
   const until = options.until ?? new AbortController().signal;
   return describedTool({
     name: "run",
@@ -68,6 +69,19 @@ export function commandTool(options: CommandToolOptions): Tool {
       return resultOf(outcome, stopped ?? (time.aborted ? late : null));
     },
   });
+}
+
+/** Returns the runner. A client's terminal runs in an environment that is not ours and that may have the keys. */
+function commandsOf({ commands, local }: CommandToolOptions): CommandRunner {
+  if (commands === undefined) return localCommands(local);
+  const hider = valueHider(local?.secretValues ?? []);
+  return {
+    run: async (command) => {
+      const shown = hider.stream(command.onOutput);
+      const result = await commands.run({ ...command, onOutput: shown.add }).finally(shown.end);
+      return { ...result, output: hider.hide(result.output) };
+    },
+  };
 }
 
 async function folder(folders: SessionFolders, cwd: string): Promise<ExistingPath> {

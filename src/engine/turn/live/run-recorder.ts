@@ -20,6 +20,12 @@ export interface RunRecorderParts {
   onLogFailure(this: void, failure: Failure): void;
 }
 
+const maskedWarning: Warning = {
+  code: "response_masked",
+  message:
+    "the provider's error repeated a configured key; it is replaced by [secret] in the stored response, and the digest is of that",
+};
+
 export class RunRecorder {
   readonly turnId: string;
   readonly #log: EventLog;
@@ -113,7 +119,10 @@ export class RunRecorder {
     this.emit({ type: "warning", warning });
   }
 
-  addBytes(step: number, bytes: Uint8Array): void {
+  /** Adds bytes of a response. If the provider replaced a key in them, they are not exact, and the turn says so. */
+  addBytes(step: number, { bytes, isMasked = false }: { bytes: Uint8Array; isMasked?: boolean }): void {
+    const isNews = isMasked && !this.warnings.some(({ code }) => code === maskedWarning.code);
+    if (isNews) this.warn(maskedWarning);
     this.bytesReceived += bytes.length;
     const chunks = this.#responses.get(step);
     if (chunks === undefined) this.#responses.set(step, [bytes]);

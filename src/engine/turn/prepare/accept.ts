@@ -49,7 +49,10 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
   const instruction = checkedInstruction(request);
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
-  const { contexts, model } = await chooseModel(deps, asked, workspaceId);
+  const settings = await settingsOf(deps, caller, workspaceId);
+  const { contexts, model } = await chooseModel(deps, asked, settings);
+  // What applies to every workspace applies to no turn outside of them.
+  const { scopePaths = [] } = settings === deps ? {} : settings;
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
   const files = checkFiles(request.activeFiles ?? []);
   return {
@@ -73,7 +76,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       workingCopy: workingCopyOf(deps, asked),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
-      pathPrefixes: request.pathPrefixes ?? [],
+      pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
 }
@@ -101,9 +104,8 @@ function checkedInstruction({ instruction, input = [], toolResults = [] }: TurnR
 async function chooseModel(
   deps: EngineDependencies,
   { caller, request, session }: AcceptInput,
-  workspaceId: string | null,
+  settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
-  const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
