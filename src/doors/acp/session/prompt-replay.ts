@@ -6,7 +6,7 @@ import type { TurnPart } from "../../../domain/input-part.ts";
 import type { TurnReader } from "../../../engine/engine.ts";
 
 /** Yields one message in several pieces. `folder` is the session's: the paths of files are relative to it. */
-export async function* instructionOf(reader: TurnReader, folder: string): AsyncGenerator<SessionUpdate> {
+export async function* shownInstruction(reader: TurnReader, folder: string): AsyncGenerator<SessionUpdate> {
   const messageId = `${reader.turn.id}:instruction`;
   const text = await reader.instruction();
   const mentions = mentionsOf(reader, folder);

@@ -6,7 +6,7 @@ import type { Turn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
 import type { RunningNow, TurnReader } from "../../../engine/engine.ts";
 import type { OpenedPorts } from "../ports.ts";
-import { instructionOf } from "./prompt-replay.ts";
+import { shownInstruction } from "./prompt-replay.ts";
 import { joined } from "./joined-events.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
 
@@ -62,7 +62,7 @@ export async function* beginningOf(
   reader: TurnReader,
   { folder, waiting }: Pick<ReplayOptions, "folder" | "waiting">,
 ): AsyncGenerator<SessionUpdate> {
-  yield* instructionOf(reader, folder);
+  yield* shownInstruction(reader, folder);
   for (const answer of await reader.toolResults()) yield* answered(answer, waiting);
 }
 
