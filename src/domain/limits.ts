@@ -251,6 +251,8 @@ export const limits = {
    * an unanswered commit is queried. Both together are less than the rest of a lease when its renewal fails.
    */
   recordsRetryMs: 5_000,
+  /** How long a server that starts waits for PostgreSQL. A command waits for `recordsRetryMs`. */
+  recordsStartMs: 30_000,
   recordsSettleMs: 5_000,
   /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,

@@ -21,6 +21,7 @@
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { KeptEvent } from "../../../domain/events.ts";
+import { sha256 } from "../../../domain/ids.ts";
 import type { StateFile } from "../../../domain/lineage.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
@@ -114,6 +115,14 @@ export async function readBlob<K extends keyof BlobTypes>(
     throw new AptoveError("blob_damaged", `${key} belongs to the turn ${String(content.turnId)}`, { facts: { key } });
   }
   return content as unknown as BlobTypes[K];
+}
+
+/** Returns the boot prompt of a hash. Null if it is not stored. Throws `blob_damaged` if the stored text is another one. */
+export async function readBootPrompt(blobs: BlobStore, hash: string): Promise<Uint8Array | null> {
+  const key = blobKeys.prompt(hash);
+  const bytes = await blobs.get(key);
+  if (bytes === null || sha256(bytes) === hash) return bytes;
+  throw new AptoveError("blob_damaged", `${key} does not have the boot prompt of its name`, { facts: { key } });
 }
 
 function parse(key: string, bytes: Uint8Array): { format?: unknown; turnId?: unknown } {
