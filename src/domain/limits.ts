@@ -272,8 +272,12 @@ export const limits = {
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
-  /** The open sessions of an ACP connection. Each has its own tools, and may have its own MCP servers. */
-  acpSessionsMax: 64,
+  /** The open sessions of an ACP connection. */
+  acpSessionsMax: 256,
+  /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
+  acpSessionsAwakeMax: 64,
+  /** The longest time that output of a running command is held back from an ACP client. */
+  acpOutputMs: 100,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
   /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */
