@@ -30,7 +30,7 @@ import { followControls } from "./live/control.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
 import { withResults } from "./prepare/plan-turn.ts";
-import { beginningOf, type TurnPlan } from "./prepare/turn-plan.ts";
+import { plannedBeginning, type TurnPlan } from "./prepare/turn-plan.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
@@ -163,7 +163,7 @@ async function nextState(core: EngineCore, settling: SettlingTurn, ending: Endin
 function wholeBeginning(plan: TurnPlan): TurnBeginning {
   const answered = new Set(plan.newItems.flatMap((item) => (item.type === "tool_result" ? [item.callId] : [])));
   const open = plan.approved.filter(({ callId }) => !answered.has(callId));
-  return beginningOf(open.length === 0 ? plan : withResults(plan, closingResults(open, callNotRun)));
+  return plannedBeginning(open.length === 0 ? plan : withResults(plan, closingResults(open, callNotRun)));
 }
 
 function unplannedBeginning({ accepted, closed }: SettlingTurn): TurnBeginning {

@@ -56,7 +56,7 @@ export type HistoryDecision = ChainDecision | "replay" | null;
 export type CallGround = Pick<TurnPlan, "turnId" | "accepted" | "visible" | "summary" | "newItems" | "input">;
 
 /** Returns what the turn adds to the history before the model answers. */
-export function beginningOf({ newItems, sent, input, summary }: TurnPlan): TurnBeginning {
+export function plannedBeginning({ newItems, sent, input, summary }: TurnPlan): TurnBeginning {
   return { newItems, sent, readable: input.readable, summary };
 }
 

@@ -11,7 +11,7 @@ import { loadMedia, mediaTexts } from "../kept/kept-parts.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
 import { putProgress } from "../kept/turn-progress.ts";
-import { beginningOf, type TurnPlan } from "../prepare/turn-plan.ts";
+import { plannedBeginning, type TurnPlan } from "../prepare/turn-plan.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 
 /** A request that is being sent, the blob that describes its bytes, and the call that it was made from. */
@@ -84,7 +84,7 @@ export class TurnRequests {
       { turnId: plan.turnId, step },
       {
         ...(part ?? nothing),
-        beginning: isSame ? null : beginningOf(plan),
+        beginning: isSame ? null : plannedBeginning(plan),
       },
     );
   }
