@@ -175,6 +175,8 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     builtInModes.map((mode) => mode.id),
   );
   const subagents = values.get<boolean>(`${key}.subagents`);
+  const rules = values.get<boolean>(`${key}.rules`);
+  const place = values.get<boolean>(`${key}.place`);
   return {
     id,
     name: values.get<string>(`${key}.name`) ?? titleOf(id),
@@ -187,6 +189,8 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     modes: modeIds.map((mode) => modeOf(values, `${key}.modes.${mode}`, mode)),
     settings: modelSettings(values, `${key}.settings`),
     ...(subagents !== undefined && { subagents }),
+    ...(rules !== undefined && { rules }),
+    ...(place !== undefined && { place }),
   };
 }
 

@@ -79,6 +79,46 @@ export interface ConversationContext {
   settings: ModelSettings;
   /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
+  /** False if the model does not get the rules of the repository (M1). Default: true. */
+  rules?: boolean;
+  /** False if the model is not told where it works (M2). Default: true. */
+  place?: boolean;
+}
+
+/** A file with rules of a repository, such as `AGENTS.md`, as it is now (M1). */
+export interface RulesFile {
+  /** The path relative to the top of the repository, with forward slashes. */
+  path: string;
+  /** The text, or its beginning. Null if it cannot be used. */
+  text: string | null;
+  /** Why the file cannot be used. Absent: it can. */
+  fault?: string;
+}
+
+/** Where a session works, as the machine with the working copy knows it (M2). */
+export interface Place {
+  /** The working folder, relative to the top of the repository. `.` is the top itself. */
+  folder: string;
+  platform: string;
+  /** The day, as `2026-11-23`. */
+  date: string;
+  /** The branch that is checked out. Null: none, or unknown. */
+  branch: string | null;
+  /** The paths of files that differ from the last commit, or the first of them. Null: unknown. */
+  modified: string[] | null;
+  /** How many more files differ. */
+  modifiedMore: number;
+}
+
+/**
+ * What is known of the surroundings of a turn. Null: nothing is known. Absent from a request: the engine reads it, if the
+ * working copy is on its machine.
+ */
+export interface Surroundings {
+  /** The files with rules, from the top of the repository down to the working folder (M1). */
+  rules?: readonly RulesFile[] | null;
+  /** Where the session works (M2). */
+  place?: Place | null;
 }
 
 /** Settings of the model. Every provider's driver translates them to its own. */
@@ -117,6 +157,48 @@ export interface ContextManifest {
   historyTurns: number;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
+  /** The rules of the repository that the model has (M1). Absent: none. */
+  rules?: RulesRef;
+  /** Where the session worked, as the model was told (M2). Absent: it was not told. */
+  place?: PlaceRef;
+}
+
+/** A file with rules of the boot prompt. */
+export interface RulesFileRef {
+  path: string;
+  /** SHA-256 of the text as the model received it. */
+  contentHash: string;
+  sizeBytes: number;
+}
+
+/** The rules of a repository that the model has. */
+export interface RulesRef {
+  /** The files of the boot prompt, which are those of the session's start (E6). */
+  files: RulesFileRef[];
+  /** SHA-256 and length, in UTF-16 code units, of the part of the boot prompt that has them. It is the prompt's end. */
+  hash: string;
+  characters: number;
+  /** What notes said since then, oldest first, as far as the model still has them. Absent: nothing. */
+  changed?: ChangedRules[];
+}
+
+/** A file with rules that a note brought, or of which it said that it no longer counts. */
+export interface ChangedRules {
+  path: string;
+  /** SHA-256 of the text. Empty: the file no longer counts. */
+  contentHash: string;
+  /** True if the message of this turn has the note. */
+  wasSent: boolean;
+}
+
+/** Where a session worked. */
+export interface PlaceRef extends Omit<Place, "modified" | "modifiedMore"> {
+  /** The number of files that differed from the last commit. Null: unknown. */
+  modifiedFiles: number | null;
+  /** SHA-256 of the block as the model has it. */
+  contentHash: string;
+  /** False if an earlier message of the history has the same block. */
+  wasSent: boolean;
 }
 
 /**

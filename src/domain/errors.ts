@@ -164,6 +164,8 @@ export type WarningCode =
   | "tools_changed"
   | "active_file_skipped"
   | "active_file_content_missing"
+  | "rules_skipped"
+  | "rules_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"

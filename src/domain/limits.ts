@@ -177,6 +177,15 @@ export const limits = {
   /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */
   reviewedFilesMax: 200,
   notedFilesMax: 50,
+  /** M1: the files with rules of a repository, and the texts of one and of all of them. A longer text is cut. */
+  rulesFilesMax: 32,
+  rulesFileBytesMax: 32_768,
+  rulesBytesMax: 65_536,
+  /** The rules of sessions that had turns recently. */
+  rulesCacheBytesMax: 16_777_216,
+  /** M2: the modified files that the model is told by name, and one name, path or word of the place. */
+  placeFilesMax: 30,
+  placeWordCharactersMax: 500,
   /** Q3: the chunks that a search returns, and those that are sent. */
   retrievalCandidatesMax: 24,
   retrievalChunksMax: 8,

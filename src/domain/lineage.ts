@@ -37,6 +37,13 @@ export interface SentFile {
   indexed?: string;
 }
 
+/** A file with rules that a note brought, or of which it said that it no longer counts (M1). */
+export interface NotedRules {
+  path: string;
+  /** SHA-256 of the text. Empty: the file no longer counts. */
+  hash: string;
+}
+
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
   turnId: string;
@@ -44,6 +51,8 @@ export interface StateEntry {
   items: HistoryItem[];
   chunks: SentChunk[];
   files: SentFile[];
+  /** The files with rules that the message named, because they had changed. Absent: none. */
+  rules?: NotedRules[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
   inputs?: PartRef[];
   /** The summary that this turn made last. The model receives it instead of the oldest items of the history (C6). */
@@ -202,4 +211,11 @@ export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, 
     if (indexed === undefined) sent.indexed.delete(path);
     else sent.indexed.set(path, indexed);
   }
+}
+
+/** Returns what notes have said of files with rules, by path: the newest hash. A note that a summary hides does not count. */
+export function notedRules(state: State): Map<string, string> {
+  const summary = historySummary(state);
+  const entries = state.entries.filter((entry) => !hidesMessage(entry, summary));
+  return new Map(entries.flatMap(({ rules = [] }) => rules.map(({ path, hash }) => [path, hash] as const)));
 }

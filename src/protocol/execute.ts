@@ -3,6 +3,7 @@
  * contract; plain text and multipart are other ways to send the same request.
  */
 import { z } from "zod";
+import { limits } from "../domain/limits.ts";
 import { fileBundleSchema } from "./file-bundle.ts";
 import { sessionFactsSchema } from "./session.ts";
 import {
@@ -162,6 +163,27 @@ const one = scalars.shape;
 
 const ofTurn = z.strictObject({ turnId: idSchema });
 
+const rulesFile = z
+  .strictObject({
+    path: z.string().describe("Relative to the top of the repository."),
+    text: absent(z.string()).describe("The text. Absent: the file cannot be used."),
+    fault: absent(columnText()).describe("Why the file cannot be used. The turn has it as a warning."),
+  })
+  .meta({ id: "RulesFile" });
+
+const place = z
+  .strictObject({
+    folder: columnText().describe("The working folder, relative to the top of the repository; `.` is the top."),
+    platform: columnText(),
+    date: columnText().describe("The day, as `2026-11-23`."),
+    branch: absent(columnText()),
+    modified: absent(z.array(columnText()).max(limits.activeFilesPerTurnMax)).describe(
+      "Paths of files that differ from the last commit. Absent: unknown.",
+    ),
+    modifiedMore: absent(z.int().min(0)).describe("How many more files differ."),
+  })
+  .meta({ id: "Place" });
+
 /** Pairs of fields that contradict each other, with the reason. */
 const contradictions = [
   ["fork", "sessionId", "a fork starts a new session"],
@@ -214,6 +236,10 @@ const executeFields = z.strictObject({
   workingCopy: absent(z.string()).describe(
     "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",
   ),
+  rules: absent(z.array(rulesFile)).describe(
+    "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
+  ),
+  place: absent(place).describe("Where the client works. The model is told it. Absent: unknown."),
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),

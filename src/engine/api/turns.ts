@@ -8,7 +8,7 @@ import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
 import type { InputPart, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
-import type { ModelSettings } from "../../domain/context.ts";
+import type { ModelSettings, Surroundings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 /** Running, controlling and reading turns. */
@@ -81,7 +81,8 @@ export interface TurnListRequest {
 }
 
 /** A turn to run. Only `instruction` is required. A field that is left out takes its value from the session, else from the contexts. */
-export interface TurnRequest extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval {
+export interface TurnRequest
+  extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval, Surroundings {
   /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
   workspaceId?: string;
   /** The fields of a new session. Ignored if the turn continues a session. */

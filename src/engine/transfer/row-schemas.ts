@@ -137,6 +137,23 @@ const mailboxRef = z.strictObject({
   contentHash: z.string(),
 });
 
+const rulesRef = z.strictObject({
+  files: list(z.strictObject({ path: z.string(), contentHash: z.string(), sizeBytes: wholeFromZero })),
+  hash: z.string(),
+  characters: wholeFromZero,
+  changed: list(z.strictObject({ path: z.string(), contentHash: z.string(), wasSent: z.boolean() })).exactOptional(),
+});
+
+const placeRef = z.strictObject({
+  folder: z.string(),
+  platform: z.string(),
+  date: z.string(),
+  branch: z.string().nullable(),
+  modifiedFiles: wholeFromZero.nullable(),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -149,6 +166,8 @@ const manifest = z.strictObject({
   skippedFiles: list(skippedFile),
   historyTurns: wholeFromZero,
   mailbox: list(mailboxRef).exactOptional(),
+  rules: rulesRef.exactOptional(),
+  place: placeRef.exactOptional(),
 });
 
 const runSummary = z.strictObject({

@@ -45,7 +45,7 @@ export async function importConversation(
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
   const request = requestOf(start, first.text);
   const { subagentTools, deps } = core;
-  const known = { caller, request, session: null, subagentTools, inherited: new Map() };
+  const known = { caller, request, session: null, subagentTools, inherited: new Map(), keptRules: null };
   const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), provider: noModel, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });

@@ -10,7 +10,7 @@ import { turnDiffLines } from "./turn-diff.ts";
 function side(number: number, more: Partial<WireTurnDiff["a"]> = {}): WireTurnDiff["a"] {
   const { id: turnId, sessionId, sequence, status, mode, provider, model } = sampleTurn(number, null);
   const texts = { instruction: "why?", answer: "so\n" };
-  return { turnId, sessionId, sequence, status, mode, provider, model, settings: {}, ...texts, ...more };
+  return { turnId, sessionId, sequence, status, mode, provider, model, settings: {}, place: null, ...texts, ...more };
 }
 
 const allSame: WireTurnDiff["same"] = {
@@ -21,12 +21,14 @@ const allSame: WireTurnDiff["same"] = {
   mode: true,
   conversationContext: true,
   agentContext: true,
+  rules: true,
+  place: true,
 };
 
 function diffOf(more: Partial<WireTurnDiff> = {}): WireTurnDiff {
   const commonTurnId = sampleTurn(1, null).id;
   const history = { commonTurnId, commonTurns: 1, onlyA: [], onlyB: [] };
-  return { a: side(2), b: side(3), same: allSame, chunks: [], files: [], history, ...more };
+  return { a: side(2), b: side(3), same: allSame, chunks: [], files: [], rules: [], history, ...more };
 }
 
 test("[D1] two turns that saw and answered the same differ only in their names", async () => {

@@ -22,6 +22,8 @@ import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.t
 import { readParts, withTexts } from "./input-parts.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
+import { acceptSurroundings, type AcceptedSurroundings } from "./surroundings.ts";
+import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
@@ -40,7 +42,11 @@ export interface AcceptInput {
   subagentTools: readonly Tool[];
   /** The input parts of the history that can be read, by name. */
   inherited: ReadonlyMap<string, PartRef>;
+  /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
+  keptRules: KeptRules | null | undefined;
 }
+
+type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
 
 /** Accepts a request or throws. Nothing is written here, so that a refused request leaves nothing behind. */
 export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput): Promise<AcceptedRequest> {
@@ -51,6 +57,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const surroundings = await acceptSurroundings(deps, {
+    request,
+    folder: ownFolder(asked),
+    context: contexts.conversationContext,
+    before: asked.keptRules,
+  });
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
@@ -61,7 +73,9 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     toolResults: request.toolResults ?? [],
     files,
     ...contexts,
+    ...promptOf(contexts, surroundings),
     ...model,
+    surroundings,
     ...offerTools(deps, asked, { contexts, input }),
     caller,
     workspaceId,
@@ -81,15 +95,31 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   };
 }
 
+/** Returns the system message with the rules of the repository. */
+function promptOf(
+  { conversationContext }: ContextChoice,
+  { rules }: AcceptedSurroundings,
+): Pick<ChosenContexts, "prompt" | "promptHash"> {
+  const prompt = bootPrompt(conversationContext, rules?.section);
+  return { prompt, promptHash: sha256(prompt) };
+}
+
+function workingCopyOf(deps: EngineDependencies, asked: AcceptInput): WorkingCopy | null {
+  const { workingCopy } = asked.request;
+  if (typeof workingCopy === "object") return workingCopy;
+  const folder = ownFolder(asked);
+  return folder === null ? null : (deps.workingCopy?.(folder) ?? null);
+}
+
 /**
- * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
- * session was started. No other caller may choose a folder of this machine.
+ * Returns the folder of this machine that the request names. Without one, the people who run the server get the folder in
+ * which the session was started. No other caller may choose a folder of this machine.
  */
-function workingCopyOf(deps: EngineDependencies, { caller, request, session }: AcceptInput): WorkingCopy | null {
-  if (typeof request.workingCopy === "object") return request.workingCopy;
+function ownFolder({ caller, request, session }: AcceptInput): string | null {
+  if (typeof request.workingCopy === "object") return null;
   const isOfSession = runsTheServer(caller) && (request.repo === undefined || request.repo === session?.repo);
   const folder = request.workingCopy ?? (isOfSession ? session?.metadata[folderKey] : undefined);
-  return typeof folder === "string" && isAbsolute(folder) ? (deps.workingCopy?.(folder) ?? null) : null;
+  return typeof folder === "string" && isAbsolute(folder) ? folder : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -105,12 +135,11 @@ async function chooseModel(
   deps: EngineDependencies,
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
-): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
+): Promise<{ contexts: ContextChoice; model: ModelChoice }> {
   const known = await knownContexts(deps, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
-  const prompt = bootPrompt(conversationContext);
   const contextRefs = {
     agentContext: known.refOf("agent", agentContext),
     conversationContext: known.refOf("conversation", conversationContext),
@@ -121,15 +150,14 @@ async function chooseModel(
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
-  const contexts = { agentContext, conversationContext, contextRefs, mode, prompt, promptHash: sha256(prompt) };
-  return { contexts, model };
+  return { contexts: { agentContext, conversationContext, contextRefs, mode }, model };
 }
 
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ChosenContexts; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];

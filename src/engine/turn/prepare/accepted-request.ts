@@ -20,6 +20,7 @@ import type { AcceptedPart } from "../kept/accepted-part.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
 import type { CheckedFile } from "./check-files.ts";
+import type { AcceptedSurroundings } from "./surroundings.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -30,6 +31,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
+  /** The rules of the repository, and where the session works (M1, M2). */
+  surroundings: AcceptedSurroundings;
 }
 
 /** What the person gave to the turn. */

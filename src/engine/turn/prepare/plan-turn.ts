@@ -23,7 +23,9 @@ import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.t
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
 import { endingNotes, noteBlock } from "../request/note-block.ts";
+import { rulesNotes } from "../request/rules-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
+import { rulesSent, rulesWarnings, surroundingsNews, surroundingsRefs, type SurroundingsNews } from "./surroundings.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
@@ -83,7 +85,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     state,
     isTooLong,
     message: parts,
-    sent: withNews(sentWith(chunks, files), gathered.news),
+    sent: withNews(sentWith(chunks, files), gathered),
     manifest: manifest(accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
@@ -104,6 +106,7 @@ interface TurnContext {
   chunks: GatheredChunks;
   /** The files whose version in the history no longer counts. */
   news: readonly FileNews[];
+  around: SurroundingsNews;
   input: PlacedInput;
   message: UserItem | null;
 }
@@ -123,13 +126,14 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const gathered = { files, chunks, news: versions.news, input };
-  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news)];
+  const around = surroundingsNews(accepted, state);
+  const gathered = { files, chunks, news: versions.news, around, input };
+  const notes = [...endingNotes(place.parent), ...rulesNotes(around.rules), ...newsNotes(versions.news)];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
-function withNews(sent: TurnPlan["sent"], news: readonly FileNews[]): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent(news)] };
+function withNews(sent: TurnPlan["sent"], { news, around }: TurnContext): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent(news)], ...rulesSent(around.rules) };
 }
 
 interface PlanFindings {
@@ -147,6 +151,7 @@ function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFi
     ...chainWarnings(decision, ground.accepted),
     ...mediaWarnings(ground),
     ...closedWarning,
+    ...rulesWarnings(ground.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -183,17 +188,23 @@ interface MessageContent {
   chunks: GatheredChunks;
   files: GatheredFiles;
   input: PlacedInput;
+  around: SurroundingsNews;
   /** What the model must know about the history, one line each (E2). */
   notes: readonly string[];
 }
 
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
+function buildMessage(
+  accepted: AcceptedRequest,
+  { chunks, files, input, around, notes }: MessageContent,
+): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") return { ...userMessage(mode.id, instruction, note, mailboxBlock(mail), context), ...media };
+  if (instruction !== "") {
+    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+  }
   const parts = [note, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
@@ -205,9 +216,10 @@ interface ManifestInput {
 }
 
 function manifest(accepted: AcceptedRequest, { gathered, state, decision }: ManifestInput): ContextManifest {
-  const { files, chunks, news } = gathered;
+  const { files, chunks, news, around } = gathered;
   return {
     ...bareManifest(accepted),
+    ...surroundingsRefs(accepted, state, around),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
     activeFiles: files.refs,
@@ -226,7 +238,8 @@ function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): S
 
 /** Returns the manifest of a turn that failed before anything was gathered. */
 export function bareManifest(accepted: AcceptedRequest): ContextManifest {
-  const { mail } = accepted;
+  const { mail, surroundings } = accepted;
+  const { rules } = surroundings;
   return {
     ...accepted.contextRefs,
     promptHash: accepted.promptHash,
@@ -238,6 +251,7 @@ export function bareManifest(accepted: AcceptedRequest): ContextManifest {
     skippedFiles: [],
     historyTurns: emptyState.entries.length,
     ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
+    ...(rules !== null && { rules: rules.ref }),
   };
 }
 
@@ -246,7 +260,10 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 }
 
 /** Returns what was gathered, in the form that listeners receive. */
-export function gatheredContext({ history, historyTurns, chunks, activeFiles }: ContextManifest): GatheredContext {
+export function gatheredContext(manifest: ContextManifest): GatheredContext {
+  const { history, historyTurns, chunks, activeFiles, rules } = manifest;
+  const begins = history === "none" ? (rules?.files ?? []) : [];
+  const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
     history,
     historyTurns,
@@ -256,5 +273,7 @@ export function gatheredContext({ history, historyTurns, chunks, activeFiles }: 
       wasSent: wasSentToLLM,
       wasTooLarge: wasTooLargeToSend,
     })),
+    ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
+    ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
   };
 }
