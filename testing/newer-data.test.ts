@@ -217,6 +217,6 @@ test("[B2] [W4] transcripts of a newer version are refused, and not touched", as
   replace(join(folder, "transcripts.json"), /"version": 1/, '"version": 2');
   const aptove = await open(dataDir);
   const transcripts = await aptove.transcripts();
-  await refusesUntouched(folder, () => transcripts.standing(workspaceId));
+  await refusesUntouched(folder, () => transcripts.nextBeginning(workspaceId));
   await closed(aptove);
 });

@@ -59,12 +59,19 @@ export interface SharedLayers {
   faults: readonly ConfigFault[];
 }
 
+interface ConfigFile {
+  text: string;
+  /** The place that messages name. */
+  place: string;
+}
+
 /** The settings of one workspace's own files. */
 export interface WorkspaceConfigFiles {
   id: string;
   /** The provider in its `workspace.toml`, which its `config.toml` overrides. */
   provider: string | null;
-  config: { text: string; place: string } | null;
+  /** Its own `config.toml`. Null if it has none. */
+  config: ConfigFile | null;
 }
 
 const theCommandLine = "the command line";
@@ -72,6 +79,11 @@ const theCommandLine = "the command line";
 /** Loads the configuration of the data folder. Throws `config_invalid` with every fault: its place, its key, and for an unknown key the nearest known one. */
 export function loadConfiguration(request: ConfigurationRequest): LoadedConfiguration {
   return mergeLayers(readSharedLayers(request), null);
+}
+
+/** Returns true for the empty table that stands for a chosen name: it has no value of its own. */
+function isOnlyName(value: unknown): boolean {
+  return isTable(value) && Object.keys(value).length === 0;
 }
 
 /** Reads the layers that all workspaces share. Throws `config_invalid` if the file cannot be read; `mergeLayers` reports all other faults. */
@@ -94,7 +106,7 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
 /** The part of the workspace store that the configuration needs. */
 interface WorkspaceLayerStore {
   load(id: string): Promise<{ provider: string | null } | null>;
-  loadConfig(id: string): Promise<{ text: string; place: string } | null>;
+  loadConfig(id: string): Promise<ConfigFile | null>;
 }
 
 /** Reads the settings of a workspace, or returns null if there is no such workspace. Throws what the store throws, mostly `workspace_damaged`. */
@@ -128,7 +140,7 @@ export function mergeLayers(shared: SharedLayers, workspace: WorkspaceConfigFile
   const sources = new Map<string, ValueSource>();
   for (const layer of layers) {
     for (const [key, value] of [...layer.values, ...sharedProvider(layer.values)]) {
-      if (isTable(value) && values.has(key)) continue;
+      if (isOnlyName(value) && values.has(key)) continue;
       values.set(key, value);
       sources.set(key, layer.source(key));
     }

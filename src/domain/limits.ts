@@ -119,6 +119,20 @@ export const limits = {
    */
   windowShareMax: 0.8,
   compactionKeepShare: 0.3,
+  /** C6: the context windows that the configuration may name. */
+  contextTokensMin: 256,
+  contextTokensMax: 100_000_000,
+  /** The share that a summary may take, and the share for the piece that one call summarises. */
+  summaryShare: 0.2,
+  summaryPieceShare: 0.5,
+  summaryWordsMin: 50,
+  summaryPieceCharactersMin: 1_000,
+  /** A longer instruction is only summarised. A shorter one stays word for word until it is carried out. */
+  instructionKeptCharactersMax: 8_000,
+  /** How many times more tokens a provider may count than the estimate, before the difference counts as its error. */
+  tokenDensityMax: 4,
+  /** How often a request that the provider finds too long is shortened before the turn fails. */
+  shorteningsMax: 4,
   /** The responses of one turn, as they arrive. A model that never ends its answer is cut off here. */
   answerBytesMax: 134_217_728,
   /**
@@ -245,6 +259,8 @@ export const limits = {
    * an unanswered commit is queried. Both together are less than the rest of a lease when its renewal fails.
    */
   recordsRetryMs: 5_000,
+  /** How long a server that starts waits for PostgreSQL. A command waits for `recordsRetryMs`. */
+  recordsStartMs: 30_000,
   recordsSettleMs: 5_000,
   /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,
@@ -256,14 +272,20 @@ export const limits = {
   /** The lost turns that a runner takes over at once, and how many of them it ends side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,
+  /** How often a turn that names no head is placed again if the head moved before it could be opened (T5). */
+  placeAttemptsMax: 8,
   /** A runner on another machine that started so long ago and runs nothing is deleted. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
-  /** The open sessions of an ACP connection. Each has its own tools, and may have its own MCP servers. */
-  acpSessionsMax: 64,
+  /** The open sessions of an ACP connection. */
+  acpSessionsMax: 256,
+  /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
+  acpSessionsAwakeMax: 64,
+  /** The longest time that output of a running command is held back from an ACP client. */
+  acpOutputMs: 100,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
   /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */

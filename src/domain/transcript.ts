@@ -24,7 +24,7 @@ export interface TranscribedTurn {
 }
 
 /** The start of the next session of a workspace. `warnings` are for the person who starts it. */
-export type TranscriptStanding =
+export type SessionBeginning =
   /** It begins empty: there was no conversation, or it was cleared, or the file could not be read and was set aside. */
   | { kind: "empty"; warnings: string[] }
   /** It continues the head of this session. */

@@ -4,7 +4,7 @@
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
-import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
+import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
@@ -42,7 +42,7 @@ export interface WorkspaceParts {
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Returns how the next session of the workspace begins. */
-  standing(workspaceId: string): Promise<TranscriptStanding>;
+  nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
    * Writes a finished turn into the transcript. Never rejects: a failure is reported, and the next turn makes up for
    * it.
@@ -74,7 +74,7 @@ export interface ContextIds {
 }
 
 /** The limits of users and orgs, over all servers that share the records (H5). Null: no limit. */
-export interface Quotas {
+export interface QuotaLimits {
   concurrentRunsPerUserMax: number | null;
   /** The requests of one user in a minute. Null: each server counts its own requests. */
   sharedRequestsPerMinuteMax: number | null;
@@ -90,7 +90,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   identities?: IdentityProvider;
   limits: EngineLimits;
   /** The limits of users and orgs. Absent: only the limits of a door apply. */
-  quotas?: Quotas;
+  quotas?: QuotaLimits;
   /** Receives what begins and ends, for logs, metrics and traces. */
   observer: Observer;
   /** Reports a fault that no caller sees to the operator. The message never contains a secret (E8). */

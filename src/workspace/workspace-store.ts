@@ -35,11 +35,18 @@ export interface WorkspaceStore {
    */
   delete(id: string, prepare?: (workspace: Workspace) => Promise<boolean>): Promise<boolean>;
   /** Returns the text of its own `config.toml` with the path of the file. Null if it has none (W7). */
-  loadConfig(id: string): Promise<{ text: string; place: string } | null>;
+  loadConfig(id: string): Promise<WorkspaceConfig | null>;
   /** Returns the time of each permanent permission, by key. */
   permissions(id: string): Promise<Map<string, Millis>>;
   /** Changes the permissions. No other caller changes them while `change` runs. Throws `request_invalid` as `checkPermission` does. */
   changePermissions(id: string, change: (permissions: Map<string, Millis>) => void): Promise<void>;
+}
+
+/** A workspace's own `config.toml`. */
+export interface WorkspaceConfig {
+  text: string;
+  /** The place that messages name: usually the path of the file. */
+  place: string;
 }
 
 export interface NewWorkspace {

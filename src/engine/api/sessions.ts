@@ -44,7 +44,7 @@ export interface MailboxRequest {
   limit?: number;
 }
 
-export interface Mailbox {
+export interface SessionMailbox {
   messages: MailboxMessage[];
   runningTurnIds: string[];
 }
@@ -73,7 +73,7 @@ export interface Sessions {
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
    */
-  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
+  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<SessionMailbox>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
 }

@@ -33,7 +33,7 @@ async function world(t: TestContext): Promise<World> {
     ofDevice: () => assert.fail("no device is paired here"),
     bind: () => assert.fail("no device is paired here"),
     settings: async (id) => (id === workspaceId ? made.deps : null),
-    standing: (id) => transcripts.standing(id),
+    nextBeginning: (id) => transcripts.nextBeginning(id),
     turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
   };
   const made: TestEngine = await testEngine(t, { workspaces });

@@ -29,19 +29,19 @@ async function begin(
   const workspaces = await knownWorkspaces(core.deps, caller, workspaceId);
   if (fresh === true) return { session: await createSession(core.deps, caller, start), warnings: [] };
   await core.transcriber.written(workspaceId);
-  const standing = await workspaces.standing(workspaceId);
-  const { warnings } = standing;
-  switch (standing.kind) {
+  const beginning = await workspaces.nextBeginning(workspaceId);
+  const { warnings } = beginning;
+  switch (beginning.kind) {
     case "empty":
       return { session: await createSession(core.deps, caller, start), warnings };
     case "session":
-      return await continueSession(core, caller, { start, sessionId: standing.sessionId, warnings });
+      return await continueSession(core, caller, { start, sessionId: beginning.sessionId, warnings });
     case "edited": {
       const { session, transcribed } = await importConversation(core, caller, {
         ...start,
-        messages: standing.messages,
+        messages: beginning.messages,
       });
-      await standing.adopt(transcribed);
+      await beginning.adopt(transcribed);
       // This session continues the imported one, which keeps the content of the file.
       return await continueSession(core, caller, { start, sessionId: session.id, warnings });
     }

@@ -135,7 +135,7 @@ class FileEventLog implements EventLog {
       unlinkSync(path);
     } catch (error) {
       if (systemCode(error) === "ENOENT") return;
-      throw storageFault(`the live log of the turn ${turnId} could not be dropped`, error);
+      throw storageFault(`the live log of the turn ${turnId} could not be deleted`, error);
     } finally {
       this.#waiters.wake(turnId);
     }

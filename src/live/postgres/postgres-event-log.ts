@@ -143,7 +143,7 @@ export class PostgresEventLog implements EventLog {
     try {
       await this.#patiently(() => this.#drops.add(turnId));
     } catch (error) {
-      throw fault(`the live log of the turn ${turnId} could not be dropped`, error);
+      throw fault(`the live log of the turn ${turnId} could not be deleted`, error);
     } finally {
       this.#waiters.wake(turnId);
       this.#parts.progress.reportDropped(turnId);

@@ -25,6 +25,7 @@ import {
   type NewWorkspace,
   type Workspace,
   type WorkspaceStore,
+  type WorkspaceConfig,
 } from "../workspace-store.ts";
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
@@ -107,7 +108,7 @@ class FileWorkspaces implements WorkspaceStore {
     });
   }
 
-  async loadConfig(id: string): Promise<{ text: string; place: string } | null> {
+  async loadConfig(id: string): Promise<WorkspaceConfig | null> {
     const { folder, config } = workspacePaths(this.#data, id);
     if (!isThere(folder)) throw unknown(id);
     try {

@@ -7,6 +7,7 @@ import {
   type NewWorkspace,
   type Workspace,
   type WorkspaceStore,
+  type WorkspaceConfig,
 } from "../workspace-store.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 
@@ -79,7 +80,7 @@ class MemoryWorkspaces implements WorkspaceStore {
     });
   }
 
-  async loadConfig(id: string): Promise<{ text: string; place: string } | null> {
+  async loadConfig(id: string): Promise<WorkspaceConfig | null> {
     checkWorkspaceId(id);
     this.#found(id);
     const text = this.#configs.get(id);

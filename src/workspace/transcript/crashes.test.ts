@@ -124,16 +124,16 @@ class Simulation {
   async #begin(): Promise<void> {
     const transcripts = this.#transcripts();
     const isDead = await survives(async () => {
-      const standing = await transcripts.standing(id);
+      const beginning = await transcripts.nextBeginning(id);
       let below: string | null = null;
-      if (standing.kind === "session") below = this.#conversations.headOf(standing.sessionId);
-      if (standing.kind === "edited") {
+      if (beginning.kind === "session") below = this.#conversations.headOf(beginning.sessionId);
+      if (beginning.kind === "edited") {
         assert.ok(this.#peopleEdit, "an incomplete write was taken for an edit");
         const imported = this.#conversations.begin({ at: this.#time });
-        const turn = this.#conversations.say(imported, standing.messages);
+        const turn = this.#conversations.say(imported, beginning.messages);
         this.#sessions.push(imported);
-        this.#adopted.push(...standing.messages.map(({ text }) => text));
-        await standing.adopt(turn);
+        this.#adopted.push(...beginning.messages.map(({ text }) => text));
+        await beginning.adopt(turn);
         below = turn.turnId;
       }
       const session = this.#conversations.begin({ at: this.#time, below });

@@ -57,9 +57,9 @@ class World {
   }
 
   async edited() {
-    const standing = await this.transcripts.standing(id);
-    assert.ok(standing.kind === "edited", standing.kind);
-    return standing;
+    const beginning = await this.transcripts.nextBeginning(id);
+    assert.ok(beginning.kind === "edited", beginning.kind);
+    return beginning;
   }
 }
 
@@ -97,7 +97,7 @@ suite("a turn that finished", () => {
     const head = `---\nprovider: scripted\nmodel: model-1\ncreated_at: 2026-01-02T00:00:00.000Z\nsession: ${session}\n---\n`;
     const blocks = ["User\n\none", "Assistant\n\n1\n\\", "User\n\n\\## User", "Assistant\n\n2"];
     assert.equal(await world.text(), head + blocks.map((block) => `\n## ${block}\n`).join(""));
-    assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
+    assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "session", sessionId: session, warnings: [] });
   });
 
   test("[W4] [K1] costs the same at turn 10 and at turn 1,000: earlier text is not read", async () => {
@@ -243,7 +243,7 @@ suite("a turn that finished", () => {
     for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
     assert.deepEqual(world.reports, []);
     const isUnknown = hasCode("workspace_unknown");
-    await assert.rejects(world.transcripts.standing(id), isUnknown);
+    await assert.rejects(world.transcripts.nextBeginning(id), isUnknown);
     await assert.rejects(world.transcripts.clear(id), isUnknown);
   });
 
@@ -275,12 +275,12 @@ suite("a person's edit of session.md", () => {
     const { world, session } = await begun();
     const file = "## User\n\nsomething else\n\n\n\n## assistant\nindeed";
     await world.edit(file);
-    const standing = await world.edited();
-    assert.deepEqual(standing.messages, asked("something else", "indeed"));
+    const beginning = await world.edited();
+    assert.deepEqual(beginning.messages, asked("something else", "indeed"));
     const imported = world.conversations.begin({ at: 2_000 });
-    await standing.adopt(world.conversations.say(imported, standing.messages));
+    await beginning.adopt(world.conversations.say(imported, beginning.messages));
     assert.equal(await world.text(), file);
-    assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: imported, warnings: [] });
+    assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "session", sessionId: imported, warnings: [] });
     const next = world.conversations.begin({ at: 2_001, below: world.conversations.headOf(imported) });
     await world.finish(world.conversations.say(next, asked("two", "2")));
     assert.ok((await world.text())?.endsWith(`---\n${file}\n\n## User\n\ntwo\n\n## Assistant\n\n2\n`));
@@ -312,14 +312,14 @@ suite("a person's edit of session.md", () => {
     assert.deepEqual(await world.messages(asideTranscriptName(other)), world.conversations.messagesOf(other));
     await world.edit(`${file}\n## User\n\nand that\n`);
     await world.finish(world.conversations.say(session, asked("four", "4")));
-    const standing = await world.edited();
+    const beginning = await world.edited();
     assert.deepEqual(
-      standing.messages.slice(2).map(({ text }) => text),
+      beginning.messages.slice(2).map(({ text }) => text),
       ["and this", "and that"],
     );
     const imported = world.conversations.begin();
-    await standing.adopt(world.conversations.say(imported, standing.messages));
-    assert.equal((await world.transcripts.standing(id)).kind, "session");
+    await beginning.adopt(world.conversations.say(imported, beginning.messages));
+    assert.equal((await world.transcripts.nextBeginning(id)).kind, "session");
     await world.finish(world.conversations.say(session, asked("five", "5")));
     assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.conversations.messagesOf(imported));
@@ -328,10 +328,10 @@ suite("a person's edit of session.md", () => {
   test("[W5] during the start of a session is the start of the one after", async () => {
     const { world } = await begun();
     await world.edit("## User\n\nfirst thought\n");
-    const standing = await world.edited();
+    const beginning = await world.edited();
     await world.edit("## User\n\nsecond thought\n");
     const imported = world.conversations.begin();
-    await standing.adopt(world.conversations.say(imported, standing.messages));
+    await beginning.adopt(world.conversations.say(imported, beginning.messages));
     assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "second thought" }]);
     await world.finish(world.conversations.say(imported, asked("two", "2")));
     assert.deepEqual(await world.messages(), [{ role: "user", text: "second thought" }]);
@@ -341,7 +341,7 @@ suite("a person's edit of session.md", () => {
   test("[W5] in a workspace without a session is used too", async () => {
     const world = new World();
     await world.edit("");
-    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "empty", warnings: [] });
     await world.edit("## User\n\nby hand\n");
     await world.finish(world.conversations.say(world.conversations.begin(), asked("one", "1")));
     assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "by hand" }]);
@@ -358,7 +358,7 @@ suite("a person's edit of session.md", () => {
       const { world, session } = await begun();
       const text = edit((await world.text()) ?? "");
       await world.edit(text);
-      assert.equal((await world.transcripts.standing(id)).kind, "session");
+      assert.equal((await world.transcripts.nextBeginning(id)).kind, "session");
       await world.finish(
         world.conversations.say(session, asked("two", "2")),
         world.conversations.say(session, asked("three", "3")),
@@ -375,7 +375,7 @@ suite("a person's edit of session.md", () => {
       if (empty === null) await world.store.remove(id, currentTranscriptName);
       else await world.edit(empty);
       await world.finish(world.conversations.say(session, asked("two", "2")));
-      assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+      assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "empty", warnings: [] });
       assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
       const next = world.conversations.begin({ at: 1_001 });
       await world.finish(
@@ -424,9 +424,9 @@ suite("a session.md that cannot be read", () => {
     test(`[W5] is kept under another name with a warning, and the next session begins empty (${name})`, async () => {
       const { world, session } = await begun();
       await world.edit(content);
-      const standing = await world.transcripts.standing(id);
-      assert.equal(standing.kind, "empty");
-      assert.match(standing.warnings.join("\n"), /kept as session\.19700101T000001\.000Z\.unreadable\.md/);
+      const beginning = await world.transcripts.nextBeginning(id);
+      assert.equal(beginning.kind, "empty");
+      assert.match(beginning.warnings.join("\n"), /kept as session\.19700101T000001\.000Z\.unreadable\.md/);
       assert.equal(world.reports.length, 1);
       await world.finish(world.conversations.say(session, asked("two", "2")));
       await world.edit(content);
@@ -437,7 +437,7 @@ suite("a session.md that cannot be read", () => {
       }
       assert.equal(await world.store.stat(id, currentTranscriptName), null);
       assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
-      assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+      assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "empty", warnings: [] });
     });
   }
 
@@ -452,11 +452,11 @@ suite("a session.md that cannot be read", () => {
     assert.ok(bytes > limits.transcriptBytesMax);
     // A backup restores the same file with other times.
     await world.edit(Buffer.alloc(bytes, "x"));
-    assert.equal((await world.transcripts.standing(id)).kind, "session");
+    assert.equal((await world.transcripts.nextBeginning(id)).kind, "session");
     await world.edit(Buffer.alloc(bytes + 1, "x"));
-    const standing = await world.transcripts.standing(id);
-    assert.equal(standing.kind, "empty");
-    assert.match(standing.warnings.join(""), new RegExp(`it has ${bytes + 1} bytes, and at most 67108864 are read`));
+    const beginning = await world.transcripts.nextBeginning(id);
+    assert.equal(beginning.kind, "empty");
+    assert.match(beginning.warnings.join(""), new RegExp(`it has ${bytes + 1} bytes, and at most 67108864 are read`));
   });
 });
 
@@ -476,7 +476,11 @@ suite("what a crash left", () => {
         await world.store.write(id, transcriptNotesName, { content: Buffer.from(notes) });
         await world.finish(last);
         assert.deepEqual(await world.messages(), base.conversations.messagesOf(session), `cut at ${end}`);
-        assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
+        assert.deepEqual(await world.transcripts.nextBeginning(id), {
+          kind: "session",
+          sessionId: session,
+          warnings: [],
+        });
         assert.deepEqual(world.reports, []);
       }
     }
@@ -508,7 +512,7 @@ suite("what a crash left", () => {
     const { world, session } = await begun();
     const before = await world.text();
     await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":2}') });
-    await assert.rejects(world.transcripts.standing(id), hasCode("data_newer"));
+    await assert.rejects(world.transcripts.nextBeginning(id), hasCode("data_newer"));
     await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     assert.equal(await world.text(), before);
@@ -520,7 +524,7 @@ suite("clearing and showing", () => {
   test("[L2] clear moves the transcript, and the next session begins empty", async () => {
     const { world, session } = await begun();
     await world.transcripts.clear(id);
-    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "empty", warnings: [] });
     assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
     await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(await world.store.stat(id, currentTranscriptName), null);
@@ -542,7 +546,7 @@ suite("clearing and showing", () => {
     await world.transcripts.clear(id);
     assert.equal(await world.text("session.19700101T000001.000Z.edited.md"), "## User\n\nmine\n");
     assert.equal(await world.text("session.19700101T000001.000Z.unreadable.md"), "Dear diary");
-    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "empty", warnings: [] });
   });
 
   test("[L2] show describes session.md without reading an unchanged file", async () => {

@@ -4,7 +4,7 @@
  * turns is authoritative: a missing or wrong transcript is made again from it.
  */
 import { AptoveError } from "../../domain/errors.ts";
-import type { TranscribedTurn, TranscriptStanding } from "../../domain/transcript.ts";
+import type { TranscribedTurn, SessionBeginning } from "../../domain/transcript.ts";
 import { currentTranscriptName } from "../transcript-store.ts";
 import { LockedTranscripts, readNotes, type TranscriptDependencies } from "./locked-transcripts.ts";
 import { hasWords, inspectTranscript } from "./inspect-transcript.ts";
@@ -13,7 +13,7 @@ import { writeTurn } from "./write-turn.ts";
 
 export interface Transcripts {
   /** Returns the start of the workspace's next session (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
-  standing(workspaceId: string): Promise<TranscriptStanding>;
+  nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /** Writes a finished turn. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
   /** Returns facts about the content of `session.md` now. Does not wait for a writer. */
@@ -37,15 +37,18 @@ const attemptsMax = 5;
 
 export function createTranscripts(dependencies: TranscriptDependencies): Transcripts {
   return {
-    standing: (workspaceId) =>
-      LockedTranscripts.run(dependencies, workspaceId, (locked) => standing(dependencies, locked)),
+    nextBeginning: (workspaceId) =>
+      LockedTranscripts.run(dependencies, workspaceId, (locked) => nextBeginning(dependencies, locked)),
     turnFinished: (workspaceId, turn) => turnFinished(dependencies, workspaceId, turn),
     show: (workspaceId) => show(dependencies, workspaceId),
     clear: (workspaceId) => LockedTranscripts.run(dependencies, workspaceId, clear),
   };
 }
 
-async function standing(dependencies: TranscriptDependencies, locked: LockedTranscripts): Promise<TranscriptStanding> {
+async function nextBeginning(
+  dependencies: TranscriptDependencies,
+  locked: LockedTranscripts,
+): Promise<SessionBeginning> {
   const found = await locked.currentState(await locked.inspectCurrent());
   const { warnings, workspaceId } = locked;
   if (found.kind === "vacant") return { kind: "empty", warnings };

@@ -4,6 +4,7 @@
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
+import { showProposal } from "../show/show-proposal.ts";
 import { runInstruction } from "../turn/run-instruction.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { turnRequest, ofThisFolder } from "../turn/turn-request.ts";
@@ -25,6 +26,7 @@ export async function runChatTurn(state: ChatState, place: ExecuteRequest): Prom
 
 async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
   if (answer.toolCalls.length > 0) return await settleCalls(state, answer.toolCalls, { isOld: false });
+  if (!state.call.json) await showProposal(state.call, state.client, answer);
   await rememberModel(state, answer.turnId);
   return null;
 }

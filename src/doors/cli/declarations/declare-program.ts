@@ -202,8 +202,8 @@ function addServerCommands(program: Command, run: RunCommand): void {
   program
     .command("doctor")
     .description("check what works here, and how to fix what does not")
-    .argument("[id...]", "with --attach: sessions that belong here, in whole or in part")
-    .option("--attach", "list sessions that no list shows here, and attach them to this folder")
+    .argument("[id...]", "with --attach: the sessions to attach, by their ids or the beginnings of their ids")
+    .option("--attach", "list sessions that no list shows here, and attach those that certainly belong to this folder")
     .option("-y, --yes", "do not ask")
     .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean }) =>
       run(async (call) => {

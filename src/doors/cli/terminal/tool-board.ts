@@ -16,6 +16,8 @@ export interface BoardPorts {
   print(lines: readonly string[]): void;
   /** Called when the lines of running calls have changed. */
   changed(): void;
+  /** What follows the count of lines that are left out. Default: how a chat shows them. */
+  moreHint?: string;
 }
 
 export interface CallOutcome {
@@ -124,7 +126,7 @@ export class ToolBoard {
     if (!this.#running.has(callId)) this.#waiting.set(callId, call);
     return [
       `${style.yellow("?")} ${style.bold(this.#title(call))}`,
-      ...contentLines(call.view?.content ?? [], { style, linesMax: 2 * foldedLinesMax }),
+      ...contentLines(call.view?.content ?? [], { style, linesMax: 2 * foldedLinesMax, moreHint: this.#moreHint }),
     ];
   }
 
@@ -152,6 +154,10 @@ export class ToolBoard {
     this.#waiting.delete(callId);
     this.#running.set(callId, call);
     return call;
+  }
+
+  get #moreHint(): string {
+    return this.#ports.moreHint ?? "; /details shows them";
   }
 
   #title({ view, name, args }: BoardCall): string {
@@ -187,7 +193,7 @@ export class ToolBoard {
   #change({ view, outcome }: BoardCall, linesMax: number): string[] {
     const content = outcome?.content ?? view?.content ?? [];
     const shown = content.filter(({ type }) => type !== "text");
-    return contentLines(shown, { style: this.#ports.style, linesMax });
+    return contentLines(shown, { style: this.#ports.style, linesMax, moreHint: this.#moreHint });
   }
 }
 

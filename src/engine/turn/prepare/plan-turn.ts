@@ -32,7 +32,7 @@ import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts"
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -54,6 +54,12 @@ interface TurnToPlan {
 interface PlanningStores {
   histories: Histories;
   deps: EngineDependencies;
+  windows: WindowTable;
+}
+
+/** The part of the known windows that a plan needs (live/known-windows.ts). */
+interface WindowTable {
+  of(called: Pick<AcceptedRequest, "provider" | "model">): number | null;
 }
 
 /** Plans the turn. Never throws: a failure here fails the turn. */
@@ -67,7 +73,7 @@ export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promi
   }
 }
 
-async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
+async function planTurn({ histories, deps, windows }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
   const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();
@@ -77,16 +83,14 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
   const decision = decideHistory(accepted, parent, now);
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const ground = { accepted, visible: state, newItems, input };
-  const isTooLong = nearsWindow(ground, parent, deps.contextTokens(accepted.model));
+  const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
+  const isTooLong = nearsWindow(ground, parent, windows.of(accepted));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
   const plan: TurnPlan = {
     ...ground,
-    turnId: turn.live.turnId,
     state,
-    summary: null,
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered),
@@ -101,7 +105,8 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
   const turnId = histories.requestBase(state);
-  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
+  const body = turnId === null ? null : await histories.firstRequest(turnId);
+  return turnId === null || body === null ? null : { turnId, body };
 }
 
 interface TurnContext {
@@ -116,7 +121,7 @@ interface TurnContext {
 /** Gathers everything that the message has beside the instruction, compared with what the history already has. */
 async function gatherContext(
   deps: EngineDependencies,
-  { live, accepted }: TurnToPlan,
+  { live, accepted, place }: TurnToPlan,
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
@@ -129,7 +134,8 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const gathered = { files, chunks, news: versions.news, input };
-  return { ...gathered, message: buildMessage(accepted, gathered) };
+  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
 /** Adds what the note names, so that later turns do not repeat it. */
@@ -184,12 +190,17 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
+interface MessageContent {
+  chunks: GatheredChunks;
+  files: GatheredFiles;
+  input: PlacedInput;
+  /** What the model must know about the history, one line each (E2). */
+  notes: readonly string[];
+}
+
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(
-  accepted: AcceptedRequest,
-  { chunks, files, news, input }: Omit<TurnContext, "message">,
-): UserItem | null {
-  const note = noteBlock([...newsNotes(news), ...waitingNote(files.waiting)]);
+function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
+  const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
