@@ -15,7 +15,7 @@ export interface FileBudget {
   question: string;
 }
 
-export interface BudgetSources {
+interface BudgetSources {
   instruction: string;
   /** The configured budget. */
   tokensMax: number;
@@ -27,7 +27,7 @@ export interface BudgetSources {
  * Returns the budget of a turn. A turn without an instruction is a step of a tool loop: the model has just worked with the
  * files itself, and gets them again with the next instruction.
  */
-export function fileBudget({ instruction, tokensMax, window }: BudgetSources): FileBudget {
+function fileBudget({ instruction, tokensMax, window }: BudgetSources): FileBudget {
   const ofWindow = window === null ? tokensMax : Math.floor(window * limits.activeFilesWindowShareMax);
   const share = instruction === "" ? limits.activeFilesLoopShare : 1;
   return { tokensMax: Math.floor(Math.min(tokensMax, ofWindow) * share), question: instruction };
