@@ -8,13 +8,19 @@ import type { ApprovalAnswer, ApprovalQuestion } from "../../../engine/engine.ts
 import type { AcpClient } from "../client/acp-client.ts";
 import type { AcpPermissions, AcpPorts } from "../ports.ts";
 import { clientLeft } from "../refusal.ts";
-import { isAcceptedEdit } from "./editor-modes.ts";
-import type { OpenSession } from "./open-session.ts";
+import { isAcceptedEdit, type EditorMode } from "./editor-modes.ts";
 import { shownView, toolCallId } from "./turn-updates.ts";
+
+/** What a question needs of its session. */
+export interface QuestionedSession {
+  facts: { id: string; workspaceId: string; options: { modeChosen: EditorMode } };
+  /** The keys of calls that the user has refused for this session. */
+  refused: Set<string>;
+}
 
 export interface PermissionPorts {
   client: AcpClient;
-  session: Pick<OpenSession, "facts" | "refused">;
+  session: QuestionedSession;
   turnId: string;
   permissions: AcpPermissions;
   report: AcpPorts["report"];
