@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Providers } from "../engine/dependencies.ts";
+import type { HttpProviderOptions } from "../providers/http-connection.ts";
 import type { Provider } from "../providers/provider.ts";
 import {
   builtInProviders,
@@ -94,14 +95,14 @@ async function openBuiltIn<Name extends BuiltInProvider>(
 }
 
 /** Returns the options of a provider that can be called, which therefore has a key. */
-function keyed({ apiKey, baseUrl, model }: KeyedProvider): { apiKey: string; baseUrl?: string; model: string } {
+function keyed({ apiKey, baseUrl, model, contextTokens }: KeyedProvider): HttpProviderOptions & { apiKey: string } {
   assert(apiKey !== null);
-  return { apiKey, model, ...(baseUrl !== null && { baseUrl }) };
+  return { apiKey, model, contextTokens, ...(baseUrl !== null && { baseUrl }) };
 }
 
-function serverOf(providers: ConfiguredProviders, name: string): { apiKey?: string; baseUrl: string; model: string } {
+function serverOf(providers: ConfiguredProviders, name: string): HttpProviderOptions & { baseUrl: string } {
   const server = providers.compatible.find(({ id }) => id === name);
   assert(server !== undefined && server.baseUrl !== null && server.model !== null);
-  const { apiKey, baseUrl, model } = server;
-  return { baseUrl, model, ...(apiKey !== null && { apiKey }) };
+  const { apiKey, baseUrl, model, contextTokens } = server;
+  return { baseUrl, model, contextTokens, ...(apiKey !== null && { apiKey }) };
 }

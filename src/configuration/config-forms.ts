@@ -1,4 +1,5 @@
 /** The forms that a value of the configuration may have. Each form has a description, a sample and a check. */
+import { limits } from "../domain/limits.ts";
 import { isTable } from "../system/guards.ts";
 
 /** One setting. */
@@ -203,6 +204,18 @@ export function toolListField(about: string): ValueField {
     return twice === undefined ? null : `has two tools of the name "${twice}"`;
   };
   return { kind: "value", about, form: "list of tables: name, description, parameters, strict", sample: "[]", fault };
+}
+
+/** Describes context windows by the names of models. A model's name may have dots, so the whole table is one value. */
+export function modelWindowsField(sampleModel: string): ValueField {
+  const { contextTokensMin: min, contextTokensMax: max } = limits;
+  const form = `table of models with whole numbers from ${min} to ${max}`;
+  const isWindow = (value: unknown): boolean =>
+    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+  const fault = (value: unknown): string | null =>
+    isTable(value) && Object.values(value).every(isWindow) ? null : `must be a ${form}`;
+  const about = "Context windows in tokens, of models that aptove does not know.";
+  return { kind: "value", about, form, sample: `{ ${JSON.stringify(sampleModel)} = 32768 }`, fault };
 }
 
 export function booleanField(about: string, sample: boolean): ValueField {

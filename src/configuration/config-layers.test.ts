@@ -42,6 +42,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     ["two"],
     [tool("one")],
     [tool("two")],
+    { one: 2_000 },
+    { two: 3_000 },
   ];
   const builtIn = builtInValue(path);
   const fits = candidates.filter(

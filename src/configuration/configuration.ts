@@ -81,6 +81,11 @@ export function loadConfiguration(request: ConfigurationRequest): LoadedConfigur
   return mergeLayers(readSharedLayers(request), null);
 }
 
+/** Returns true for the empty table that stands for a chosen name: it has no value of its own. */
+function isOnlyName(value: unknown): boolean {
+  return isTable(value) && Object.keys(value).length === 0;
+}
+
 /** Reads the layers that all workspaces share. Throws `config_invalid` if the file cannot be read; `mergeLayers` reports all other faults. */
 export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
   const file = dataFolderAt(request.dataDir).config;
@@ -135,7 +140,7 @@ export function mergeLayers(shared: SharedLayers, workspace: WorkspaceConfigFile
   const sources = new Map<string, ValueSource>();
   for (const layer of layers) {
     for (const [key, value] of [...layer.values, ...sharedProvider(layer.values)]) {
-      if (isTable(value) && values.has(key)) continue;
+      if (isOnlyName(value) && values.has(key)) continue;
       values.set(key, value);
       sources.set(key, layer.source(key));
     }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultOf, load, type Layers } from "../../testing/configuration.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { lazyProviders } from "../compose/lazy-providers.ts";
 import { effectiveValues } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { providerFault } from "./configured-providers.ts";
@@ -56,6 +57,7 @@ test("[W7] [E8] a compatible server is a provider by its name, and its key comes
       id: "work",
       baseUrl: "https://llm.example.org/v1",
       model: "m",
+      contextTokens: {},
       apiKey: "sk-very-secret-key-of-work",
       apiKeyEnv: "WORK_KEY",
     },
@@ -124,4 +126,25 @@ test("[W7] the key may come from a variable of another name, which is then the o
   assert.equal(found.sources.get("providers.openai.api_key")?.place, "WORK_KEY");
   const missing = await load(t, { file, env: { OPENAI_API_KEY: "sk-home" } });
   assert.equal(missing.configuration.providers.openai.apiKey, null);
+});
+
+test("[C6] [W7] a provider names the windows of models that aptove does not know", async (t) => {
+  const file = [
+    "[providers.compatible.ollama]",
+    'base_url = "http://127.0.0.1:11434/v1"',
+    'model = "llama3.1:8b"',
+    'context_tokens = { "llama3.1:8b" = 8192, "qwen3-coder" = 32768 }',
+    "[providers.openai.context_tokens]",
+    '"gpt-7" = 2000000',
+  ].join("\n");
+  const { providers } = (await load(t, { file })).configuration;
+  assert.deepEqual(providers.compatible[0]?.contextTokens, { "llama3.1:8b": 8_192, "qwen3-coder": 32_768 });
+  assert.deepEqual([providers.openai.contextTokens, providers.google.contextTokens], [{ "gpt-7": 2_000_000 }, {}]);
+  const opened = await lazyProviders(providers, [], null).get("ollama");
+  assert.deepEqual(
+    ["llama3.1:8b", "qwen3-coder-2026-01-01", "other", "constructor"].map((model) => opened?.contextTokens?.(model)),
+    [8_192, 32_768, null, null],
+  );
+  const wrong = 'providers.google.context_tokens = { "gemini-4" = "much" }';
+  assert.match(await faultOf(t, { file: wrong }), /providers\.google\.context_tokens must be a table of models/);
 });

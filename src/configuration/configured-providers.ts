@@ -13,13 +13,18 @@ export interface KeyedProvider {
   baseUrl: string | null;
   /** The model to call if nothing else names one. */
   model: string;
+  contextTokens: ModelWindows;
 }
+
+/** The context windows of models in tokens, by their names (C6). */
+export type ModelWindows = Readonly<Record<string, number>>;
 
 /** A server with OpenAI's chat completions API. Its id is its name as a provider. */
 export interface CompatibleServer {
   id: string;
   baseUrl: string | null;
   model: string | null;
+  contextTokens: ModelWindows;
   /** Null if the server needs no key. */
   apiKey: string | null;
   apiKeyEnv: string | null;
@@ -93,11 +98,13 @@ export function settleProviders(values: MergedValues): ConfiguredProviders {
     apiKeyEnv: values.text(`providers.${name}.api_key_env`) ?? keyedProviders[name].keyVariables[0],
     baseUrl: values.text(`providers.${name}.base_url`),
     model: values.text(`providers.${name}.model`) ?? keyedProviders[name].model,
+    contextTokens: { ...values.get<ModelWindows>(`providers.${name}.context_tokens`) },
   });
   const server = (id: string): CompatibleServer => ({
     id,
     baseUrl: values.text(`providers.compatible.${id}.base_url`),
     model: values.text(`providers.compatible.${id}.model`),
+    contextTokens: { ...values.get<ModelWindows>(`providers.compatible.${id}.context_tokens`) },
     apiKey: values.text(`providers.compatible.${id}.api_key`),
     apiKeyEnv: values.text(`providers.compatible.${id}.api_key_env`),
   });

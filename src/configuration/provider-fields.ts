@@ -1,6 +1,7 @@
 /** The keys of the section `[providers]` of the configuration: one table for each built-in provider, and those of compatible servers. */
 import {
   apiAddressField,
+  modelWindowsField,
   namedField,
   numberField,
   secretKeyField,
@@ -20,6 +21,7 @@ const keysOf: Record<keyof ConfiguredProviders, ConfigField> = {
     api_key_env: text(keyVariable, "OPENAI_API_KEY"),
     base_url: apiAddressField("Address of the API.", "https://api.openai.com/v1", { env: "OPENAI_BASE_URL" }),
     model: text(providerModel, "gpt-6.2-sol"),
+    context_tokens: modelWindowsField("gpt-6-mini"),
     organization: text("Organisation to bill.", "org-..."),
   }),
   anthropic: tableField("Anthropic, or a server with the same Messages API.", {
@@ -27,6 +29,7 @@ const keysOf: Record<keyof ConfiguredProviders, ConfigField> = {
     api_key_env: text(keyVariable, "ANTHROPIC_API_KEY"),
     base_url: apiAddressField("Address of the API.", "https://api.anthropic.com", { env: "ANTHROPIC_BASE_URL" }),
     model: text(providerModel, "claude-sonnet-5"),
+    context_tokens: modelWindowsField("claude-haiku-6"),
     max_output_tokens: numberField(
       "Maximum length of an answer in tokens, if no other setting limits it. This API requires a limit.",
       {
@@ -44,6 +47,7 @@ const keysOf: Record<keyof ConfiguredProviders, ConfigField> = {
       "https://generativelanguage.googleapis.com/v1beta",
     ),
     model: text(providerModel, "gemini-3.8-flash"),
+    context_tokens: modelWindowsField("gemini-4-pro"),
   }),
   compatible: namedField(
     "A server with OpenAI's chat completions API. Its name here is its name as a provider.",
@@ -51,6 +55,7 @@ const keysOf: Record<keyof ConfiguredProviders, ConfigField> = {
     {
       base_url: apiAddressField("Address of the API, including its version.", "http://127.0.0.1:11434/v1"),
       model: text(providerModel, "qwen3-coder"),
+      context_tokens: modelWindowsField("qwen3-coder"),
       api_key: secretKeyField(),
       api_key_env: text(keyVariable, "OLLAMA_API_KEY"),
     },

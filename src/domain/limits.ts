@@ -111,6 +111,20 @@ export const limits = {
    */
   windowShareMax: 0.8,
   compactionKeepShare: 0.3,
+  /** C6: the context windows that the configuration may name. */
+  contextTokensMin: 256,
+  contextTokensMax: 100_000_000,
+  /** The share that a summary may take, and the share for the piece that one call summarises. */
+  summaryShare: 0.2,
+  summaryPieceShare: 0.5,
+  summaryWordsMin: 50,
+  summaryPieceCharactersMin: 1_000,
+  /** A longer instruction is only summarised. A shorter one stays word for word until it is carried out. */
+  instructionKeptCharactersMax: 8_000,
+  /** How many times more tokens a provider may count than the estimate, before the difference counts as its error. */
+  tokenDensityMax: 4,
+  /** How often a request that the provider finds too long is shortened before the turn fails. */
+  shorteningsMax: 4,
   /** The responses of one turn, as they arrive. A model that never ends its answer is cut off here. */
   answerBytesMax: 134_217_728,
   /**

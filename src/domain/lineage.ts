@@ -46,14 +46,18 @@ export interface StateEntry {
   files: SentFile[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
   inputs?: PartRef[];
-  /** The summary that this turn made before its first call. The model receives it instead of the oldest turns (C6). */
+  /** The summary that this turn made last. The model receives it instead of the oldest items of the history (C6). */
   summary?: HistorySummary;
 }
 
-/** A summary that the model wrote of all turns up to this one. The turns themselves remain in the store. */
+/** A summary that the model wrote of everything up to a turn. The turns themselves remain in the store. */
 export interface HistorySummary {
   throughTurnId: string;
   throughDepth: number;
+  /** How many items of that turn the summary stands for, from its first. Absent: for all of them. */
+  throughItems?: number;
+  /** The instruction that was being worked on, if the summary stands for the message that brought it. */
+  instruction?: string;
   provider: string;
   model: string;
   text: string;
@@ -133,16 +137,16 @@ export function historySummary(state: State): HistorySummary | null {
   return state.entries.findLast((entry) => entry.summary !== undefined)?.summary ?? null;
 }
 
-/** Returns the entries that the model receives as they were, after the summary. */
-function visibleEntries(state: State): readonly StateEntry[] {
-  const summary = historySummary(state);
-  return summary === null ? state.entries : state.entries.filter((entry) => entry.depth > summary.throughDepth);
+/** Returns how many items of an entry a summary stands for. */
+export function summarisedItems({ depth, items }: StateEntry, summary: HistorySummary | null): number {
+  if (summary === null || depth > summary.throughDepth) return 0;
+  return depth === summary.throughDepth ? (summary.throughItems ?? items.length) : items.length;
 }
 
 /** Returns the history as the model receives it: the whole history, or the newest summary and what follows it (C6). */
 export function visibleItems(state: State): HistoryItem[] {
   const summary = historySummary(state);
-  const items = visibleEntries(state).flatMap((entry) => entry.items);
+  const items = state.entries.flatMap((entry) => entry.items.slice(summarisedItems(entry, summary)));
   return summary === null ? items : [summaryItem(summary), ...items];
 }
 
@@ -153,8 +157,17 @@ export function historyTexts(state: State): string[] {
     .toReversed();
 }
 
-export function summaryItem({ text }: Pick<HistorySummary, "text">): HistoryItem {
-  return { type: "user", parts: [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`] };
+export function summaryItem({ text, instruction }: Pick<HistorySummary, "text" | "instruction">): HistoryItem {
+  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`];
+  if (instruction !== undefined) parts.push(`[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${instruction}`);
+  return { type: "user", parts };
+}
+
+/** Returns true if a summary stands for the message of a turn, and so for the chunks and files that were sent with it. */
+function hidesMessage(entry: StateEntry, summary: HistorySummary | null): boolean {
+  if (summary === null || entry.depth > summary.throughDepth) return false;
+  const hidden = summarisedItems(entry, summary);
+  return hidden === entry.items.length || entry.items.slice(0, hidden).some(({ type }) => type === "user");
 }
 
 /** Everything that the model already received in this history (Q4, X3, X6). */
@@ -174,7 +187,8 @@ export function chunkKey(chunk: { id: string; hash: string }): string {
 
 export function alreadySent(state: State): AlreadySent {
   const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), noted: new Map(), indexed: new Map() };
-  for (const { chunks, files } of visibleEntries(state)) noteSent(sent, { chunks, files });
+  const summary = historySummary(state);
+  for (const entry of state.entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
   return sent;
 }
 

@@ -13,6 +13,8 @@ export interface HttpProviderOptions {
   baseUrl?: string;
   /** The default model. */
   model: string;
+  /** The context windows of models in tokens, by their names (C6). */
+  contextTokens?: Readonly<Record<string, number>>;
   /** Headers that are sent with every call. None of them replaces the header that holds the key. */
   headers?: Record<string, string>;
   /** A replacement for our own way to send; it must honour the signal. */
@@ -24,6 +26,8 @@ export interface HttpProviderOptions {
 }
 
 export interface HttpConnection {
+  /** The context windows of models in tokens, by their names. */
+  contextTokens: Readonly<Record<string, number>>;
   /** The provider's name, for the history and for people. */
   name: string;
   /** The URL of the API, without a slash at its end. */
@@ -72,6 +76,7 @@ export function createHttpConnection(options: HttpConnectionOptions): HttpConnec
   return {
     name,
     baseUrl: base,
+    contextTokens: options.contextTokens ?? {},
     // Some servers refuse clients without a `user-agent`.
     headers: { accept: "text/event-stream", "user-agent": "aptove", ...Object.fromEntries(chosen), ...own },
     account: sha256(JSON.stringify([base, sha256(apiKey ?? ""), chosen])),

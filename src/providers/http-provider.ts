@@ -3,7 +3,7 @@
  * call becomes a body, how the events of the stream are read, and what an error means. This file makes a `Provider`
  * from that. Sending, timeouts, aborts, broken streams and the limits on bodies are the same for all drivers.
  */
-import { mediaTaken, type Wire } from "../domain/models.ts";
+import { mediaTaken, modelFamily, type Wire } from "../domain/models.ts";
 import { type AnswerWire, AnswerReader } from "./answer-reader.ts";
 import { sendOverHttp } from "./http-call.ts";
 import type { HttpConnection } from "./http-connection.ts";
@@ -45,6 +45,7 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
     defaultModel,
     remembers,
     takes: (model) => mediaTaken(wire, model),
+    contextTokens: (model) => configuredWindow(connection, model),
     prepare: (call) => prepare(driver, call),
     send: (request, signal) =>
       sendOverHttp(
@@ -60,6 +61,12 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
         signal,
       ),
   };
+}
+
+/** Returns the configured window of a model. A dated snapshot has that of its family. */
+function configuredWindow({ contextTokens }: HttpConnection, model: string): number | null {
+  const name = [model, modelFamily(model)].find((each) => Object.hasOwn(contextTokens, each));
+  return name === undefined ? null : (contextTokens[name] ?? null);
 }
 
 function prepare<Part, WireError>(driver: HttpDriver<Part, WireError>, call: ModelCall): PreparedRequest {

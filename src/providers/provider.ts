@@ -31,6 +31,8 @@ export interface Provider {
   readonly remembers: boolean;
   /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];
+  /** Returns the context window of a model in tokens, if the configuration of the provider names it (C6). */
+  contextTokens?(model: string): number | null;
   prepare(call: ModelCall): PreparedRequest;
   send(request: PreparedRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
 }
@@ -97,6 +99,8 @@ export interface ProviderFailed {
    * Code `chain_forgotten`: the provider no longer knows `previousResponseId` (C3).
    */
   failure: Failure;
+  /** The model's context window in tokens, if the provider's error names it (C6). */
+  contextTokens?: number;
   /** The wait in milliseconds that the provider requests, for example in `retry-after`; null if it requests none. */
   retryAfterMs: number | null;
   usage: Usage;

@@ -1,5 +1,6 @@
 /** The last event of a provider's answer. */
 import type { Failure } from "../domain/errors.ts";
+import { windowIn } from "./window-in-error.ts";
 import { noUsage, type Usage } from "../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "./provider.ts";
 
@@ -10,5 +11,12 @@ export function failedEvent(
   reason: Failure,
   more: { retryAfterMs?: number | null; usage?: Usage } = {},
 ): ProviderFailed {
-  return { type: "failed", failure: reason, retryAfterMs: more.retryAfterMs ?? null, usage: more.usage ?? noUsage };
+  const contextTokens = reason.code === "context_window_exceeded" ? windowIn(reason.message) : null;
+  return {
+    type: "failed",
+    failure: reason,
+    retryAfterMs: more.retryAfterMs ?? null,
+    usage: more.usage ?? noUsage,
+    ...(contextTokens !== null && { contextTokens }),
+  };
 }

@@ -161,10 +161,17 @@ export class NaiveModel {
 /** Returns the history as a model gets it: the newest summary replaces the turns that it covers (C6). */
 export function shownItems(entries: readonly NaiveEntry[]): HistoryItem[] {
   const summary = entries.findLast((entry) => entry.summary !== null)?.summary ?? null;
-  const rest = entries.filter((entry) => summary === null || entry.depth > summary.throughDepth);
-  const items = rest.flatMap((entry) => entry.items);
-  if (summary === null) return items;
-  return [{ type: "user", parts: [`[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}`] }, ...items];
+  if (summary === null) return entries.flatMap((entry) => entry.items);
+  const items = entries.flatMap((entry) => {
+    if (entry.depth < summary.throughDepth) return [];
+    return entry.depth > summary.throughDepth ? entry.items : entry.items.slice(summary.throughItems ?? Infinity);
+  });
+  const task = summary.instruction === undefined ? [] : [summary.instruction];
+  const parts = [
+    `[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}`,
+    ...task.map((text) => `[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${text}`),
+  ];
+  return [{ type: "user", parts }, ...items];
 }
 
 /** Leaves out the reasoning of other providers, with a warning (C5). */

@@ -4,12 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { isTerminal } from "../../src/domain/events.ts";
-import { answerText } from "../../src/domain/history.ts";
+import { answerText, type HistoryItem } from "../../src/domain/history.ts";
 import { mayBeParent, type AwaitingTurn, type CompletedTurn, type FinishedTurn } from "../../src/domain/turn.ts";
 import { engineCore, type EngineCore } from "../../src/engine/turn/live/engine-core.ts";
 import { eventsOf } from "../../src/engine/turn/live/turn-events.ts";
 import { turnReader } from "../../src/engine/turn/turn-reader.ts";
 import { all, testParts } from "../engine.ts";
+import type { SeenExchange } from "./asked.ts";
 import { shownItems, withoutForeignThoughts, type NaiveTurn, type SealedTurn } from "./naive-model.ts";
 import { compareOwnItems, openCalls } from "./own-items.ts";
 import type { OwnEntry, Sight } from "./sight.ts";
@@ -104,7 +105,8 @@ async function ownEntry({ world, turn, row, core, above }: Sight, continuable: C
 function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
   const { asked } = turn;
   let hasSummary = false;
-  for (const exchange of asked.exchanges) {
+  const lastSummary = asked.exchanges.findLastIndex(({ isSummary }) => isSummary);
+  for (const [index, exchange] of asked.exchanges.entries()) {
     const { shown, provider, isSummary, end } = exchange;
     hasSummary ||= isSummary;
     if (shown === null || isSummary) continue;
@@ -118,6 +120,11 @@ function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
       continue;
     }
     const items = own.entry.items.slice(0, own.shown.get(exchange));
+    if (hasSummary && index < lastSummary) {
+      const whole = [...above.flatMap((entry) => entry.items), ...items];
+      checkTail(withoutForeignThoughts(whole, provider), exchange);
+      continue;
+    }
     const now = { turnId: row.id, depth: row.depth, items, summary: hasSummary ? own.entry.summary : null };
     const expected = withoutForeignThoughts(shownItems([...above, now]), provider);
     assert.deepEqual(context, expected, `the model was not shown the history of ${asked.marker}`);
@@ -125,6 +132,13 @@ function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
     const isWarned = row.warnings.some(({ code }) => code === "reasoning_dropped");
     if (dropped > 0 && !exchange.isChained) assert.ok(isWarned, "thoughts were dropped in silence (C5)");
   }
+}
+
+/** Checks an input behind a summary that a later one of the same turn replaced: the store keeps only the last one. */
+function checkTail(whole: readonly HistoryItem[], { shown }: SeenExchange): void {
+  const [first, ...rest] = shown?.context ?? [];
+  assert.ok(first?.type === "user" && first.parts[0]?.startsWith("[SUMMARY"), "the input begins with the summary (C6)");
+  assert.deepEqual(rest, whole.slice(whole.length - rest.length), "what follows the summary is the end of the history");
 }
 
 /** Checks the exact bytes of every call that has a step (D3). */

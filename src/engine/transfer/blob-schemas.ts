@@ -40,6 +40,8 @@ const historyItem = z.discriminatedUnion("type", [
 const historySummary = z.strictObject({
   throughTurnId: uuid,
   throughDepth: wholeFromOne,
+  throughItems: wholeFromOne.exactOptional(),
+  instruction: z.string().exactOptional(),
   provider: z.string(),
   model: z.string(),
   text: z.string(),

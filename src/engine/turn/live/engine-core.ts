@@ -3,6 +3,7 @@ import type { Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
 import { Histories } from "../kept/histories.ts";
+import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { QuotaKeeper } from "../../access/quotas.ts";
@@ -14,6 +15,7 @@ export interface EngineCore {
   readonly deps: EngineDependencies;
   readonly histories: Histories;
   readonly live: LiveTurns;
+  readonly windows: KnownWindows;
   /** The last request in the queue of a session, by the id of the session. */
   readonly lines: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
@@ -39,6 +41,7 @@ export function engineCore(
     quotas: new QuotaKeeper(deps),
     histories: new Histories(deps.blobs, deps.records),
     live: new LiveTurns(),
+    windows: new KnownWindows(deps),
     lines: new Map(),
     transcriber: new Transcriber(deps),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),

@@ -8,7 +8,7 @@ import { visibleItems, type State } from "../../../domain/lineage.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { decideChain } from "./chain.ts";
-import type { CallGround, HistoryDecision, ParentTurn } from "./turn-plan.ts";
+import { ownSummarised, type CallGround, type HistoryDecision, type ParentTurn } from "./turn-plan.ts";
 
 export function decideHistory(accepted: AcceptedRequest, parent: ParentTurn | null, now: number): HistoryDecision {
   if (parent === null) return null;
@@ -44,17 +44,17 @@ interface CallOptions {
   isFirst: boolean;
 }
 
-function callOf(
-  { accepted, visible, newItems, input }: CallGround,
-  { decision, produced, isFirst }: CallOptions,
-): ModelCall {
+function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions): ModelCall {
+  const { accepted, visible, newItems, input } = ground;
   const chained = usesChain(decision);
   const { tools, choice, allowed } = accepted.toolUse;
   // If the tool were forced again after its result, the model would call it without end.
   const toolChoice = isFirst ? choice : null;
   const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
   const unseen = isFirst ? [...unsentItems(visible), ...newItems] : produced;
-  const items = chained ? unseen : [...visibleItems(visible), ...newItems, ...produced];
+  const items = chained
+    ? unseen
+    : [...visibleItems(visible), ...[...newItems, ...produced].slice(ownSummarised(ground))];
   const taken = accepted.provider.takes?.(accepted.model) ?? [];
   return {
     model: accepted.model,
@@ -94,7 +94,11 @@ export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted"
  * results of calls that ran here while the other calls of the same answer waited for the caller.
  */
 export function unsentItems(state: State): HistoryItem[] {
-  const items = state.entries.at(-1)?.items ?? [];
+  return afterLastOutput(state.entries.at(-1)?.items ?? []);
+}
+
+/** Returns the items that follow the last output of the model. */
+export function afterLastOutput(items: readonly HistoryItem[]): HistoryItem[] {
   const last = items.findLastIndex((item) => item.type !== "tool_result" && item.type !== "user");
   return last === -1 ? [] : items.slice(last + 1);
 }

@@ -2,12 +2,19 @@
 import type { HistoryItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
-import { type State, type StateEntry, historySummary } from "../../../domain/lineage.ts";
+import {
+  historySummary,
+  summarisedItems,
+  summaryItem,
+  type HistorySummary,
+  type State,
+  type StateEntry,
+} from "../../../domain/lineage.ts";
 import { modelFamily } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
-import { unsentItems } from "./build-call.ts";
+import { afterLastOutput, unsentItems } from "./build-call.ts";
 import { estimateTokens } from "./choose-chunks.ts";
-import type { CallGround, ParentTurn } from "./turn-plan.ts";
+import { ownSummarised, type CallGround, type ParentTurn } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
 export function nearsWindow(ground: CallGround, parent: ParentTurn | null, window: number | null): boolean {
@@ -19,8 +26,8 @@ export function nearsWindow(ground: CallGround, parent: ParentTurn | null, windo
  * Returns the size of the first call. What the provider counted for the last call of the parent includes the prompt,
  * the tools and the answer. Our own estimate may be lower.
  */
-function firstCallTokens(ground: CallGround, parent: ParentTurn | null): number {
-  const estimated = historyTokens(ground.visible) + frameTokens(ground);
+export function firstCallTokens(ground: CallGround, parent: ParentTurn | null): number {
+  const estimated = requestTokens(ground, []);
   const { provider, model } = ground.accepted;
   const countsAlike = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);
   const counted = countsAlike ? countedContext(parent.run) : null;
@@ -28,26 +35,50 @@ function firstCallTokens(ground: CallGround, parent: ParentTurn | null): number 
   return Math.max(estimated, counted + itemsTokens([...unsentItems(ground.visible), ...ground.newItems]));
 }
 
-/** Returns the tokens that every request needs beside the history. */
-export function frameTokens({ accepted, newItems }: CallGround): number {
-  const { tools } = accepted.toolUse;
-  return (
-    estimateTokens(accepted.prompt) +
-    estimateTokens(tools.length === 0 ? "" : JSON.stringify(tools)) +
-    itemsTokens(newItems)
-  );
+/** What a turn has produced so far, and the size of its last call. */
+interface Produced {
+  items: readonly HistoryItem[];
+  contextTokens: number | null;
 }
 
-export function historyTokens(state: State): number {
+/** Returns the size of a later call of the turn. `news` is what the model has not received yet. */
+export function laterCallTokens(
+  ground: CallGround,
+  { items, contextTokens }: Produced,
+  news: readonly HistoryItem[] = afterLastOutput(items),
+): number {
+  const estimated = requestTokens(ground, items);
+  return contextTokens === null ? estimated : Math.max(estimated, contextTokens + itemsTokens(news));
+}
+
+/** Returns our own estimate of the size of a whole request, with what the turn has produced so far. */
+export function requestTokens(ground: CallGround, produced: readonly HistoryItem[]): number {
+  const own = [...ground.newItems, ...produced].slice(ownSummarised(ground));
+  return frameTokens(ground) + historyTokens(ground.visible) + itemsTokens(own);
+}
+
+/** Returns the tokens that every request needs for the boot prompt and the tools. */
+export function frameTokens({ accepted }: Pick<CallGround, "accepted">): number {
+  const { tools } = accepted.toolUse;
+  return estimateTokens(accepted.prompt) + estimateTokens(tools.length === 0 ? "" : JSON.stringify(tools));
+}
+
+function historyTokens(state: State): number {
   const summary = historySummary(state);
-  const visible = state.entries.filter((entry) => entry.depth > (summary?.throughDepth ?? 0));
-  return visible.reduce((sum, entry) => sum + entryTokens(entry), estimateTokens(summary?.text ?? ""));
+  const ofSummary = summary === null ? 0 : itemsTokens([summaryItem(summary)]);
+  return state.entries.reduce((sum, entry) => sum + visibleTokens(entry, summary), ofSummary);
+}
+
+function visibleTokens(entry: StateEntry, summary: HistorySummary | null): number {
+  const hidden = summarisedItems(entry, summary);
+  if (hidden === 0) return entryTokens(entry);
+  return hidden === entry.items.length ? 0 : itemsTokens(entry.items.slice(hidden));
 }
 
 /** The tokens of entries. Entries never change, and every later turn needs their sizes again. */
 const tokensOfEntries = new WeakMap<StateEntry, number>();
 
-export function entryTokens(entry: StateEntry): number {
+function entryTokens(entry: StateEntry): number {
   const known = tokensOfEntries.get(entry) ?? itemsTokens(entry.items);
   tokensOfEntries.set(entry, known);
   return known;

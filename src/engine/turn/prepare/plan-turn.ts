@@ -44,6 +44,12 @@ interface TurnToPlan {
 interface PlanningStores {
   histories: Histories;
   deps: EngineDependencies;
+  windows: WindowTable;
+}
+
+/** The part of the known windows that a plan needs (live/known-windows.ts). */
+interface WindowTable {
+  of(called: Pick<AcceptedRequest, "provider" | "model">): number | null;
 }
 
 /** Plans the turn. Never throws: a failure here fails the turn. */
@@ -57,7 +63,7 @@ export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promi
   }
 }
 
-async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
+async function planTurn({ histories, deps, windows }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
   const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();
@@ -67,16 +73,14 @@ async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): 
   const decision = decideHistory(accepted, parent, now);
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const ground = { accepted, visible: state, newItems, input };
-  const isTooLong = nearsWindow(ground, parent, deps.contextTokens(accepted.model));
+  const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
+  const isTooLong = nearsWindow(ground, parent, windows.of(accepted));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
   const plan: TurnPlan = {
     ...ground,
-    turnId: turn.live.turnId,
     state,
-    summary: null,
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered.news),

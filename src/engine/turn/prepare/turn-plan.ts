@@ -52,4 +52,9 @@ export interface RequestBase {
 export type HistoryDecision = ChainDecision | "replay" | null;
 
 /** The parts of a plan that a call is built from. */
-export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input">;
+export type CallGround = Pick<TurnPlan, "turnId" | "accepted" | "visible" | "summary" | "newItems" | "input">;
+
+/** Returns how many of the turn's own items its summary stands for: of `newItems`, then of what the turn produced. */
+export function ownSummarised({ turnId, summary }: Pick<TurnPlan, "turnId" | "summary">): number {
+  return summary?.throughTurnId === turnId ? (summary.throughItems ?? 0) : 0;
+}

@@ -11,9 +11,9 @@ import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
 import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
-import { retryDelay } from "./retry-delay.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
+import { waitToRetry } from "./wait-to-retry.ts";
 
 /** Returns the answer, or the failure. Throws only what a store throws. */
 export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
@@ -41,17 +41,9 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
       triesOfThisCall = 0;
       continue;
     }
-    const delay = retryDelay({
-      attempt: triesOfThisCall,
-      attemptsMax: deps.limits.providerAttemptsMax,
-      failure: end.failure,
-      retryAfterMs: end.retryAfterMs,
-      random: deps.random(),
-    });
-    if (delay === null) return { ended: "failed", failure: end.failure };
-    recorder.warn({ code: "provider_retried", message: `${end.failure.message}; retrying in ${delay} ms` });
-    deps.observer.note({ type: "model_retried", provider: plan.accepted.provider.name, code: end.failure.code });
-    await run.live.watch.ofOthers(() => deps.sleep(delay, signal));
+    if (!(await waitToRetry(core, run, { attempt: triesOfThisCall, end }))) {
+      return signal.aborted ? { ended: "interrupted" } : { ended: "failed", failure: end.failure };
+    }
     request = { ...request, step: request.step + 1 };
   }
 }

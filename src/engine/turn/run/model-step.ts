@@ -37,6 +37,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   const model = end.type === "finished" ? end.model : request.request.model;
   const usage = priced(model, end.usage);
   if (end.type === "finished" && end.isUsageEstimated === true) warnOfEstimate(run);
+  if (end.type === "failed" && end.contextTokens !== undefined) core.windows.learn(plan.accepted, end.contextTokens);
   recorder.addUsage(model, usage);
   const endedAt = deps.now();
   recorder.answeredAt = endedAt;

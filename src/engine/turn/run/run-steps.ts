@@ -4,7 +4,7 @@
  */
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { ModelCall } from "../../../providers/provider.ts";
+import type { DeferredCall } from "../../../domain/tool.ts";
 import { callModel } from "./call-model.ts";
 import { compact } from "./compaction.ts";
 import { followControls, takeSteers } from "../live/control.ts";
@@ -12,8 +12,9 @@ import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer, OpenedTurn, RunOutcome } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
+import { firstCallTokens, laterCallTokens } from "../prepare/history-size.ts";
 import { withResults } from "../prepare/plan-turn.ts";
-import type { TurnPlan } from "../prepare/turn-plan.ts";
+import type { HistoryDecision } from "../prepare/turn-plan.ts";
 import { userMessage } from "../request/envelope.ts";
 import { runApproved, runTools } from "./run-tools.ts";
 import { sendAgain } from "./send-again.ts";
@@ -25,77 +26,95 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
   if ("failure" in turn.prepared) {
     return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
   }
-  let { plan } = turn.prepared;
+  const { plan } = turn.prepared;
+  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
   try {
-    if (plan.approved.length > 0) plan = await runAllowedCalls(core, turn, plan);
-    const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
-    if (plan.isTooLong) run.plan = plan = await shortened(core, run);
-    const outcome = await loop(core, run);
-    if (!isTooLongAfterAll(run, outcome)) return outcome;
-    // The provider counts more exactly than this program, or knows a window that this program does not know (C4).
-    run.plan = plan = await shortened(core, run);
+    if (plan.approved.length > 0) run.plan = withResults(plan, await runApproved(core, run, plan.approved));
+    if (plan.isTooLong) await shorten(core, run, { wasRefused: false });
     return await loop(core, run);
   } catch (error) {
-    // A store failed between two calls. The output so far is kept with the failed turn.
-    return { plan, deferredCalls: [], answer: { ended: "failed", failure: failureOf(error) } };
+    // A store failed between two calls, or the history could not be summarised. The output so far is kept.
+    const answer: ModelAnswer = run.live.signal.aborted
+      ? { ended: "interrupted" }
+      : { ended: "failed", failure: failureOf(error) };
+    return { plan: run.plan, deferredCalls: [], answer };
   }
 }
 
-/**
- * Returns the plan with a summary in place of the oldest turns, and with the files and chunks of those turns that this
- * turn needs (C6).
- */
-async function shortened(core: EngineCore, run: ModelRun): Promise<TurnPlan> {
-  return await sendAgain(core, await compact(core, run, core.deps.contextTokens(run.plan.accepted.model)));
-}
-
-function isTooLongAfterAll({ plan, recorder }: ModelRun, { answer }: RunOutcome): boolean {
-  const isRefused = answer.ended === "failed" && answer.failure.code === "context_window_exceeded";
-  return isRefused && plan.summary === null && plan.state.entries.length > 0 && !recorder.hasOutput;
-}
-
-async function runAllowedCalls(core: EngineCore, turn: OpenedTurn, plan: TurnPlan): Promise<TurnPlan> {
-  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
-  const results = await runApproved(core, run, plan.approved);
-  return withResults(plan, results);
-}
-
 async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
-  const { plan, recorder } = run;
+  const { recorder } = run;
   const opened = recorder.modelRequests === 0 ? run.requests.opened(run.pending.blobs.opening) : null;
-  let request = opened ?? (await run.requests.store(recorder.modelRequests + 1, firstCall(plan, plan.decision)));
+  let request = opened ?? (await wholeRequest(run, run.plan.decision));
+  const ended = (answer: ModelAnswer, deferredCalls: DeferredCall[] = []): RunOutcome => ({
+    plan: run.plan,
+    answer,
+    deferredCalls,
+  });
   for (let round = 1; ; round += 1) {
-    const answer = await callModel(core, run, request);
-    if (answer.ended !== "answered") return { plan, answer, deferredCalls: [] };
+    const answer = await answerTo(core, run, request);
+    if (answer.ended !== "answered") return ended(answer);
     const answered = recorder.items.length;
     const deferredCalls = await run.live.watch.ofOthers(() => runTools(core, run));
-    if (run.live.signal.aborted) return { plan, answer: { ended: "interrupted" }, deferredCalls: [] };
+    if (run.live.signal.aborted) return ended({ ended: "interrupted" });
     const isSteered = deferredCalls.length === 0 && (await handInSteers(core, run));
     // Messages of other processes are read once more, so that the end includes them (R3).
     if (deferredCalls.length > 0) await followControls(core);
     const hasNews = recorder.items.length > answered;
-    if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return { plan, answer, deferredCalls };
-    if (round >= limits.stepsPerTurnMax) return { plan, answer: atLimit(run, answer), deferredCalls: [] };
-    const news = recorder.items.slice(answered);
-    request = await nextRequest(run, { answer, news, produced: [...recorder.items] });
+    if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return ended(answer, deferredCalls);
+    if (round >= limits.stepsPerTurnMax) return ended(atLimit(run, answer));
+    request = await nextRequest(core, run, { answer, news: recorder.items.slice(answered) });
   }
+}
+
+/** Returns the answer to a request. A request that the provider finds too long is shortened and sent again (C4). */
+async function answerTo(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
+  let request = first;
+  for (let shortenings = 0; ; shortenings += 1) {
+    const answer = await callModel(core, run, request);
+    const isRefused = answer.ended === "failed" && answer.failure.code === "context_window_exceeded";
+    if (!isRefused || run.recorder.callHasOutput || shortenings >= limits.shorteningsMax) return answer;
+    if (!(await shorten(core, run, { wasRefused: true }))) return answer;
+    request = await wholeRequest(run, "replay");
+  }
+}
+
+/** Replaces the oldest part of the history by a summary. Returns false if that cannot make the request fit (C6). */
+async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRefused: boolean }): Promise<boolean> {
+  const { plan, recorder, place } = run;
+  const isFirst = recorder.items.length === 0;
+  const tokens = isFirst ? firstCallTokens(plan, place.parent) : laterCallTokens(plan, recorder);
+  const compacted = await compact(core, run, { tokens, window: core.windows.of(plan.accepted), wasRefused });
+  if (compacted === null) return false;
+  // Between two steps, files and chunks wait for the next turn: the model works with what its tools return.
+  run.plan = isFirst ? await sendAgain(core, compacted) : compacted;
+  return true;
+}
+
+/** Makes a request from everything that the model must know at this moment. */
+async function wholeRequest(run: ModelRun, decision: HistoryDecision): Promise<ModelRequest> {
+  const { plan, recorder, requests } = run;
+  const step = recorder.modelRequests + 1;
+  if (recorder.items.length === 0) return await requests.store(step, firstCall(plan, decision));
+  return await requests.store(step, laterCall(plan, "replay", recorder.items));
 }
 
 interface Next {
   answer: Extract<ModelAnswer, { ended: "answered" }>;
   /** The items that the model has not received yet. */
   news: HistoryItem[];
-  produced: HistoryItem[];
 }
 
-/** Returns the next request. It continues the provider's memory of the call before, or sends everything again (C1). */
-async function nextRequest(run: ModelRun, { answer, news, produced }: Next): Promise<ModelRequest> {
-  const { plan, requests } = run;
-  const call: ModelCall =
-    plan.accepted.history === "chain" && answer.responseId !== null
-      ? laterCall(plan, { use: answer.responseId }, news)
-      : laterCall(plan, "replay", produced);
-  return await requests.store(answer.step + 1, call);
+/**
+ * Returns the next request. It continues the provider's memory of the call before, or sends everything again (C1). If it
+ * would come too near to the model's window, the history is summarised first (C6).
+ */
+async function nextRequest(core: EngineCore, run: ModelRun, { answer, news }: Next): Promise<ModelRequest> {
+  const { plan, recorder, requests } = run;
+  const window = core.windows.of(plan.accepted);
+  const isTooLong = window !== null && laterCallTokens(plan, recorder, news) > window * limits.windowShareMax;
+  if (isTooLong && (await shorten(core, run, { wasRefused: false }))) return await wholeRequest(run, "replay");
+  if (plan.accepted.history !== "chain" || answer.responseId === null) return await wholeRequest(run, "replay");
+  return await requests.store(recorder.modelRequests + 1, laterCall(plan, { use: answer.responseId }, news));
 }
 
 /** Delivers the messages that were sent to the running turn, at its next step (V4). Returns true if there were any. */
