@@ -6,7 +6,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView } from "../../domain/tool.ts";
 import type { McpServer } from "../session-tools.ts";
-import { shownPath } from "../shown-text.ts";
+import { shownPath, visibleText } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { secretHider } from "./hide-secrets.ts";
@@ -172,7 +172,7 @@ function viewOf(
     title: label,
     kind: isReadOnly ? "read" : "other",
     locations: [],
-    content: text === "{}" ? [] : [{ type: "text", text: text.toWellFormed() }],
+    content: text === "{}" ? [] : [{ type: "text", text: visibleText(text.toWellFormed()) }],
     // Names may contain spaces. The encoding makes sure that no two of them give the same key.
     permission: { key: `mcp ${keyWord(server)} ${keyWord(name)} ${serverKeyWords}`, label },
   };
