@@ -1,8 +1,8 @@
 /** The configured quotas of users and orgs (H5). */
-import type { Quotas } from "../engine/dependencies.ts";
+import type { QuotaLimits } from "../engine/dependencies.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 
-export function quotasOf({ limits, records }: Configuration): Quotas {
+export function quotasOf({ limits, records }: Configuration): QuotaLimits {
   const all = {
     concurrentRunsMax: limits.concurrentRunsPerOrgMax,
     requestsPerMinuteMax: limits.requestsPerMinutePerOrgMax,

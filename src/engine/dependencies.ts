@@ -74,7 +74,7 @@ export interface ContextIds {
 }
 
 /** The limits of users and orgs, over all servers that share the records (H5). Null: no limit. */
-export interface Quotas {
+export interface QuotaLimits {
   concurrentRunsPerUserMax: number | null;
   /** The requests of one user in a minute. Null: each server counts its own requests. */
   sharedRequestsPerMinuteMax: number | null;
@@ -90,7 +90,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   identities?: IdentityProvider;
   limits: EngineLimits;
   /** The limits of users and orgs. Absent: only the limits of a door apply. */
-  quotas?: Quotas;
+  quotas?: QuotaLimits;
   /** Receives what begins and ends, for logs, metrics and traces. */
   observer: Observer;
   /** Reports a fault that no caller sees to the operator. The message never contains a secret (E8). */
@@ -153,6 +153,7 @@ export interface EngineProcess {
 
 /** Limits that a person may change, in the units of their names (domain/limits.ts). */
 export interface EngineLimits {
+  activeFilesTokensMax: number;
   retrievalChunksMax: number;
   retrievalTokensMax: number;
   providerAttemptsMax: number;

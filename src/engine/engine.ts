@@ -9,7 +9,7 @@ import type { Turns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
-import type { Contexts, Indexes } from "./api/contexts.ts";
+import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/attachments.ts";
@@ -33,7 +33,7 @@ export interface Engine {
   /** Who may read a session, and who takes part in it. */
   readonly sharing: SessionSharing;
   /** Agent contexts and conversation contexts. */
-  readonly contexts: Contexts;
+  readonly contexts: ContextRegistry;
   /** The retrieval indexes of the caller's org. */
   readonly indexes: Indexes;
   /** Compares two turns, and verifies the digests of a session. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../testing/any-character.ts";
-import { columns, dollars, duration, firstLine, neutralize } from "./output.ts";
+import { dollars, duration, firstLine, neutralize } from "./output.ts";
 
 test("[L1] neutralised text holds no control character but line feed and tab, and loses no other", () => {
   fc.assert(
@@ -20,16 +20,6 @@ test("[L1] a line is cut by characters, never inside one", () => {
   assert.equal(firstLine("\n  \n first \r\nsecond", 20), "first");
   assert.equal(firstLine("👍👍👍👍", 3), "👍👍…");
   assert.equal(firstLine("", 3), "");
-});
-
-test("[L1] columns are aligned, the last one ragged", () => {
-  assert.deepEqual(
-    columns([
-      ["a", "b"],
-      ["long", "c"],
-    ]),
-    ["a     b", "long  c"],
-  );
 });
 
 test("[L1] durations are printed in a suitable unit", () => {

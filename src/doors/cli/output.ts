@@ -5,6 +5,7 @@
 import type { Writable } from "node:stream";
 import pc from "picocolors";
 import type { CliIo } from "./ports.ts";
+import { tableLines, type TableFit } from "./show/table.ts";
 
 export type OutputStyle = ReturnType<typeof pc.createColors>;
 
@@ -73,6 +74,21 @@ export class CliOutput {
     return this.isNoteTerminal ? neutralize(text) : text;
   }
 
+  /**
+   * Prints rows in columns, without control characters of others. On a terminal they are fitted to its width.
+   */
+  table(rows: readonly (readonly string[])[], fit: Omit<TableFit, "width"> = {}): void {
+    for (const line of this.rows(rows, fit)) this.line(line);
+  }
+  /** Returns the lines of `table`. `indent`: the blanks that will stand before each. */
+  rows(
+    rows: readonly (readonly string[])[],
+    { indent = 0, ...fit }: Omit<TableFit, "width"> & { indent?: number } = {},
+  ): string[] {
+    const safe = rows.map((row) => row.map((cell) => this.safe(cell)));
+    return tableLines(safe, { ...fit, width: this.isTerminal ? this.width - indent : null });
+  }
+
   /** The width of standard output in characters. */
   get width(): number {
     return this.#io.stdout.columns ?? 120;
@@ -113,15 +129,6 @@ export function firstLine(text: string, width: number): string {
   const line = text.split(/\r\n|\r|\n/).find((each) => each.trim() !== "") ?? "";
   const characters = [...line.trim()];
   return characters.length <= width ? characters.join("") : `${characters.slice(0, width - 1).join("")}…`;
-}
-
-/** Aligns rows in columns with two spaces between them. The last column is not padded. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, cell.length)));
-  return rows.map((row) =>
-    row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0))).join("  "),
-  );
 }
 
 /** Formats a duration: `340 ms`, `1.2 s`, `2 min 5 s`. */

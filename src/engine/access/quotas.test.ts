@@ -9,11 +9,11 @@ import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine } from "../../../testing/engine.ts";
 import { rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import type { Quotas } from "../dependencies.ts";
+import type { QuotaLimits } from "../dependencies.ts";
 
 const none = { concurrentRunsMax: null, requestsPerMinuteMax: null };
 
-function quotas(over: Partial<Quotas>): Quotas {
+function quotas(over: Partial<QuotaLimits>): QuotaLimits {
   return { concurrentRunsPerUserMax: null, sharedRequestsPerMinuteMax: null, ofOrg: () => none, ...over };
 }
 

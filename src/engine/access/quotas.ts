@@ -6,7 +6,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { OpenResult, RunLimits } from "../../records/record-store.ts";
-import type { EngineDependencies, Quotas } from "../dependencies.ts";
+import type { EngineDependencies, QuotaLimits } from "../dependencies.ts";
 import { RateWindow } from "./rate-window.ts";
 
 const markMs = 10_000;
@@ -68,7 +68,7 @@ export class QuotaKeeper {
   }
 }
 
-function scopesOf(quotas: Quotas, { userId, orgId }: { userId: string; orgId: string }) {
+function scopesOf(quotas: QuotaLimits, { userId, orgId }: { userId: string; orgId: string }) {
   const perOrg = quotas.ofOrg(orgId).requestsPerMinuteMax;
   const user = quotas.sharedRequestsPerMinuteMax;
   return [

@@ -18,7 +18,7 @@ export interface Indexes {
  * Contexts. They come from the configuration, and from the records of the caller's org, which replace those of the
  * configuration (G1).
  */
-export interface Contexts {
+export interface ContextRegistry {
   /** Returns the contexts that the caller's turns can name in a workspace. Null: outside of any workspace. */
   known(caller: Caller, workspaceId: string | null): Promise<KnownContexts>;
   /** Returns every context outside of any workspace, of both kinds, sorted by kind and id. */

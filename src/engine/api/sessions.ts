@@ -44,7 +44,7 @@ export interface MailboxRequest {
   limit?: number;
 }
 
-export interface Mailbox {
+export interface SessionMailbox {
   messages: MailboxMessage[];
   runningTurnIds: string[];
 }
@@ -73,7 +73,7 @@ export interface Sessions {
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
    */
-  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
+  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<SessionMailbox>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
 }
@@ -97,6 +97,12 @@ export interface WorkspaceSessions {
   import(caller: Caller, start: SessionStart & { messages: readonly TranscriptMessage[] }): Promise<Session>;
 }
 
+/** The session after an undo, and the turn that was undone. Null: there was none. */
+export interface UndoReport {
+  session: Session;
+  undoneTurnId: string | null;
+}
+
 /**
  * Changes of whole sessions, and searches (S5, S6, S8, T6, K4). Only the owner of a session may change it, and an admin
  * who may see it.
@@ -108,6 +114,12 @@ export interface SessionTree {
    * `session_archived`, `turn_not_continuable`.
    */
   moveHead(caller: Caller, move: { sessionId: string; from: string | null; to: string }): Promise<Session>;
+  /**
+   * Moves the head back to before the newest turn of the session's agent. A turn that failed and did nothing is not in the
+   * history, so the head stays. Before the first turn there is no head. If the newest turn was undone already, the head
+   * moves further back (T12). Throws `not_found`, `forbidden`, `head_moved`, `session_busy`, `session_archived`.
+   */
+  undo(caller: Caller, sessionId: string): Promise<UndoReport>;
   /**
    * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
    * `forbidden`.

@@ -6,11 +6,11 @@ import { limits } from "../../domain/limits.ts";
 import { settingsOf } from "./resolve-contexts.ts";
 import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
-import type { ContextChoice, ContextEntry, Contexts } from "../engine.ts";
+import type { ContextChoice, ContextEntry, ContextRegistry } from "../engine.ts";
 import { keyOf, knownContexts } from "./known-contexts.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-export function contexts(deps: EngineDependencies): Contexts {
+export function contexts(deps: EngineDependencies): ContextRegistry {
   return {
     known: async (caller, workspaceId) => {
       const known = await knownContexts(deps, caller, await settingsOf(deps, caller, workspaceId));
@@ -73,7 +73,7 @@ function entryOf({ orgId: _orgId, ...entry }: ContextVersion): ContextEntry {
   return entry;
 }
 
-type Edit = Parameters<Contexts["put"]>[1];
+type Edit = Parameters<ContextRegistry["put"]>[1];
 
 async function put(
   deps: EngineDependencies,

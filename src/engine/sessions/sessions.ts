@@ -9,7 +9,7 @@ import { resolveContexts, settingsOf } from "../contexts/resolve-contexts.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor } from "../access/access.ts";
-import type { Mailbox, MailboxRequest, SessionListRequest, SessionStart } from "../engine.ts";
+import type { SessionMailbox, MailboxRequest, SessionListRequest, SessionStart } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
 import { blankSession } from "../turn/new-session.ts";
@@ -106,7 +106,7 @@ export async function readMailbox(
   deps: EngineDependencies,
   caller: Caller,
   { sessionId, limit, ...page }: MailboxRequest & { sessionId: string },
-): Promise<Mailbox> {
+): Promise<SessionMailbox> {
   await visibleSession(deps, caller, sessionId);
   const messages = await deps.records.subagents.listMail(sessionId, { ...page, limit: pageLimit(limit) });
   const turns = await deps.records.subagents.listTurns(sessionId, { limit: limits.subagentTurnsPerSessionMax });

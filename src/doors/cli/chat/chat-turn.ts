@@ -4,6 +4,7 @@
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
+import { showProposal } from "../show/show-proposal.ts";
 import { runInstruction } from "../turn/run-instruction.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { turnRequest, ofThisFolder } from "../turn/turn-request.ts";
@@ -25,6 +26,7 @@ export async function runChatTurn(state: ChatState, place: ExecuteRequest): Prom
 
 async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
   if (answer.toolCalls.length > 0) return await settleCalls(state, answer.toolCalls, { isOld: false });
+  if (!state.call.json) await showProposal(state.call, state.client, answer);
   await rememberModel(state, answer.turnId);
   return null;
 }
@@ -33,7 +35,7 @@ async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteR
 function withUnsent(state: ChatState, place: ExecuteRequest): ExecuteRequest {
   const toolResults = state.unsent;
   state.unsent = [];
-  const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
+  const goesOn = toolResults.length > 0 && !place.rerun && !place.retry && place.toolResults == null;
   return goesOn ? { ...place, toolResults } : place;
 }
 
@@ -42,7 +44,9 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   const request = { ...(await chatRequest(state, place)), ...place };
   const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
-  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire });
+  const turnView = await view.turn({
+    isFollowing: place.instruction === undefined && !place.rerun && !place.retry && !place.fire,
+  });
   try {
     const run = runInstruction({
       call,

@@ -11,7 +11,7 @@ import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
 import { findSession, findWorkspace, latestSession } from "../lookup/find-by-id.ts";
-import { columns, plural } from "../output.ts";
+import { plural } from "../output.ts";
 import type { ChatState, ChatOptions } from "./chat-state.ts";
 
 /**
@@ -107,7 +107,7 @@ export async function workspaceLines(state: ChatState): Promise<string[]> {
   const messages = shown.messages === null ? "cannot be read" : plural(shown.messages, "message");
   const isEdited = shown.isEdited && shown.bytes > 0;
   const model = spent.model ?? state.options.model ?? (await lastModel(state));
-  return columns([
+  return call.output.rows([
     ["id", workspace.id],
     ...(workspace.name === null ? [] : [["name", workspace.name]]),
     ["provider", configuration.provider],

@@ -8,13 +8,14 @@ import { ignoreUnknown } from "../../../system/guards.ts";
 import type { TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
-import type { ChatTerminal } from "../terminal/chat-terminal.ts";
+import { BundleFilter } from "../show/bundle-filter.ts";
+import type { TurnTerminal } from "../terminal/output-terminal.ts";
 import { MarkdownStream, type LexMarkdown } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface TurnScreenOptions {
-  terminal: ChatTerminal;
+  terminal: TurnTerminal;
   board: ToolBoard;
   lex: LexMarkdown;
   style: OutputStyle;
@@ -29,6 +30,7 @@ export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout;
+  readonly #bundle = new BundleFilter();
   #text: MarkdownStream | null = null;
   /** A carriage return that may belong to a line feed in the next piece. */
   #held = "";
@@ -90,14 +92,21 @@ export class TurnScreen implements TurnView {
   }
 
   finish(answer: ExecuteAnswer): void {
-    this.endLine();
-    this.#options.board.dropAll();
-    if (answer.fileBundle !== null) {
-      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
-    }
+    this.settle(answer);
     const { stopReason } = answer;
     if (stopReason === null || stopReason === "stop" || stopReason === "tool_calls") return;
     this.#note(`— ${stopReason} · ${duration(Date.now() - this.#startedAt)}`);
+  }
+
+  /** Prints what the answer leaves to show, without its end. */
+  settle(answer: ExecuteAnswer): void {
+    this.endLine();
+    this.#options.board.dropAll();
+    // What was taken for proposed files is text if the answer has none.
+    if (answer.fileBundle === null && this.#bundle.taken !== "") {
+      this.#gap("text");
+      this.#options.terminal.printLines(neutralize(this.#bundle.taken).trimEnd().split("\n"));
+    }
   }
 
   endLine(): void {
@@ -118,12 +127,13 @@ export class TurnScreen implements TurnView {
   #more(delta: string): void {
     const text = this.#held + delta;
     this.#held = text.endsWith("\r") ? "\r" : "";
-    this.#text?.push(neutralize(text.slice(0, text.length - this.#held.length)));
+    const shown = this.#bundle.push(text.slice(0, text.length - this.#held.length));
+    this.#text?.push(neutralize(shown));
     this.#printText();
   }
 
   #endText(): void {
-    this.#text?.push(neutralize(this.#held));
+    this.#text?.push(neutralize(this.#bundle.push(this.#held) + this.#bundle.end()));
     this.#held = "";
     this.#text?.end();
     this.#printText();

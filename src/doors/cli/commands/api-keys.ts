@@ -4,7 +4,6 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../lookup/find-by-id.ts";
-import { columns } from "../output.ts";
 import { allKeys, allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface KeyOptions extends OrgOption {
@@ -65,7 +64,7 @@ export async function listKeys(call: CliInvocation, options: KeyOptions): Promis
     key.lastUsedAt === null ? "never used" : `used ${localTime(key.lastUsedAt).slice(0, 16)}`,
     key.name,
   ]);
-  for (const line of columns(rows)) call.output.line(call.output.safe(line));
+  call.output.table(rows);
   return exitCodes.fine;
 }
 

@@ -5,7 +5,9 @@ import { test, type TestContext } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
 async function indexed(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
@@ -180,7 +182,7 @@ test("[L1] [Q3] a repository that was never indexed is indexed by the first ques
   assert.equal(first.exit, 0, first.stderr);
   assert.match(
     first.stderr,
-    /^indexing .*copy, once\nindexed copy at [0-9a-f]{10}: 2 files, 2 chunks\nretrieved 2 chunks/,
+    /^indexing .*copy, once\nindexed copy~[0-9a-f]{8} at [0-9a-f]{10}: 2 files, 2 chunks\nretrieved 2 chunks/,
   );
   assert.match((await world.run(["ask", "who greets by name?"])).stderr, /^retrieved /);
 });
@@ -207,7 +209,8 @@ test("[L1] [Q3] outside of a git repository no code is searched, and the session
     session: WireSession;
     turn: WireTurn;
   };
-  assert.deepEqual([shown.session.repo, shown.session.workspaceId], [null, basename(cwd)]);
+  assert.equal(shown.session.repo, null);
+  assert.equal(shown.session.workspaceId?.replace(/~[0-9a-f]{8}$/, ""), basename(cwd));
   assert.deepEqual([shown.turn.sequence, shown.turn.manifest.chunks], [2, []]);
 });
 
@@ -246,7 +249,7 @@ test("[L1] --continue without a session says how to start one", async (t) => {
   const world = await indexed(t);
   const { exit, stderr } = await world.run(["ask", "--continue", "x"]);
   assert.equal(exit, 1);
-  assert.match(stderr, /there is no session about copy yet .*\nfix: start one/);
+  assert.match(stderr, /there is no session about copy~[0-9a-f]{8} yet .*\nfix: start one/);
 });
 
 test("[L1] [T10] Ctrl-C interrupts the turn, keeps its output, and ends with 130", async (t) => {
@@ -279,17 +282,58 @@ test("[L1] on a terminal no text of others reaches the terminal's controls; a pi
   await world.write("src/greet.ts", `greeting ${evil}\n`);
   const piped = await world.run(["ask", "greeting"]);
   assert.ok(piped.stdout.includes(evil));
-  const shown = await world.run(["ask", "greeting"], { isTerminal: true, env: { TERM: "xterm" } });
+  const terminal = new TestTerminal({ columns: 200, rows: 40 });
+  await world.run(["ask", "greeting"], { terminal, env: { TERM: "xterm" } });
+  assert.match(await terminal.text(), /greeting \u241b\]0;owned\u2407\u241b\[2J\ufffd31m\ufffdgnp.exe/);
+  const shown = await world.run(["ask", "greeting"], { isTerminal: true, env: { TERM: "dumb" } });
   assert.match(shown.stdout, /greeting \u241b\]0;owned\u2407\u241b\[2J\ufffd31m\ufffdgnp.exe/);
   const unstyled = stripVTControlCharacters(shown.stdout);
   assert.doesNotMatch(unstyled, /[^\P{Cc}\n\t]|\u202e/u);
+});
+
+test("[L1] on a terminal an answer is set as Markdown; a pipe gets it byte for byte", async (t) => {
+  const text = "# Why\n\nBecause **it** `is`:\n\n- one\n- two\n";
+  const world = await cliWorld(t, { providers: [scriptedProvider({ name: "offline", script: () => text })] });
+  await world.run(["index"]);
+  assert.equal((await world.run(["ask", "why?"])).stdout, text);
+  for (const columns of [80, 120]) {
+    const terminal = new TestTerminal({ columns, rows: 40 });
+    const { stdout } = await world.run(["ask", "why?"], { terminal, env: { TERM: "xterm" } });
+    assert.match(await terminal.text(), /^# Why\n\nBecause it is:\n\n• one\n• two\n/m);
+    assert.match(await terminal.text(), /^— session \w{8} · turn \w{8} · /m);
+    assert.match(stdout, /\u001b\[1mit/);
+  }
+});
+
+test("[X7] [L1] proposed changes are shown as differences on a terminal, and nothing is promised that apply refuses", async (t) => {
+  const block = (find: string): string =>
+    `Here:\n\n\`\`\`json\n${JSON.stringify({ files: [{ path: "src/greet.ts", operation: "patch", patches: [{ find, replace: "bye", limit: "once" }] }] }, null, 1)}\n\`\`\`\n\nDone.\n`;
+  let find = "hello";
+  const script = () => block(find);
+  const world = await cliWorld(t, { providers: [scriptedProvider({ name: "offline", script })] });
+  await world.run(["index"]);
+  const asking = async (): Promise<string> => {
+    const terminal = new TestTerminal({ columns: 80, rows: 40 });
+    await world.run(["ask", "-m", "edit", "say bye"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+    return await terminal.text();
+  };
+  const screen = await asking();
+  assert.match(screen, /^Here:\n\nDone\.\n[^]*^-  return "hello " \+ name;\n\+  return "bye " \+ name;\n/m);
+  assert.match(screen, /^1 file to change; write them with: aptove apply$/m);
+  assert.doesNotMatch(screen, /"files"|```/);
+  assert.ok((await world.run(["ask", "-m", "edit", "say bye"])).stdout.includes('"files"'));
+  find = "nowhere";
+  const refused = await asking();
+  assert.match(refused, /warning: the proposed changes cannot be written here: src\/greet\.ts/);
+  assert.doesNotMatch(refused, /aptove apply/);
+  assert.equal((await world.run(["apply", "--yes"])).exit, 1);
 });
 
 test("[L1] colours only on a terminal, and not with NO_COLOR or --no-color", async (t) => {
   const world = await indexed(t);
   const hasColor = async (argv: string[], isTerminal: boolean, env: Record<string, string> = {}) => {
     const { stdout, stderr } = await world.run(argv, { isTerminal, env });
-    return (stdout + stderr).includes("\u001b[");
+    return /\u001b\[[\d;]*m/.test(stdout + stderr);
   };
   assert.equal(await hasColor(["ask", "x"], true), true);
   assert.equal(await hasColor(["ask", "x"], false), false);

@@ -10,6 +10,7 @@ import { runInstruction } from "../turn/run-instruction.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { chosenSession, refuseContradiction, refuseSeveral, type TurnOptions } from "../turn/turn-options.ts";
 import { ofThisFolder, turnRequest } from "../turn/turn-request.ts";
+import { showProposal } from "../show/show-proposal.ts";
 import { clientCallNote, printTurnFailure } from "../turn/turn-failure.ts";
 
 /** Options of `ask` alone: other ways to continue a turn, and what to do while one runs. */
@@ -50,9 +51,19 @@ export async function ask(call: CliInvocation, words: string[], options: AskOpti
   const stopping = listenForStop(call.io.signals);
   try {
     const show = options.events === true ? "events" : call.json ? "none" : "text";
-    const run = runInstruction({ call, client, request, show, interrupt: stopping.first });
+    const isPainted = show === "text" && call.output.canRedraw;
+    const view = isPainted ? new (await import("../turn/ask-screen.ts")).AskScreen(call) : undefined;
+    const run = runInstruction({
+      call,
+      client,
+      request,
+      show,
+      interrupt: stopping.first,
+      ...(view !== undefined && { view }),
+    });
     const answer = await Promise.race([run, stopping.second]);
     if (call.json && options.events !== true) call.output.json(answer);
+    if (show === "text") await showProposal(call, client, answer);
     if (show === "text") explainEnd(call, answer, request);
     return exitOf(answer, stopping.first.aborted);
   } finally {

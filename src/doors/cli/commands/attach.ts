@@ -6,7 +6,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes } from "../confirm.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
-import { columns, firstLine, plural } from "../output.ts";
+import { firstLine, plural } from "../output.ts";
 import { localTime } from "../show/explain.ts";
 
 export interface AttachOptions {
@@ -88,15 +88,17 @@ const causeTexts: Record<DetachedCause, string> = {
 function list(call: CliInvocation, { chosen, others }: { chosen: DetachedSession[]; others: DetachedSession[] }): void {
   const { output } = call;
   if (chosen.length === 0) output.note("every session that belongs here is in a list");
-  for (const line of table(chosen)) output.line(output.safe(line));
+  output.table(rowsOf(chosen), tableFit);
   if (others.length === 0) return;
   output.note("these may belong elsewhere; name those that belong here: aptove doctor --attach <id>");
-  for (const line of table(others)) output.note(output.safeNote(line));
+  for (const line of output.rows(rowsOf(others), tableFit)) output.note(line);
 }
 
-function table(sessions: readonly DetachedSession[]): string[] {
+const tableFit = { spare: [2, 3], last: "cut" } as const;
+
+function rowsOf(sessions: readonly DetachedSession[]): string[][] {
   const short = shortIds(sessions.map(({ session }) => session.id));
-  const rows = sessions.map(({ session, causes, folder, ownerName }) => [
+  return sessions.map(({ session, causes, folder, ownerName }) => [
     short.get(session.id) ?? session.id,
     localTime(new Date(session.activeAt).toISOString()).slice(0, 16),
     plural(session.lastSequence, "turn"),
@@ -104,7 +106,6 @@ function table(sessions: readonly DetachedSession[]): string[] {
     causes.map((cause) => whyOf(cause, { folder, ownerName })).join(", "),
     firstLine(session.name, 60),
   ]);
-  return columns(rows);
 }
 
 function whyOf(cause: DetachedCause, { folder, ownerName }: Pick<DetachedSession, "folder" | "ownerName">): string {

@@ -7,7 +7,6 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { columns } from "../output.ts";
 import { allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface AuditOptions extends OrgOption {
@@ -31,7 +30,7 @@ export async function showAudit(call: CliInvocation, options: AuditOptions): Pro
   }
   if (entries.length === 0) output.note("no entry of the log matches");
   const names = new Map(entries.length === 0 ? [] : (await allUsers(client)).map(({ id, name }) => [id, name]));
-  for (const line of columns(entries.map((entry) => rowOf(entry, names)))) output.line(output.safe(line));
+  output.table(entries.map((entry) => rowOf(entry, names)));
   if (entries.length === options.limit) output.note(`there may be more: --limit ${options.limit * 2}`);
   return exitCodes.fine;
 }

@@ -6,7 +6,7 @@ import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
-import { columns, plural } from "../output.ts";
+import { plural } from "../output.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
 export function initConfig(call: CliInvocation, options: { force?: boolean }): ExitCode {
@@ -37,7 +37,7 @@ export async function showConfig(call: CliInvocation, options: ConfigOptions): P
   const rows = shown.map(({ key, value, layer, source }) => {
     return [`${key} = ${shorten(value ?? "")}`, layer, layer === "built-in" ? "" : source];
   });
-  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
+  output.table(rows);
   return exitCodes.fine;
 }
 

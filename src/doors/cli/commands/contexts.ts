@@ -10,7 +10,6 @@ import { contextToml, parseContextToml } from "../../../configuration/context-en
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { columns } from "../output.ts";
 
 interface Named {
   kind: WireContext["kind"];
@@ -36,7 +35,7 @@ export async function listContexts(call: CliInvocation): Promise<ExitCode> {
     return exitCodes.fine;
   }
   const rows = contexts.map((context) => [context.kind, context.id, sourceOf(context), context.content?.name ?? ""]);
-  for (const line of columns(rows)) call.output.line(call.output.safe(line));
+  call.output.table(rows);
   return exitCodes.fine;
 }
 
@@ -127,7 +126,7 @@ export async function contextHistory(call: CliInvocation, { kind, id }: Named): 
     `by ${createdBy}`,
     isRetired ? "retired" : "",
   ]);
-  for (const line of columns(rows)) call.output.line(call.output.safe(line.trimEnd()));
+  call.output.table(rows);
   if (versions.at(-1)?.version !== 1) call.output.note(`the newest ${limits.pageSizeMax} are shown`);
   return exitCodes.fine;
 }

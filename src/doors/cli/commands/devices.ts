@@ -13,7 +13,6 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
-import { columns } from "../output.ts";
 import { answersAt, findServer, isLoopback } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 
@@ -140,7 +139,7 @@ export async function listDevices(call: CliInvocation): Promise<ExitCode> {
     device.lastUsedAt === null ? "never used" : `used ${localTime(device.lastUsedAt).slice(0, 16)}`,
     device.name,
   ]);
-  for (const line of columns(rows)) call.output.line(call.output.safe(line));
+  call.output.table(rows);
   return exitCodes.fine;
 }
 

@@ -4,7 +4,7 @@ import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
-import { columns, plural } from "../output.ts";
+import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
@@ -61,10 +61,13 @@ function report(call: CliInvocation, checks: Check[]): void {
   }
   const { green, yellow, red } = output.style;
   const marks = { ok: green("ok"), note: yellow("--"), failed: red("!!") };
-  const rows = columns(checks.map((check) => [check.name, check.detail]));
-  for (const [index, check] of checks.entries()) {
-    output.line(`${marks[check.state]} ${output.safe(rows[index] ?? "")}`);
-    if (check.fix !== undefined) output.line(`   fix: ${check.fix}`);
+  const nameCells = Math.max(...checks.map(({ name }) => name.length));
+  for (const check of checks) {
+    const [first = "", ...more] = output.rows([[check.name.padEnd(nameCells), check.detail]], { indent: 3 });
+    output.line(`${marks[check.state]} ${first}`);
+    for (const line of more) output.line(`   ${line}`);
+    if (check.fix !== undefined)
+      for (const line of output.rows([[`fix: ${check.fix}`]], { indent: 3 })) output.line(`   ${line}`);
   }
 }
 

@@ -6,7 +6,7 @@ import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
-import { columns, duration, plural } from "../output.ts";
+import { duration, plural } from "../output.ts";
 import type { McpServerReport } from "../ports.ts";
 import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";
 
@@ -25,7 +25,7 @@ export async function listMcpServers(call: CliInvocation, options: McpOptions): 
   }
   if (servers.length === 0) sayNone(call);
   const rows = servers.map(({ name, place, layer, source, state }) => [name, place, state, layer, source]);
-  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
+  output.table(rows);
   return exitCodes.fine;
 }
 
@@ -138,9 +138,9 @@ function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, ca
 
 function reportLines({ output }: CliInvocation, reports: readonly McpServerReport[]): string[] {
   const { green, red, dim } = output.style;
-  const names = columns(reports.map(({ name }) => [name, ""]));
-  return reports.flatMap(({ version, protocol, tools, failure, faults, startedInMs }, at) => {
-    const name = output.safe(names[at] ?? "");
+  const nameCells = Math.max(0, ...reports.map(({ name }) => name.length));
+  return reports.flatMap(({ name: id, version, protocol, tools, failure, faults, startedInMs }) => {
+    const name = `${output.safe(id).padEnd(nameCells)}  `;
     if (failure !== null) return [`${red("!!")} ${name}${output.safe(failure)}`];
     const facts = [version ?? "", `MCP ${protocol}`, plural(tools.length, "tool"), duration(startedInMs ?? 0)];
     return [

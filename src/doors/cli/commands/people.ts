@@ -6,7 +6,6 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
-import { columns } from "../output.ts";
 import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
 export async function createOrg(call: CliInvocation, name: string): Promise<ExitCode> {
@@ -31,7 +30,7 @@ export async function listOrgs(call: CliInvocation): Promise<ExitCode> {
   const orgs = call.server() === null ? await allOrgs((await call.local("orgs")).operator) : [await ownOrg(call)];
   const { output } = call;
   if (call.json) output.json({ orgs });
-  else for (const line of columns(orgs.map(orgRow))) output.line(output.safe(line));
+  else output.table(orgs.map(orgRow));
   return exitCodes.fine;
 }
 
@@ -39,7 +38,7 @@ export async function showOrg(call: CliInvocation, text: string | undefined): Pr
   const org = text === undefined ? await ownOrg(call) : await namedOrg(call, text);
   const { output } = call;
   if (call.json) output.json(org);
-  else for (const line of columns([orgRow(org)])) output.line(output.safe(line));
+  else output.table([orgRow(org)]);
   return exitCodes.fine;
 }
 
@@ -113,7 +112,7 @@ export async function listUsers(call: CliInvocation, options: OrgOption): Promis
     user.email ?? "-",
     user.name,
   ]);
-  for (const line of columns(rows)) output.line(output.safe(line));
+  output.table(rows);
   return exitCodes.fine;
 }
 
@@ -133,7 +132,7 @@ export async function showUser(call: CliInvocation, text: string, options: OrgOp
     ["added", localTime(user.createdAt)],
     ["state", stateOf(user)],
   ];
-  for (const line of columns(rows)) output.line(output.safe(line));
+  output.table(rows);
   return exitCodes.fine;
 }
 

@@ -5,7 +5,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
-import { columns, dollars, duration, firstLine, plural } from "../output.ts";
+import { dollars, duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
   repo?: string;
@@ -21,7 +21,7 @@ export async function printSessionList(call: CliInvocation, options: ListOptions
   const { output } = call;
   if (call.json) output.json({ sessions, nextCursor });
   else if (sessions.length === 0) output.note(options.removed === true ? "there are no deleted sessions" : noSessions);
-  else for (const line of sessionTable(sessions)) output.line(output.safe(line));
+  else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
   if (nextCursor !== null && !call.json) output.note(`there are more; see them with --limit ${options.limit * 2}`);
   return exitCodes.fine;
 }
@@ -54,9 +54,11 @@ async function someSessions(client: AptoveClient, options: ListOptions): Promise
   return { sessions, nextCursor: cursor };
 }
 
-function sessionTable(sessions: WireSession[]): string[] {
+/** The same columns in each row, so that those without room can be left out. */
+function sessionRows(sessions: WireSession[]): string[][] {
   const short = shortIds(sessions.map((session) => session.id));
-  const rows = sessions.map((session) => [
+  const hasWorkspaces = sessions.some(({ workspaceId }) => workspaceId !== null);
+  return sessions.map((session) => [
     short.get(session.id) ?? session.id,
     localTime(session.activeAt).slice(0, 16),
     session.lastTurnStatus ?? "empty",
@@ -64,10 +66,9 @@ function sessionTable(sessions: WireSession[]): string[] {
     tokensAndCost(session),
     session.repo ?? "-",
     `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
-    ...(session.workspaceId === null ? [] : [session.workspaceId]),
+    ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
     firstLine(session.name, 60),
   ]);
-  return columns(rows);
 }
 
 function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
@@ -146,7 +147,7 @@ export async function logSession(call: CliInvocation, id: string | undefined, op
     return exitCodes.fine;
   }
   output.line(output.style.bold(output.safe(session.name)));
-  for (const line of logTable(turns.toReversed(), session)) output.line(output.safe(line));
+  output.table(logRows(turns.toReversed(), session), { spare: [6, 5, 4], last: "cut" });
   if (before !== null) output.note(`older turns are left out; see them with --limit ${options.limit * 2}`);
   return exitCodes.fine;
 }
@@ -171,9 +172,9 @@ function turnState({ status, failures, stopReason }: WireTurn): string {
   return status === "completed" && stopReason === "interrupted" ? stopReason : status;
 }
 
-function logTable(turns: WireTurn[], session: WireSession): string[] {
+function logRows(turns: WireTurn[], session: WireSession): string[][] {
   const short = shortIds(turns.map((turn) => turn.id));
-  const rows = turns.map((turn) => [
+  return turns.map((turn) => [
     turn.id === session.headTurnId ? "*" : " ",
     String(turn.sequence),
     short.get(turn.id) ?? turn.id,
@@ -183,5 +184,4 @@ function logTable(turns: WireTurn[], session: WireSession): string[] {
     turnCounts(turn),
     firstLine(turn.instructionSummary, 50),
   ]);
-  return columns(rows);
 }

@@ -13,7 +13,7 @@ import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
-import { columns, plural } from "../output.ts";
+import { plural } from "../output.ts";
 
 export interface WorkspaceGcOptions extends ConfirmOptions {
   maxAge: number;
@@ -36,7 +36,7 @@ export async function listWorkspaces(call: CliInvocation): Promise<ExitCode> {
     provider ?? "",
     damage === null ? (name ?? "") : `damaged: ${damage}`,
   ]);
-  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
+  output.table(rows);
   return exitCodes.fine;
 }
 
@@ -65,7 +65,7 @@ export async function showWorkspace(call: CliInvocation, id: string): Promise<Ex
     ["devices", devices.length === 0 ? "none" : devices.join(", ")],
     ...(damage === null ? [] : [["damaged", damage]]),
   ];
-  for (const line of columns(rows)) output.line(output.safe(line));
+  output.table(rows);
   return exitCodes.fine;
 }
 
@@ -87,7 +87,7 @@ export async function workspacePermissions(
   else if (allowed.length === 0) output.note("nothing is allowed permanently: the tools ask each time");
   else {
     const rows = allowed.map(({ key, allowedAt }) => [localTime(allowedAt).slice(0, 16), JSON.stringify(key)]);
-    for (const line of columns(rows)) output.line(output.safe(line));
+    output.table(rows);
   }
   return exitCodes.fine;
 }

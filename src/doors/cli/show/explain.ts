@@ -1,6 +1,6 @@
 /** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
-import { bytes, columns, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
 
 export function sessionLines(session: WireSession, output: CliOutput): string[] {
@@ -15,7 +15,7 @@ export function sessionLines(session: WireSession, output: CliOutput): string[] 
     ["last active", localTime(session.activeAt)],
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),
   ];
-  return [bold(output.safe(session.name)), ...columns(rows).map((line) => output.safe(line))];
+  return [bold(output.safe(session.name)), ...output.rows(rows)];
 }
 
 function contextName(session: WireSession, kind: "agent" | "conversation"): string {
@@ -36,26 +36,25 @@ export function localTime(iso: string): string {
 export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   const { bold, red } = output.style;
   const facts = [
-    `  ${turnFacts(turn)}`,
-    `  instruction: ${firstLine(turn.instructionSummary, 100)}`,
-    `  contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
-    `  history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
+    turnFacts(turn),
+    `instruction: ${firstLine(turn.instructionSummary, 100)}`,
+    `contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
+    `history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
   ];
-  const sections = [
-    ...section("retrieved", chunkRows(turn), "nothing"),
-    ...section("files", fileRows(turn), null),
-    ...section("input", inputRows(turn), null),
-    ...section("skipped", skippedRows(turn), null),
-    ...section("warnings", warningRows(turn), null),
-    ...section("waits for", callRows(turn), null),
-    ...section("model calls", turn.steps.map(stepRow), null),
+  const sections: Section[] = [
+    { title: "retrieved", rows: chunkRows(turn), whenEmpty: "nothing" },
+    { title: "files", rows: fileRows(turn), whenEmpty: null },
+    { title: "input", rows: inputRows(turn), whenEmpty: null },
+    { title: "skipped", rows: skippedRows(turn), whenEmpty: null },
+    { title: "warnings", rows: warningRows(turn), whenEmpty: null },
+    { title: "waits for", rows: callRows(turn), whenEmpty: null },
+    { title: "model calls", rows: turn.steps.map(stepRow), whenEmpty: null },
   ];
-  const safe = (line: string): string => output.safe(line);
   return [
     `${bold(`turn ${turn.sequence}`)}  ${turn.id}`,
-    ...facts.map(safe),
-    ...failureLines(turn).map((line) => red(safe(line))),
-    ...sections.map(safe),
+    ...facts.flatMap((fact) => output.rows([["", fact]])),
+    ...failureWords(turn).flatMap((words) => output.rows([["", words]]).map((line) => red(line))),
+    ...sections.flatMap((section) => sectionLines(output, section)),
   ];
 }
 
@@ -85,13 +84,20 @@ function turnFacts(turn: WireTurn): string {
   return parts.join(" · ");
 }
 
-function failureLines(turn: WireTurn): string[] {
-  return turn.failures.map((failure) => `  failed: ${failure.message} (${failure.code})`);
+function failureWords(turn: WireTurn): string[] {
+  return turn.failures.map((failure) => `failed: ${failure.message} (${failure.code})`);
 }
 
-function section(title: string, rows: string[][], whenEmpty: string | null): string[] {
-  if (rows.length > 0) return [`  ${title}`, ...columns(rows).map((row) => `    ${row.trimEnd()}`)];
-  return whenEmpty === null ? [] : [`  ${title}: ${whenEmpty}`];
+interface Section {
+  title: string;
+  rows: string[][];
+  /** What stands for a section without rows. Null: it is left out. */
+  whenEmpty: string | null;
+}
+
+function sectionLines(output: CliOutput, { title, rows, whenEmpty }: Section): string[] {
+  if (rows.length === 0) return whenEmpty === null ? [] : [`  ${title}: ${whenEmpty}`];
+  return [`  ${title}`, ...output.rows(rows, { indent: 4 }).map((row) => `    ${row}`)];
 }
 
 function chunkRows(turn: WireTurn): string[][] {
@@ -136,6 +142,7 @@ function skippedRows(turn: WireTurn): string[][] {
 
 const skipReasons = {
   too_large: "larger than 100 KB",
+  over_budget: "it did not fit into the budget for files",
   content_missing: "its content was not sent with it, and never before",
   deleted: "it does not exist any more",
   outdated: "it changed; the message says that the version before no longer counts",

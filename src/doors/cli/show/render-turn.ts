@@ -78,21 +78,7 @@ export class TurnRenderer implements TurnView {
       // A person will decide about it, so nothing of it is hidden.
       this.#note(`${call.name} ${visibleText(call.arguments)} ${asks} (call ${call.callId})`);
     }
-    if (answer.fileBundle !== null) {
-      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
-    }
-    const { totalTokens, cachedTokens, costUsd } = answer.usage;
-    const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
-    const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
-    const parts = [
-      `session ${shortId(answer.sessionId)}`,
-      `turn ${shortId(answer.turnId)}`,
-      tokens,
-      ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
-      duration(Date.now() - this.#startedAt),
-      ...stop,
-    ];
-    this.#output.note(this.#output.noteStyle.dim(`— ${parts.join(" · ")}`));
+    this.#output.note(this.#output.noteStyle.dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }
 
   endLine(): void {
@@ -142,6 +128,21 @@ export class TurnRenderer implements TurnView {
   #toolCall(id: string): void {
     this.#note(`→ ${this.#callNames.get(id) ?? "tool"} ${firstLine(this.#callArguments.get(id) ?? "", 100)}`);
   }
+}
+
+/** Names the ids of a finished turn, and what it used, in one line. */
+export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
+  const { totalTokens, cachedTokens, costUsd } = answer.usage;
+  const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
+  const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
+  return [
+    `session ${shortId(answer.sessionId)}`,
+    `turn ${shortId(answer.turnId)}`,
+    tokens,
+    ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
+    duration(Date.now() - startedAt),
+    ...stop,
+  ].join(" · ");
 }
 
 /** Describes in one line what was gathered for the model. */

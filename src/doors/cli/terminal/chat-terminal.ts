@@ -6,6 +6,7 @@ import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
 import { KeyReader, type PressedKey } from "./key-reader.ts";
+import { frameMs, type TurnTerminal } from "./output-terminal.ts";
 import { LiveScreen } from "./screen.ts";
 import { typedRows } from "./typed-rows.ts";
 import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
@@ -34,8 +35,6 @@ export type TypingPurpose =
   | { as: "answer"; question: string; keys?: string }
   | { as: "hidden" };
 
-/** How often the terminal is repainted: often enough to look alive, rarely enough to cost nothing. */
-const frameMs = 33;
 const echoedLinesMax = 20;
 /**
  * How long after a question a key alone is no answer, in milliseconds. A person who types at that moment has not read
@@ -43,7 +42,7 @@ const echoedLinesMax = 20;
  */
 const unreadMs = 300;
 
-export class ChatTerminal {
+export class ChatTerminal implements TurnTerminal {
   readonly #options: ChatTerminalOptions;
   readonly #screen: LiveScreen;
   readonly #typed: TypedLine;
@@ -94,13 +93,11 @@ export class ChatTerminal {
     this.changed();
   }
 
-  /** Sets the function that returns the lines above the typed one for each repaint. Null: there are none. */
   showAbove(lines: (() => readonly string[]) | null): void {
     this.#above = lines;
     this.changed();
   }
 
-  /** Repaints soon. */
   changed(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => this.#paint(), frameMs);

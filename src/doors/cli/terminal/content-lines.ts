@@ -13,13 +13,11 @@ const patchMs = 200;
 
 export function contentLines(
   contents: readonly ToolContent[],
-  { style, linesMax }: { style: OutputStyle; linesMax: number },
+  { style, linesMax, moreHint }: { style: OutputStyle; linesMax: number; moreHint: string },
 ): string[] {
   const all = contents.flatMap((content) => linesOf(content, style)).map((line) => `  ${line}`);
   const more = all.length - linesMax;
-  return more > 0
-    ? [...all.slice(0, linesMax), style.dim(`  … ${plural(more, "more line")}; /details shows them`)]
-    : all;
+  return more > 0 ? [...all.slice(0, linesMax), style.dim(`  … ${plural(more, "more line")}${moreHint}`)] : all;
 }
 
 /**

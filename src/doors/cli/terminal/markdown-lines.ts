@@ -3,11 +3,12 @@ import type { MarkedToken, Token, Tokens } from "marked";
 import type { OutputStyle } from "../output.ts";
 import { cellsOf } from "./cells.ts";
 import { codeColours } from "./code-colours.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { wrap, type PaintText, type TextSpan } from "./spans.ts";
 
 export interface MarkdownLook {
   style: OutputStyle;
-  /** The width of a line in cells. Code and tables are not broken; the terminal wraps them. */
+  /** The width of a line in cells. Code is not broken; the terminal wraps it. */
   width: number;
 }
 
@@ -35,6 +36,12 @@ export function blockLines(block: Token, look: MarkdownLook, depth = 0): string[
       return codeLines(token, style);
     case "hr":
       return [style.dim("─".repeat(Math.min(width, ruleWidthMax)))];
+    case "table":
+      return markdownTable(token, {
+        style,
+        width,
+        cellLines: (cell, cells) => wrap(inline(cell.tokens, { paint: String, style, depth: 0 }), cells),
+      });
     case "space":
       return [];
     default:

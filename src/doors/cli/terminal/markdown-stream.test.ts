@@ -76,9 +76,9 @@ Some bold and slanted text with code, a link
 
 │ written by Ada
 
-| a | b |
-|---|---|
-| 1 | 2 |
+a │ b
+──┼──
+1 │ 2
 
 \`\`\`ts
 const a = 1; // one
@@ -129,7 +129,7 @@ test("[L2] the result does not depend on the pieces in which the text arrived", 
   );
 });
 
-test("[L2] no word is lost, and no line but of code and tables is wider than the terminal", () => {
+test("[L2] no word is lost, and no line but of code is wider than the terminal", () => {
   const words = fc.array(fc.constantFrom("a", "word", "**bold**", "`code`", "漢字漢字", "x".repeat(25)), {
     minLength: 1,
   });
@@ -146,6 +146,30 @@ test("[L2] no word is lost, and no line but of code and tables is wider than the
       },
     ),
   );
+});
+
+test("[L2] the cells of a table are wrapped between words; without room for that, a row is a list", () => {
+  const table = "| name | meaning | n |\n|---|---|--:|\n| `first` | some words that are long | 1 |\n| b | few | 20 |\n";
+  assert.deepEqual(plain(shown([table], 60)).split("\n"), [
+    "name  │ meaning                  │  n",
+    "──────┼──────────────────────────┼───",
+    "first │ some words that are long │  1",
+    "b     │ few                      │ 20",
+  ]);
+  assert.deepEqual(plain(shown([table], 26)).split("\n"), [
+    "name  │ meaning       │  n",
+    "──────┼───────────────┼───",
+    "first │ some words    │  1",
+    "      │ that are long │   ",
+    "b     │ few           │ 20",
+  ]);
+  assert.match(
+    plain(shown([table], 16)),
+    /^name\n {2}first\nmeaning\n {2}some words\n {2}that are long\nn\n {2}1\n\nname\n {2}b\n/,
+  );
+  for (let width = 10; width < 60; width++) {
+    for (const line of shown([table], width)) assert.ok(cellsOf(line) <= width, `${width}: ${line}`);
+  }
 });
 
 test("[L2] streamed block by block it reads as it does whole", () => {

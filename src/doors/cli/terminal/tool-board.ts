@@ -17,6 +17,8 @@ export interface BoardPorts {
   print(lines: readonly string[]): void;
   /** Called when the lines of running calls have changed. */
   changed(): void;
+  /** What follows the count of lines that are left out. Default: how a chat shows them. */
+  moreHint?: string;
 }
 
 export interface CallOutcome {
@@ -158,6 +160,10 @@ export class ToolBoard {
     return call;
   }
 
+  get #moreHint(): string {
+    return this.#ports.moreHint ?? "; /details shows them";
+  }
+
   #title(call: BoardCall): string {
     return this.#cut(this.#words(call));
   }
@@ -198,7 +204,7 @@ export class ToolBoard {
   #change({ view, outcome }: BoardCall, linesMax: number): string[] {
     const content = outcome?.content ?? view?.content ?? [];
     const shown = content.filter(({ type }) => type !== "text");
-    return contentLines(shown, { style: this.#ports.style, linesMax });
+    return contentLines(shown, { style: this.#ports.style, linesMax, moreHint: this.#moreHint });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Runs one model call of a turn as a step: it is announced, timed, priced and recorded (T4, D3). */
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
+import type { Step } from "../../../domain/step.ts";
 import { noUsage, type Usage } from "../../../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { droppedWarnings } from "../prepare/build-call.ts";
@@ -49,16 +50,18 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
     startedAt,
     endedAt,
     previousResponseId: request.call.previousResponseId,
-    responseId: end.type === "finished" ? end.responseId : null,
     request: request.stored,
-    outcome:
-      end.type === "finished"
-        ? { status: "completed", stopReason: end.stopReason }
-        : { status: "failed", failure: end.failure },
+    ...outcomeOf(end),
     usage,
   };
   recorder.emit({ type: "step_finished", step: request.step, usage });
   return end;
+}
+
+function outcomeOf(end: CallEnd): Pick<Step, "outcome" | "responseId"> {
+  return end.type === "finished"
+    ? { responseId: end.responseId, outcome: { status: "completed", stopReason: end.stopReason } }
+    : { responseId: null, outcome: { status: "failed", failure: end.failure } };
 }
 
 /** Runs the call, and reports it to observers. */

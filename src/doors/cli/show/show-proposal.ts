@@ -1,0 +1,27 @@
+/** Shows the changes that an answer proposes, as differences, and whether `aptove apply` can write them (X7). */
+import type { AptoveClient, ExecuteAnswer } from "../../../client/client.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { plural } from "../output.ts";
+import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
+import { diffLines } from "./paint-patch.ts";
+
+/** Only a terminal gets the differences: a pipe has received the answer itself, with its block of files. */
+export async function showProposal(call: CliInvocation, client: AptoveClient, answer: ExecuteAnswer): Promise<void> {
+  const { output } = call;
+  if (answer.fileBundle === null) return;
+  const { root } = await call.copy();
+  const planned = planProposal(root, await readTurnProposal(client, answer.turnId));
+  if ("fault" in planned) {
+    const word = output.noteStyle.yellow("warning:");
+    return output.note(`${word} the proposed changes cannot be written here: ${output.safeNote(planned.fault)}`);
+  }
+  const { changes } = planned;
+  if (output.isTerminal) {
+    for (const change of changes) for (const line of await diffLines(change, output)) output.line(line);
+  }
+  const what =
+    changes.length === 0
+      ? "every file has the proposed content already"
+      : `${plural(changes.length, "file")} to change; write them with: aptove apply`;
+  output.note(output.noteStyle.dim(what));
+}

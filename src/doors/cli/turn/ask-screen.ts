@@ -1,0 +1,54 @@
+/** Shows the turn of `aptove ask` on a terminal: text is set as Markdown while it streams, as in a chat. */
+import { Lexer } from "marked";
+import type { AgUiEvent, ExecuteAnswer } from "../../../client/client.ts";
+import { TurnScreen } from "../chat/turn-screen.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { firstLine } from "../output.ts";
+import { endOfTurn, type TurnView } from "../show/render-turn.ts";
+import { OutputTerminal } from "../terminal/output-terminal.ts";
+import { ToolBoard } from "../terminal/tool-board.ts";
+
+export class AskScreen implements TurnView {
+  readonly #call: CliInvocation;
+  readonly #startedAt = Date.now();
+  readonly #terminal: OutputTerminal;
+  readonly #screen: TurnScreen;
+
+  constructor(call: CliInvocation) {
+    const { output, io } = call;
+    const { style } = output;
+    const terminal = new OutputTerminal(io);
+    const board = new ToolBoard({
+      style,
+      width: () => terminal.size.columns,
+      print: (lines) => terminal.printLines(lines),
+      changed: () => terminal.changed(),
+      moreHint: "",
+    });
+    this.#call = call;
+    this.#terminal = terminal;
+    this.#screen = new TurnScreen({ terminal, board, style, isFollowing: false, lex: (text) => Lexer.lex(text) });
+    output.showOn((text) => terminal.print(text));
+  }
+
+  event(event: AgUiEvent): void {
+    this.#screen.event(event);
+  }
+
+  finish(answer: ExecuteAnswer): void {
+    this.#screen.settle(answer);
+    const { output } = this.#call;
+    const { dim } = output.noteStyle;
+    for (const { name, arguments: given, waitsFor, callId } of answer.toolCalls) {
+      const asks = waitsFor === "approval" ? "waits for approval" : "waits for its result";
+      output.note(dim(output.safeNote(`${name} ${firstLine(given, 80)} ${asks} (call ${callId})`)));
+    }
+    output.note(dim(`— ${endOfTurn(answer, this.#startedAt)}`));
+  }
+
+  endLine(): void {
+    this.#screen.endLine();
+    this.#call.output.showOn(null);
+    this.#terminal.close();
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The changes that an answer proposes, compared with the working copy (X7): the new contents of the files, or why they
+ * cannot be written.
+ */
+import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import type { AptoveClient } from "../../../client/client.ts";
+import {
+  parseBundleJson,
+  planBundle,
+  type BundleConflict,
+  type CurrentFile,
+  type FileBundle,
+  type PlannedChange,
+} from "../../../domain/file-bundle.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { systemCode } from "../../../system/system-error.ts";
+import { CommandFailed } from "../failure.ts";
+
+/** A bundle with the facts about the files that it was made for. */
+export interface Proposal {
+  bundle: FileBundle;
+  baseOf: (path: string) => string | null;
+  /** A file that was written after this time has changed. Null: the time is not known. */
+  madeAt: number | null;
+}
+
+export function parsedOrRefused(text: string): FileBundle {
+  const parsed = parseBundleJson(text);
+  if ("bundle" in parsed) return parsed.bundle;
+  throw new CommandFailed("file_bundle_invalid", `the file bundle is not valid: ${parsed.fault}`);
+}
+
+export async function readTurnProposal(client: AptoveClient, turnId: string): Promise<Proposal> {
+  const [turn, answer] = await Promise.all([client.turns.get(turnId), client.turns.answer(turnId)]);
+  if (answer.fileBundle === null) {
+    const fault = turn.warnings.find((warning) => warning.code === "file_bundle_invalid");
+    const why = fault === undefined ? "proposes no changes" : `proposes changes that are not valid: ${fault.message}`;
+    throw new CommandFailed("file_bundle_invalid", `the turn ${why}`, 'ask for changes: aptove ask --mode edit "…"');
+  }
+  // The paths came over the network and are about to be written, so they are checked again.
+  const bundle = parsedOrRefused(JSON.stringify(answer.fileBundle));
+  const given = new Map(turn.manifest.activeFiles.map((file) => [file.path, file.contentHash]));
+  return { bundle, baseOf: (path) => given.get(path) ?? null, madeAt: Date.parse(turn.createdAt) };
+}
+
+/** Returns the changes, or why nothing may be written. */
+export function planProposal(root: string, proposal: Proposal): { changes: PlannedChange[] } | { fault: string } {
+  const conflicts: BundleConflict[] = [];
+  const targets = new Map<string, string>();
+  const written = new Map<string, number>();
+  const read = (path: string): CurrentFile | null => {
+    const found = readTarget(root, path);
+    if ("reason" in found) {
+      conflicts.push({ path, reason: found.reason });
+      return null;
+    }
+    const twin = targets.get(found.target);
+    if (twin !== undefined) conflicts.push({ path, reason: `is the same file as ${twin}` });
+    targets.set(found.target, path);
+    written.set(path, found.modifiedAt);
+    return found.file;
+  };
+  const planned = planBundle(proposal.bundle, { read, baseOf: proposal.baseOf });
+  if ("conflicts" in planned) conflicts.push(...planned.conflicts);
+  else conflicts.push(...writtenSince(planned.changes, proposal, written));
+  if ("changes" in planned && conflicts.length === 0) return planned;
+  // A path that cannot be read is reported once, and not also as missing.
+  const first = new Map(conflicts.toReversed().map(({ path, reason }) => [path, reason]));
+  return { fault: [...first].map(([path, reason]) => `${path} ${reason}`).join("; ") };
+}
+
+/** The time of the file decides if a change has no hash of the version that it was made for. */
+function writtenSince(changes: PlannedChange[], proposal: Proposal, written: Map<string, number>): BundleConflict[] {
+  const { madeAt, bundle, baseOf } = proposal;
+  if (madeAt === null) return [];
+  const isLate = ({ path }: PlannedChange): boolean =>
+    (written.get(path) ?? 0) > madeAt && baseOf(path) === null && !hasBase(bundle, path);
+  return changes.filter(isLate).map(({ path }) => ({ path, reason: "was written after the answer was made" }));
+}
+
+function hasBase(bundle: FileBundle, path: string): boolean {
+  const file = bundle.files.find((each) => path === (bundle.root === "." ? each.path : `${bundle.root}/${each.path}`));
+  return file !== undefined && "baseSha256" in file;
+}
+
+type Target = { target: string; file: CurrentFile | null; modifiedAt: number } | { reason: string };
+
+/** Returns the real path of a file. It must be inside the working copy, whatever links lead to it. */
+function readTarget(root: string, path: string): Target {
+  const top = realpathSync(root);
+  const full = join(top, path);
+  try {
+    const target = join(realExisting(dirname(full)), full.slice(dirname(full).length + 1));
+    const inside = relative(top, target);
+    if (inside.startsWith("..") || inside.split(sep).some((part) => part.toLowerCase() === ".git")) {
+      return { reason: "leads out of the working copy through a symbolic link" };
+    }
+    const stat = lstatSync(target, { throwIfNoEntry: false });
+    if (stat === undefined) return { target, file: null, modifiedAt: 0 };
+    if (stat.isSymbolicLink()) return { reason: "is a symbolic link" };
+    if (!stat.isFile()) return { reason: "is not a file" };
+    const content = readFileSync(target);
+    return { target, file: { content, sha256: sha256(content) }, modifiedAt: stat.mtimeMs };
+  } catch (error) {
+    const code = systemCode(error);
+    return { reason: code === "ENOTDIR" ? "is below a file" : `cannot be read (${code})` };
+  }
+}
+
+/** Returns the real path of a folder. For a folder that does not exist yet: that of its nearest existing parent. */
+function realExisting(folder: string): string {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat !== undefined) return realpathSync(folder);
+  return join(realExisting(dirname(folder)), folder.slice(dirname(folder).length + 1));
+}
