@@ -8,8 +8,9 @@ import type { ApprovalAnswer, ApprovalQuestion } from "../../../engine/engine.ts
 import type { AcpClient } from "../client/acp-client.ts";
 import type { AcpPermissions, AcpPorts } from "../ports.ts";
 import { clientLeft } from "../refusal.ts";
+import { visibleText } from "../../../tools/shown-text.ts";
 import { isAcceptedEdit, type EditorMode } from "./editor-modes.ts";
-import { shownView, toolCallId } from "./turn-updates.ts";
+import { shownView, toolCallId, textContent } from "./turn-updates.ts";
 
 /** What a question needs of its session. */
 export interface QuestionedSession {
@@ -97,6 +98,8 @@ async function ask(
   const toolCall = {
     toolCallId: toolCallId(turnId, callId),
     ...shownView(view),
+    // Clients do not have to show the input, so a call without a view of its own shows it as text.
+    ...(view.content.length === 0 && view.kind === "other" && { content: [textContent(inputText(rawInput))] }),
     status: "pending",
     rawInput,
   } as const;
@@ -106,6 +109,10 @@ async function ask(
     signal,
   );
   return chosen(answer, options);
+}
+
+function inputText(rawInput: unknown): string {
+  return visibleText(JSON.stringify(rawInput, null, 2) ?? "");
 }
 
 function optionsFor(permission: ToolPermission | null): PermissionOption[] {
