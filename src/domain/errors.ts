@@ -163,6 +163,7 @@ export type WarningCode =
   | "prompt_changed"
   | "tools_changed"
   | "active_file_skipped"
+  | "active_files_waiting"
   | "active_file_content_missing"
   | "retrieval_failed"
   | "index_missing"
@@ -175,5 +176,7 @@ export type WarningCode =
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"
+  | "history_not_kept"
+  | "live_log_unreadable"
   | "step_limit"
   | "file_bundle_invalid";

@@ -6,6 +6,14 @@ export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
   activeFilesPerTurnMax: 200,
+  /**
+   * X8: the tokens of all active files of one message, the share of the model's window that they may take, and the share of
+   * the budget in a step of a tool loop. The last number is that of the waiting files that a line names.
+   */
+  activeFilesTokensMax: 32_000,
+  activeFilesWindowShareMax: 0.4,
+  activeFilesLoopShare: 0.125,
+  waitingFilesNamedMax: 8,
   /** T4: the summaries of instructions and answers. */
   summaryCharactersMax: 1_024,
   /** S2: the name that a session gets from its first instruction. */
@@ -264,14 +272,20 @@ export const limits = {
   /** The lost turns that a runner takes over at once, and how many of them it ends side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,
+  /** How often a turn that names no head is placed again if the head moved before it could be opened (T5). */
+  placeAttemptsMax: 8,
   /** A runner on another machine that started so long ago and runs nothing is deleted. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
-  /** The open sessions of an ACP connection. Each has its own tools, and may have its own MCP servers. */
-  acpSessionsMax: 64,
+  /** The open sessions of an ACP connection. */
+  acpSessionsMax: 256,
+  /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
+  acpSessionsAwakeMax: 64,
+  /** The longest time that output of a running command is held back from an ACP client. */
+  acpOutputMs: 100,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
   /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */

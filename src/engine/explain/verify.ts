@@ -116,9 +116,11 @@ function faultOf(stored: ReadTurn, parent: string | null | undefined): string | 
   if (parent === undefined) return `its parent ${turn.parentId} is not stored`;
   if ("unreadable" in stored) return stored.unreadable;
   if (turn.digest === null) {
-    const outcome = turn.status === "archived" ? turn.was.status : turn.status;
-    // A sealed turn is followed by sealed turns only, except for turns that failed before they could be sealed.
-    return parent !== null && outcome !== "failed" ? "it has no digest, but its parent has one" : stored.lostRequest;
+    // A sealed turn is followed by sealed turns only, except for turns that failed before they could be sealed. Those
+    // have no state.
+    return parent !== null && turn.blobs.state !== null
+      ? "it has no digest, but its parent has one"
+      : stored.lostRequest;
   }
   if (turnDigest(turn, { parent, steps: stored.steps, hashes: stored.hashes }) === turn.digest)
     return stored.lostRequest;

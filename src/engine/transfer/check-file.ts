@@ -5,6 +5,7 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { mayBeParent } from "../../domain/turn.ts";
 import { isRecord } from "../../system/guards.ts";
 import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
@@ -215,7 +216,7 @@ class FileCheck {
     this.#sequences.add(place);
     const parent = parentId === null ? null : await this.#find(parentId);
     if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not the parent's depth + 1");
-    if (parent?.outcome === "failed") throw this.#fault(`it continues the failed turn ${parent.id}`);
+    if (parent?.hasHistory === false) throw this.#fault(`it continues the failed turn ${parent.id}`);
     const strays = lineageFault(turn, parent);
     if (strays !== null) throw this.#fault(strays);
 
@@ -228,11 +229,25 @@ class FileCheck {
     const outcome = outcomeOf(turn);
     const sealedParts = { parent: parent?.digest ?? null, steps, hashes: blobs.hashes };
     const computedDigest = turnDigest(turn, sealedParts);
-    const isUnsealed = digest === null && (outcome === "failed" || sealedParts.parent === null);
+    const isUnsealed = digest === null && (turn.blobs.state === null || sealedParts.parent === null);
     if (!isUnsealed && digest !== computedDigest) throw this.#fault(`the digest of turn ${id} does not match`);
-    const isContinuable = turn.kind === "agent" && (status === "completed" || status === "awaiting_tool_results");
+    const isContinuable = mayBeParent(turn);
+    const hasHistory = turn.blobs.state !== null;
     const subagentId = turn.subagent?.id ?? null;
-    const facts = { id, sessionId, parentId, parent, depth, sequence, status, statusAt, digest, outcome, subagentId };
+    const facts = {
+      id,
+      sessionId,
+      parentId,
+      parent,
+      depth,
+      sequence,
+      status,
+      statusAt,
+      digest,
+      outcome,
+      hasHistory,
+      subagentId,
+    };
     const { total: tokens, costUsd = 0 } = turn.run.usage;
     const kept = blobs.all.map(({ key, kind, hash, places }): FileBlob => ({ key, kind, hash, places }));
     const rest = { tokens, costUsd, computedDigest, line, blobs: kept, mail: mailFacts(turn) };
@@ -273,7 +288,7 @@ class FileCheck {
     if (headTurnId !== null && (head?.sessionId !== id || !head.isContinuable)) {
       throw this.#fault(`the head of the session ${id} is not a turn of it that can be continued`);
     }
-    if (originTurnId !== null && (await this.#find(originTurnId)).outcome === "failed") {
+    if (originTurnId !== null && !(await this.#find(originTurnId)).hasHistory) {
       throw this.#fault(`the session ${id} begins below a failed turn`);
     }
   }

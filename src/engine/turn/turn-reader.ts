@@ -4,6 +4,7 @@ import type { TurnEvent } from "../../domain/events.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnReader } from "../engine.ts";
+import { readPart } from "./kept/kept-parts.ts";
 import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
 
@@ -15,6 +16,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     instruction: async () => (await opening()).instruction,
     prompt: () => promptOf(core, turn),
     message: async () => (await opening()).message,
+    inputContent: async ({ content }) => (content === null ? null : await readPart(blobs, content)),
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
     steps: () => records.turns.listSteps(turn.id),

@@ -14,15 +14,25 @@ import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
-import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import type { CheckedFile } from "./check-files.ts";
+import { budgetOf } from "./file-budget.ts";
+import {
+  chunkBounds,
+  gatherChunks,
+  gatherFiles,
+  namedFiles,
+  sentWith,
+  type GatheredChunks,
+  type GatheredFiles,
+} from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
-import { contextBlock } from "../request/context-block.ts";
+import { contextBlock, line } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -83,7 +93,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     state,
     isTooLong,
     message: parts,
-    sent: withNews(sentWith(chunks, files), gathered.news),
+    sent: withNews(sentWith(chunks, files), gathered),
     manifest: manifest(accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
@@ -95,7 +105,8 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
   const turnId = histories.requestBase(state);
-  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
+  const body = turnId === null ? null : await histories.firstRequest(turnId);
+  return turnId === null || body === null ? null : { turnId, body };
 }
 
 interface TurnContext {
@@ -110,11 +121,11 @@ interface TurnContext {
 /** Gathers everything that the message has beside the instruction, compared with what the history already has. */
 async function gatherContext(
   deps: EngineDependencies,
-  { live, accepted }: TurnToPlan,
+  { live, accepted, place }: TurnToPlan,
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
-  const files = gatherFiles(accepted.files, sent);
+  const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits) };
@@ -123,11 +134,13 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const gathered = { files, chunks, news: versions.news, input };
-  return { ...gathered, message: buildMessage(accepted, gathered) };
+  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
-function withNews(sent: TurnPlan["sent"], news: readonly FileNews[]): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent(news)] };
+/** Adds what the note names, so that later turns do not repeat it. */
+function withNews(sent: TurnPlan["sent"], { news, files }: TurnContext): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])] };
 }
 
 interface PlanFindings {
@@ -177,12 +190,17 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
+interface MessageContent {
+  chunks: GatheredChunks;
+  files: GatheredFiles;
+  input: PlacedInput;
+  /** What the model must know about the history, one line each (E2). */
+  notes: readonly string[];
+}
+
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(
-  accepted: AcceptedRequest,
-  { chunks, files, news, input }: Omit<TurnContext, "message">,
-): UserItem | null {
-  const note = noteBlock(newsNotes(news));
+function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
+  const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
@@ -207,6 +225,13 @@ function manifest(accepted: AcceptedRequest, { gathered, state, decision }: Mani
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,
   };
+}
+
+function waitingNote(waiting: readonly CheckedFile[]): string[] {
+  if (waiting.length === 0) return [];
+  return [
+    `Modified files that were not sent, because there was no room (with their tokens): ${line(namedFiles(waiting))}.`,
+  ];
 }
 
 /** Returns the files that the note names, without those that are listed already. */
