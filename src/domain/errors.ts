@@ -94,6 +94,7 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
   blob_missing: entry(500, "A stored blob is missing"),
@@ -163,6 +164,7 @@ export type WarningCode =
   | "prompt_changed"
   | "tools_changed"
   | "active_file_skipped"
+  | "active_files_waiting"
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
@@ -180,4 +182,6 @@ export type WarningCode =
   | "history_not_kept"
   | "live_log_unreadable"
   | "step_limit"
+  | "answer_truncated"
+  | "answer_filtered"
   | "file_bundle_invalid";

@@ -44,7 +44,9 @@ const rules = z
     changed: z
       .array(z.object({ path: z.string(), contentHash: z.string(), wasSent: z.boolean() }))
       .optional()
-      .describe("Files that notes named since then; `wasSent`: in this turn. An empty hash: the file no longer counts."),
+      .describe(
+        "Files that notes named since then; `wasSent`: in this turn. An empty hash: the file no longer counts.",
+      ),
   })
   .meta({ id: "RulesRef" });
 

@@ -90,7 +90,9 @@ function rulesDifferences(a: Turn, b: Turn): FileDifference[] {
 
 /** Returns the hash of each file with rules that the model had, by path. Empty: it no longer counted. */
 function rulesOf({ manifest: { rules } }: Turn): Map<string, string> {
-  return new Map([...(rules?.files ?? []), ...(rules?.changed ?? [])].map(({ path, contentHash }) => [path, contentHash]));
+  return new Map(
+    [...(rules?.files ?? []), ...(rules?.changed ?? [])].map(({ path, contentHash }) => [path, contentHash]),
+  );
 }
 
 /**

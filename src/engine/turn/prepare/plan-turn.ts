@@ -11,13 +11,23 @@ import { sha256 } from "../../../domain/ids.ts";
 import type { MailboxRef } from "../../../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
-import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
+import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
-import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import type { CheckedFile } from "./check-files.ts";
+import { budgetOf } from "./file-budget.ts";
+import {
+  chunkBounds,
+  gatherChunks,
+  gatherFiles,
+  namedFiles,
+  sentWith,
+  type GatheredChunks,
+  type GatheredFiles,
+} from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
-import { contextBlock } from "../request/context-block.ts";
+import { contextBlock, line } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
@@ -92,7 +102,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     first,
     base,
   };
-  return { plan, warnings: planWarnings(ground, { gathered, closed, decision }) };
+  return { plan, warnings: planWarnings({ ...ground, parent, decision }, { gathered, closed }) };
 }
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
@@ -118,7 +128,7 @@ async function gatherContext(
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
-  const files = gatherFiles(accepted.files, sent);
+  const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits) };
@@ -128,30 +138,35 @@ async function gatherContext(
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const around = surroundingsNews(accepted, state);
   const gathered = { files, chunks, news: versions.news, around, input };
-  const notes = [...endingNotes(place.parent), ...rulesNotes(around.rules), ...newsNotes(versions.news)];
+  const notes = [
+    ...endingNotes(place.parent),
+    ...rulesNotes(around.rules),
+    ...newsNotes(versions.news),
+    ...waitingNote(files.waiting),
+  ];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
-function withNews(sent: TurnPlan["sent"], { news, around }: TurnContext): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent(news)], ...rulesSent(around.rules) };
+/** Adds what the note names, so that later turns do not repeat it. */
+function withNews(sent: TurnPlan["sent"], { news, around, files }: TurnContext): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules) };
 }
 
 interface PlanFindings {
   gathered: TurnContext;
   closed: ClosedCalls;
-  decision: HistoryDecision;
 }
 
-function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFindings): Warning[] {
+function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Warning[] {
   const closedWarning: Warning[] =
     closed.unanswered === 0
       ? []
       : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
   return [
-    ...chainWarnings(decision, ground.accepted),
-    ...mediaWarnings(ground),
+    ...chainWarnings(sent),
+    ...mediaWarnings(sent),
     ...closedWarning,
-    ...rulesWarnings(ground.accepted, gathered.around),
+    ...rulesWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -226,6 +241,13 @@ function manifest(accepted: AcceptedRequest, { gathered, state, decision }: Mani
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,
   };
+}
+
+function waitingNote(waiting: readonly CheckedFile[]): string[] {
+  if (waiting.length === 0) return [];
+  return [
+    `Modified files that were not sent, because there was no room (with their tokens): ${line(namedFiles(waiting))}.`,
+  ];
 }
 
 /** Returns the files that the note names, without those that are listed already. */

@@ -92,7 +92,11 @@ test("[M1] [T6] [T7] a fork, a rerun and another server keep the frozen rules an
   const first = await world.ask("one", rules([...top]));
   const frozen = lastCall(world).prompt;
   const now = rules(["AGENTS.md", "Use four spaces."]);
-  for (const target of [{ fork: { turnId: first.id } }, { sessionId: first.sessionId }, { rerun: { turnId: first.id } }]) {
+  for (const target of [
+    { fork: { turnId: first.id } },
+    { sessionId: first.sessionId },
+    { rerun: { turnId: first.id } },
+  ]) {
     const turn = await other.ask(target.rerun === undefined ? "two" : "", { ...target, ...now });
     const { prompt, parts } = lastCall(other);
     assert.equal(prompt, frozen);

@@ -90,16 +90,18 @@ export interface SurroundingsNews {
   rules: RulesNews;
   /** The block of the place. Null: there is none, or the model has the same. */
   place: string | null;
+  /** True if the model has the block from an earlier message. */
+  isPlaceKnown: boolean;
 }
 
-type WithSurroundings = Pick<AcceptedRequest, "surroundings" | "retrieval">;
+type WithSurroundings = Pick<AcceptedRequest, "instruction" | "surroundings" | "retrieval">;
 
 /** The part of a plan that says what the message has already. */
 type OwnMessage = Pick<TurnPlan, "message" | "sent">;
 
 /** Compares the surroundings with what the model has from the history, and from its message if there is one already. */
 export function surroundingsNews(
-  { surroundings, retrieval }: WithSurroundings,
+  { instruction, surroundings, retrieval }: WithSurroundings,
   state: State,
   own: OwnMessage = { message: [], sent: { chunks: [], files: [] } },
 ): SurroundingsNews {
@@ -111,7 +113,9 @@ export function surroundingsNews(
       now === null
         ? { texts: [], gone: [] }
         : newRules(now, knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules)),
-    place: block === known ? null : block,
+    // A turn that only brings results of tools has no message that could say it.
+    place: instruction === "" || block === known ? null : block,
+    isPlaceKnown: block !== null && block === known,
   };
 }
 
@@ -157,11 +161,12 @@ export function surroundingsRefs(
   news: SurroundingsNews,
 ): Pick<ContextManifest, "rules" | "place"> {
   const { rules, place } = surroundings;
+  const isTold = place !== null && (news.place !== null || news.isPlaceKnown);
   const changed = changedRules(state, news.rules);
   const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
   return {
     ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
-    ...(place !== null && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
+    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
   };
 }
 
