@@ -54,7 +54,7 @@ const conversationContext = namedField(
     tools: toolListField("Tools that the model has in every turn."),
     subagents: booleanField("True if the model may start subagents, which work beside the conversation.", false),
     rules: booleanField("False if the model does not get the repository's rules (AGENTS.md).", true),
-    place: booleanField("False if the model is not told the folder, the branch and the modified files.", true),
+    place: booleanField("False if the model does not learn the folder, the branch and the modified files.", true),
     settings: tableField("Settings of the model.", {
       temperature: numberField("Randomness of the answers.", { sample: 0.2, min: 0, max: 2, isReal: true }),
       max_output_tokens: numberField("Maximum length of an answer, in tokens.", {

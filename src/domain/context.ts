@@ -81,7 +81,7 @@ export interface ConversationContext {
   subagents?: boolean;
   /** False if the model does not get the rules of the repository (M1). Default: true. */
   rules?: boolean;
-  /** False if the model is not told where it works (M2). Default: true. */
+  /** False if the model does not learn where it works (M2). Default: true. */
   place?: boolean;
 }
 
@@ -95,7 +95,7 @@ export interface RulesFile {
   fault?: string;
 }
 
-/** Where a session works, as the machine with the working copy knows it (M2). */
+/** The place in which a session works, as the machine with the working copy knows it (M2). */
 export interface Place {
   /** The working folder, relative to the top of the repository. `.` is the top itself. */
   folder: string;
@@ -117,7 +117,7 @@ export interface Place {
 export interface Surroundings {
   /** The files with rules, from the top of the repository down to the working folder (M1). */
   rules?: readonly RulesFile[] | null;
-  /** Where the session works (M2). */
+  /** The place in which the session works (M2). */
   place?: Place | null;
 }
 
@@ -159,7 +159,7 @@ export interface ContextManifest {
   mailbox?: MailboxRef[];
   /** The rules of the repository that the model has (M1). Absent: none. */
   rules?: RulesRef;
-  /** Where the session worked, as the model was told (M2). Absent: it was not told. */
+  /** The place in which the session worked, as the model knows it (M2). Absent: it does not know. */
   place?: PlaceRef;
 }
 
@@ -178,11 +178,11 @@ export interface RulesRef {
   /** SHA-256 and length, in UTF-16 code units, of the part of the boot prompt that has them. It is the prompt's end. */
   hash: string;
   characters: number;
-  /** What notes said since then, oldest first, as far as the model still has them. Absent: nothing. */
+  /** What notes have brought since then, oldest first, as far as the model still has them. Absent: nothing. */
   changed?: ChangedRules[];
 }
 
-/** A file with rules that a note brought, or of which it said that it no longer counts. */
+/** A file with rules that a note brought, or that it declared void. */
 export interface ChangedRules {
   path: string;
   /** SHA-256 of the text. Empty: the file no longer counts. */
@@ -191,7 +191,7 @@ export interface ChangedRules {
   wasSent: boolean;
 }
 
-/** Where a session worked. */
+/** The place in which a session worked. */
 export interface PlaceRef extends Omit<Place, "modified" | "modifiedMore"> {
   /** The number of files that differed from the last commit. Null: unknown. */
   modifiedFiles: number | null;

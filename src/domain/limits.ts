@@ -191,7 +191,7 @@ export const limits = {
   rulesBytesMax: 65_536,
   /** The rules of sessions that had turns recently. */
   rulesCacheBytesMax: 16_777_216,
-  /** M2: the modified files that the model is told by name, and one name, path or word of the place. */
+  /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
   placeFilesMax: 30,
   placeWordCharactersMax: 500,
   /** Q3: the chunks that a search returns, and those that are sent. */

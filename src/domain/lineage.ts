@@ -37,7 +37,7 @@ export interface SentFile {
   indexed?: string;
 }
 
-/** A file with rules that a note brought, or of which it said that it no longer counts (M1). */
+/** A file with rules that a note brought, or that it declared void (M1). */
 export interface NotedRules {
   path: string;
   /** SHA-256 of the text. Empty: the file no longer counts. */
@@ -213,7 +213,7 @@ export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, 
   }
 }
 
-/** Returns what notes have said of files with rules, by path: the newest hash. A note that a summary hides does not count. */
+/** Returns the newest hash that a note has for a file with rules, by path. A note that a summary hides does not count. */
 export function notedRules(state: State): Map<string, string> {
   const summary = historySummary(state);
   const entries = state.entries.filter((entry) => !hidesMessage(entry, summary));

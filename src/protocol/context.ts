@@ -47,7 +47,7 @@ const conversationFields = z
     settings: modelSettingsSchema.optional(),
     subagents: z.boolean().optional().describe("True if the model may start subagents. If absent: false."),
     rules: z.boolean().optional().describe("False if the model does not get the repository's rules. If absent: true."),
-    place: z.boolean().optional().describe("False if the model is not told where it works. If absent: true."),
+    place: z.boolean().optional().describe("False if the model does not learn where it works. If absent: true."),
   })
   .meta({ id: "ConversationContextFields" });
 

@@ -245,7 +245,7 @@ const executeFields = z.strictObject({
   rules: absent(z.array(rulesFile)).describe(
     "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
   ),
-  place: absent(place).describe("Where the client works. The model is told it. Absent: unknown."),
+  place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),

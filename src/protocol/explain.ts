@@ -16,7 +16,7 @@ const side = z
     provider: z.string(),
     model: z.string(),
     settings: modelSettingsSchema,
-    place: place.nullable().describe("Where the model was told that it works. Null: it was not told."),
+    place: place.nullable().describe("The place in which the model worked, as far as it knew. Null: it did not know."),
     instruction: z.string(),
     answer: z.string(),
   })

@@ -104,7 +104,7 @@ const manifest = z
       .optional()
       .describe("Messages of subagents that the model received. Absent if there were none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
-    place: place.optional().describe("Where the session worked. Absent if the model was not told."),
+    place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

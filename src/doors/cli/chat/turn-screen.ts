@@ -5,9 +5,8 @@
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
-import type { TurnView } from "../show/render-turn.ts";
+import { rulesLines, type TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
-import { rulesLines } from "../show/render-turn.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import { BundleFilter } from "../show/bundle-filter.ts";
 import type { TurnTerminal } from "../terminal/output-terminal.ts";

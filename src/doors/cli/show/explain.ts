@@ -61,7 +61,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   ];
 }
 
-/** Lists the rules of the repository: those of the boot prompt, and what notes said since then. */
+/** Lists the rules of the repository: those of the boot prompt, and what notes have brought since then. */
 function rulesRows({ manifest: { rules } }: WireTurn): string[][] {
   const first = (rules?.files ?? []).map(({ path, sizeBytes }) => [path, bytes(sizeBytes), "in the boot prompt"]);
   const changed = (rules?.changed ?? []).map(({ path, contentHash, wasSent }) => {

@@ -37,7 +37,7 @@ test("[D1] two turns that saw and answered the same differ only in their names",
     "- turn 00000002, 2 of 000f4241 · completed · offline offline-1 · mode ask",
     "+ turn 00000003, 3 of 000f4241 · completed · offline offline-1 · mode ask",
     "history: 1 turn in common, to 00000001",
-    "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context",
+    "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context, rules, place",
     "instruction: unchanged",
     "answer: unchanged",
   ]);
@@ -71,7 +71,7 @@ test("[D1] differences of prompt, tools, model, settings, chunks, files, history
   assert.deepEqual(lines.slice(2), [
     "history: no turn in common",
     "- 00000001 1 first",
-    "unchanged: tools, mode, conversation context, agent context",
+    "unchanged: tools, mode, conversation context, agent context, rules, place",
     "boot prompt differs",
     "model differs:",
     "- offline offline-1",

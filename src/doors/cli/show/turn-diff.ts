@@ -64,6 +64,8 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     ["mode", same.mode, [a.mode, b.mode]],
     ["conversation context", same.conversationContext],
     ["agent context", same.agentContext],
+    // Differences are listed one by one below.
+    ...(same.rules ? [["rules", true] satisfies [string, boolean]] : []),
     ["place", same.place, [placeText(a.place), placeText(b.place)]],
   ];
   const equal = things.filter(([, isSame]) => isSame).map(([name]) => name);
@@ -98,7 +100,7 @@ function chunkLines(chunks: WireTurnDiff["chunks"], output: CliOutput): string[]
 }
 
 function placeText(place: WireTurnDiff["a"]["place"]): string {
-  if (place === null) return "not told";
+  if (place === null) return "unknown to the model";
   const { folder, branch, date, platform } = place;
   return [folder, ...(branch === null ? [] : [`branch ${branch}`]), date, platform].join(", ");
 }

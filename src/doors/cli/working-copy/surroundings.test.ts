@@ -82,7 +82,9 @@ test("[M1] [P5] links out of the tree, pipes, binary files and huge files do no 
   const text = huge?.[0]?.text ?? assert.fail();
   assert.ok(text.length > limits.rulesFileBytesMax / 2 && text.length < limits.rulesFileBytesMax);
   assert.ok(text.isWellFormed() && !text.includes("\uFFFD"));
-  const others = await Promise.all(["h", "i", "j", "k"].map(async (at) => found(await surroundingsOf(join(root, at)))[0]));
+  const others = await Promise.all(
+    ["h", "i", "j", "k"].map(async (at) => found(await surroundingsOf(join(root, at)))[0]),
+  );
   assert.deepEqual(others, [
     "h/AGENTS.md: it is not text",
     "i/AGENTS.md: it is not UTF-8 text",
@@ -146,7 +148,10 @@ test("[M1] [M2] ask names the rules once, sends what changed, and session show t
   assert.match(changed.stderr, /^rules changed: AGENTS\.md$/m);
   const { stdout } = await world.run(["session", "show"]);
   assert.match(stdout, /place: \., branch \S+, \w+, \d{4}-\d\d-\d\d, 0 files modified/);
-  assert.match(stdout, /rules\n.*AGENTS\.md +16 B +in the boot prompt\n.*AGENTS\.md +new or changed, in the note of this turn/);
+  assert.match(
+    stdout,
+    /rules\n.*AGENTS\.md +16 B +in the boot prompt\n.*AGENTS\.md +new or changed, in the note of this turn/,
+  );
   const { manifest } = await lastTurn(world);
   assert.deepEqual([manifest.rules?.files.length, manifest.rules?.changed?.length], [1, 1]);
   const elsewhere = await world.run(["ask", "--repo", "other/repo", "hello", "--context", "default"]);

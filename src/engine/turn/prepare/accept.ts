@@ -22,14 +22,20 @@ import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.t
 import { readParts, withTexts } from "./input-parts.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
-import { acceptSurroundings, type AcceptedSurroundings } from "./surroundings.ts";
+import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
-import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
+import type {
+  AcceptedRequest,
+  AcceptedSurroundings,
+  ChosenContexts,
+  ModelChoice,
+  OfferedTools,
+} from "./accepted-request.ts";
 
 export interface AcceptInput {
   caller: Caller;

@@ -282,8 +282,8 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 }
 
 /** Returns what was gathered, in the form that listeners receive. */
-export function gatheredContext(manifest: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = manifest;
+export function gatheredContext(given: ContextManifest): GatheredContext {
+  const { history, historyTurns, chunks, activeFiles, rules } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {

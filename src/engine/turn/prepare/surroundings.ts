@@ -18,19 +18,8 @@ import type { TurnRequest } from "../../engine.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { placeBlock, placeRef } from "../request/place-block.ts";
 import { boundRules, rulesRef, rulesSection, type BoundedRules, type RulesNews } from "../request/rules-block.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
 import type { TurnPlan } from "./turn-plan.ts";
-
-export interface AcceptedSurroundings {
-  /** The rules of the boot prompt, which are those of the session's start (E6). Null: it has none. */
-  rules: KeptRules | null;
-  /** The rules as they are now. Null: unknown. */
-  now: BoundedRules | null;
-  /** Null: unknown. */
-  place: Place | null;
-  /** True if the conversation begins with this turn. */
-  isBeginning: boolean;
-}
 
 interface SurroundingsInput {
   request: TurnRequest;

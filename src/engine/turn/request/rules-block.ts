@@ -17,7 +17,7 @@ export interface RulesText {
 }
 
 export interface BoundedRules {
-  /** From the top of the repository down to the working folder. */
+  /** Ordered from the top of the repository down to the working folder. */
   texts: RulesText[];
   /** The files that exist and are not used. Nothing is known about their content. */
   unused: ReadonlySet<string>;
