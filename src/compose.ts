@@ -90,9 +90,9 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     workingCopy: openWorkingCopy,
-    surroundings: async (folder) => {
+    surroundings: async (path) => {
       const { surroundingsOf } = await import("./doors/cli/working-copy/surroundings.ts");
-      return await surroundingsOf(folder);
+      return await surroundingsOf(path);
     },
     urls: {
       read: async (url, how) => {
