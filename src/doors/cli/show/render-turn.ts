@@ -2,11 +2,13 @@
  * Shows a running turn on the terminal: the text of the answer goes to standard output as it streams, everything about
  * it (retrieval, tool calls, warnings, usage) to standard error.
  */
+import { visibleText } from "../../../tools/shown-text.ts";
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { bytes, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
+import { totalWords } from "./usage-words.ts";
 
 /** Shows one turn while it runs. */
 export interface TurnView {
@@ -74,7 +76,8 @@ export class TurnRenderer implements TurnView {
     this.endLine();
     for (const call of answer.toolCalls) {
       const asks = call.waitsFor === "approval" ? "waits for approval" : "waits for its result";
-      this.#note(`${call.name} ${firstLine(call.arguments, 80)} ${asks} (call ${call.callId})`);
+      // A person will decide about it, so nothing of it is hidden.
+      this.#note(`${call.name} ${visibleText(call.arguments)} ${asks} (call ${call.callId})`);
     }
     this.#output.note(this.#output.noteStyle.dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }
@@ -130,14 +133,11 @@ export class TurnRenderer implements TurnView {
 
 /** Names the ids of a finished turn, and what it used, in one line. */
 export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
-  const { totalTokens, cachedTokens, costUsd } = answer.usage;
-  const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
   const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
   return [
     `session ${shortId(answer.sessionId)}`,
     `turn ${shortId(answer.turnId)}`,
-    tokens,
-    ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
+    ...totalWords(answer.usage),
     duration(Date.now() - startedAt),
     ...stop,
   ].join(" · ");
