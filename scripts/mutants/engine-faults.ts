@@ -86,10 +86,10 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "recovery-of-a-live-log-forgotten",
     does: "keeps nothing of what a lost turn had shown (R2)",
-    file: "src/engine/turn/recover-turns.ts",
-    find: "const events = logged.map(({ event }) => event);",
-    replace: "const events: TurnEvent[] = logged.slice(0, 0).map(({ event }) => event);",
-    tests: ["src/engine/turn/recover-turns.test.ts"],
+    file: "src/engine/turn/lost-run.ts",
+    find: "return { logged: logged.map(({ event }) => event), warnings: [] };",
+    replace: "return { logged: logged.slice(0, 0).map(({ event }) => event), warnings: [] };",
+    tests: ["src/engine/turn/recover-turns.test.ts", "src/engine/turn/sealed-failure.test.ts"],
   },
   {
     name: "window-share-ignored",
@@ -103,8 +103,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "subagent-turn-is-head",
     does: "takes the turn of a subagent for one that the session can go on from (S5)",
     file: "src/domain/turn.ts",
-    find: 'return turn.kind === "agent" && (',
-    replace: 'return turn.kind !== "unknown" && (',
+    find: 'return turn.kind === "agent" && hasHistory(turn);',
+    replace: "return hasHistory(turn);",
     tests: ["src/domain/turn.test.ts", "src/engine/subagents/subagents.test.ts"],
   },
   {
