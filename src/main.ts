@@ -83,6 +83,12 @@ const ports: CliPorts = {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });
   },
+  checkProvider: async (providers, name) =>
+    await (await import("./compose/check-providers.ts")).checkProvider(providers, name),
+  postgresVersion: async (url) =>
+    (await (await import("./records/sql/postgres/postgres.ts")).readPostgresVersion({ url })).version,
+  checkBlobs: async (configuration, folder, env) =>
+    await (await import("./compose/open-blobs.ts")).checkBlobs(configuration, folder, env),
   redisFault: async (url) => await (await import("./compose/open-live.ts")).findRedisFault(url),
 };
 

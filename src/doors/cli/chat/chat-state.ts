@@ -34,6 +34,8 @@ export interface ChatState extends ChatParts {
   /** Results of tools that ran and that no turn has received yet, because the chat was stopped in between. */
   unsent: CallResult[];
   spent: ChatUsage;
+  /** The codes of warnings that are shown once in a chat, and were. */
+  notedWarnings: Set<string>;
   /** True if Ctrl-C was the last key. A second Ctrl-C leaves the chat. */
   isLeaving: boolean;
   hasLeft: boolean;

@@ -57,6 +57,7 @@ export async function chat(call: CliInvocation, words: readonly string[], option
     running: null,
     subagents: newWatch(),
     unsent: [],
+    notedWarnings: new Set(),
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
     isLeaving: false,
     hasLeft: false,
