@@ -1,6 +1,15 @@
 /** Runs the program; the pinned Node starts here. */
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+// This Node has read where compiled code is kept. Commands and servers that the program starts must not keep theirs there.
+if (process.env.NODE_COMPILE_CACHE === join(root, "node_modules", ".cache", "compiled")) {
+  delete process.env.NODE_COMPILE_CACHE;
+}
 
 const source = new URL("../src/main.ts", import.meta.url);
 

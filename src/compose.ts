@@ -16,6 +16,7 @@ import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
 import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
+import { limits } from "./domain/limits.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -156,7 +157,7 @@ async function openStores(
     await checkRecordsExist(folder.records, () => openBlobs(configuration, folder, env));
   }
   // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
-  const records = options.records ?? (await openRecords(configuration, folder, telemetry));
+  const records = options.records ?? (await openRecords({ configuration, folder, telemetry }, options));
   try {
     const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
     if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
@@ -168,15 +169,19 @@ async function openStores(
 }
 
 async function openRecords(
-  configuration: Configuration,
-  folder: DataFolder,
-  { metrics }: Telemetry,
+  { configuration, folder, telemetry }: Omit<StoreSetup, "env">,
+  { isCommand = false }: AptoveOptions,
 ): Promise<RecordStore> {
+  const { metrics, report } = telemetry;
   const { url, ...settings } = configuration.records;
   if (url === null) {
     const { openSqliteRecords } = await import("./records/sql/sqlite/sqlite.ts");
     return await openSqliteRecords({ file: folder.records });
   }
   const { openPostgresRecords } = await import("./records/sql/postgres/postgres.ts");
-  return await openPostgresRecords({ ...settings, url, ...(metrics && { onPool: metrics.watchPool }) });
+  const openMs = isCommand ? limits.recordsRetryMs : limits.recordsStartMs;
+  const onWait = (reason: unknown): void =>
+    report(`PostgreSQL does not answer yet; waiting for up to ${openMs / 1_000} s`, reason);
+  const watch = metrics && { onPool: metrics.watchPool };
+  return await openPostgresRecords({ ...settings, url, openMs, onWait, ...watch });
 }

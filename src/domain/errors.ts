@@ -100,6 +100,7 @@ export const errorCatalogue = {
   blob_damaged: entry(500, "A stored blob is damaged"),
   blob_exists: entry(500, "A different blob already has this name"),
   blobs_foreign: entry(500, "The blob store does not belong to these records"),
+  records_refused: entry(500, "PostgreSQL refused the access to the records"),
   records_lost: entry(500, "The records of these blobs are missing"),
   garbage_doubtful: entry(409, "Most of what is stored would be deleted"),
   storage_full: entry(507, "The storage device is full", true),
@@ -174,5 +175,7 @@ export type WarningCode =
   | "usage_estimated"
   | "history_compacted"
   | "steer_undelivered"
+  | "history_not_kept"
+  | "live_log_unreadable"
   | "step_limit"
   | "file_bundle_invalid";

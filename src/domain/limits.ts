@@ -251,6 +251,8 @@ export const limits = {
    * an unanswered commit is queried. Both together are less than the rest of a lease when its renewal fails.
    */
   recordsRetryMs: 5_000,
+  /** How long a server that starts waits for PostgreSQL. A command waits for `recordsRetryMs`. */
+  recordsStartMs: 30_000,
   recordsSettleMs: 5_000,
   /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,
@@ -262,14 +264,20 @@ export const limits = {
   /** The lost turns that a runner takes over at once, and how many of them it ends side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,
+  /** How often a turn that names no head is placed again if the head moved before it could be opened (T5). */
+  placeAttemptsMax: 8,
   /** A runner on another machine that started so long ago and runs nothing is deleted. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
-  /** The open sessions of an ACP connection. Each has its own tools, and may have its own MCP servers. */
-  acpSessionsMax: 64,
+  /** The open sessions of an ACP connection. */
+  acpSessionsMax: 256,
+  /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
+  acpSessionsAwakeMax: 64,
+  /** The longest time that output of a running command is held back from an ACP client. */
+  acpOutputMs: 100,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
   /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */

@@ -5,6 +5,7 @@ import {
   archiveTurn,
   completeTurn,
   failTurn,
+  hasHistory,
   mayBeParent,
   parkTurn,
   summarize,
@@ -108,9 +109,14 @@ test("[T4] the final message is kept only where the answer has several", () => {
   assert.equal(completeTurn(pending, { ...output, lastMessage: "it" }, end).finalMessage, "it");
 });
 
-test("[S5] [T12] only finished agent turns that did not fail may be continued", () => {
+test("[S5] [T12] finished agent turns may be continued, failed ones only if they keep what they did", () => {
   assert.ok(mayBeParent(completeTurn(pending, output, end)));
   assert.ok(!mayBeParent(pending));
-  assert.ok(!mayBeParent(failTurn(pending, failure("interrupted", ""), end)));
+  assert.ok(
+    !mayBeParent(failTurn(pending, failure("interrupted", ""), { ...end, blobs: { ...end.blobs, state: null } })),
+  );
+  const sealed = failTurn(pending, failure("runner_lost", ""), { ...end, blobs: { ...end.blobs, state: "state" } });
+  assert.ok(mayBeParent(sealed));
+  assert.ok(!mayBeParent({ ...sealed, kind: "async_subagent" }) && hasHistory({ ...sealed, kind: "async_subagent" }));
   assert.ok(!mayBeParent(completeTurn({ ...pending, kind: "async_subagent" }, output, end)));
 });

@@ -61,7 +61,7 @@ export interface TurnBlobs {
   opening: string;
   /** The events and responses, and so the answer or the partial output. Null as long as the turn runs. */
   run: string | null;
-  /** The history since the base turn (K2). Only a turn that can be a parent has one. */
+  /** The history since the base turn (K2). Only a turn whose history can be continued has one. */
   state: string | null;
 }
 
@@ -122,6 +122,11 @@ export interface AwaitingTurn extends Finished {
 export interface FailedTurn extends Finished {
   status: "failed";
   failures: [Failure, ...Failure[]];
+}
+
+/** A failed turn that had done something before. It has a state, so it can be continued (T12). */
+export interface SealedFailure extends FailedTurn {
+  blobs: TurnBlobs & { state: string };
 }
 
 /** A finished turn that was archived. It stays readable; `was` holds its outcome. */
@@ -230,9 +235,29 @@ export function partBlobs({ input = [] }: Pick<TurnFacts, "input">): string[] {
   return input.flatMap(({ content }) => (content === null ? [] : [content.blob]));
 }
 
+/** A turn whose history can be continued. */
+export type ContinuableTurn = CompletedTurn | AwaitingTurn | SealedFailure;
+
+/**
+ * Returns true if the history of the turn can be continued. A failed turn has a state only if it had done something
+ * (T12).
+ */
+export function hasHistory(turn: Turn): turn is ContinuableTurn {
+  switch (turn.status) {
+    case "completed":
+    case "awaiting_tool_results":
+      return true;
+    case "failed":
+      return turn.blobs.state !== null;
+    case "pending":
+    case "archived":
+      return false;
+  }
+}
+
 /** Returns true if a turn can be continued, and so can be the head of a session (S5, T12). */
-export function mayBeParent(turn: Turn): turn is CompletedTurn | AwaitingTurn {
-  return turn.kind === "agent" && (turn.status === "completed" || turn.status === "awaiting_tool_results");
+export function mayBeParent(turn: Turn): turn is ContinuableTurn {
+  return turn.kind === "agent" && hasHistory(turn);
 }
 
 /** Returns the message for the mailbox of the session. Null if the turn is not a turn of a subagent (A2). */

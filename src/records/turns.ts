@@ -25,6 +25,7 @@ export interface TurnRecords {
   /**
    * Replaces the runner's pending turn with the finished one, and adds its tokens and its cost to the session. Moves the head
    * if `head` says so. The messages that the turn took are delivered if the turn may be a parent; otherwise they wait again (A2).
+   * A failed turn may be a parent if it has a state (T12).
    */
   finish(finish: TurnFinish): Promise<FinishResult>;
   get(id: string): Promise<Turn | null>;

@@ -128,3 +128,18 @@ test("the checker passes a message that was recorded as having come too late", (
     [],
   );
 });
+
+test("[S5] [T12] the checker expects the next turn below a failed one that has text, and beside one that has none", () => {
+  for (const [answer, isHead] of [
+    ["w1 ans", true],
+    ["", false],
+  ] as const) {
+    const { history, final, turns, operations } = world();
+    Object.assign(turns[0], { status: "failed", failureCode: "runner_lost", answer });
+    Object.assign(operations[0], { kind: "error", errorCode: "runner_lost" });
+    assert.equal(
+      check(history, final).violations.some(({ rule }) => rule === "S5"),
+      !isHead,
+    );
+  }
+});

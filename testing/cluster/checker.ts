@@ -140,16 +140,36 @@ function checkLine({ id, headTurnId, turns }: FinalSession, note: Note): void {
     if (turn.status === "pending") note("R2", `turn ${turn.id} of session ${id} still runs when all has settled`);
   }
   const agents = inOrder.filter(({ kind, status }) => kind === "agent" && status !== "pending");
-  let head: string | null = agents[0]?.parentId ?? null;
+  let heads: (string | null)[] = [agents[0]?.parentId ?? null];
   for (const turn of agents) {
-    if (turn.parentId !== head) {
-      note("S5", `turn ${turn.id} of session ${id} goes on from ${turn.parentId}, where the head was ${head}`);
+    if (!heads.includes(turn.parentId)) {
+      note(
+        "S5",
+        `turn ${turn.id} of session ${id} goes on from ${turn.parentId}, where the head was ${heads.join(" or ")}`,
+      );
     }
-    if (turn.status !== "failed") head = turn.id;
+    heads = headsAfter(turn);
   }
-  if (head !== headTurnId && agents.some(({ status }) => status !== "failed")) {
-    note("S5", `session ${id} has the head ${headTurnId}, and its last completed turn is ${head}`);
+  if (!heads.includes(headTurnId) && agents.some(({ status }) => status !== "failed")) {
+    note("S5", `session ${id} has the head ${headTurnId}, and its last turn that counts is ${heads.join(" or ")}`);
   }
+}
+
+/**
+ * Returns the heads that are possible after the turn (T12). A failed turn that has text is the head. One that began a
+ * call may be the head: a call that was cut off while it was written counts for nothing.
+ */
+function headsAfter(turn: FinalTurn): (string | null)[] {
+  if (turn.status !== "failed") return [turn.id];
+  const events = (turn.events[0] ?? []).map(({ event }) => event);
+  if (events.some(isForgotten)) return [turn.parentId];
+  if (turn.answer !== "") return [turn.id];
+  return events.some(({ type }) => type === "TOOL_CALL_START") ? [turn.id, turn.parentId] : [turn.parentId];
+}
+
+/** Returns true for the warning that what the turn did could not be stored. */
+function isForgotten(event: AgUiEvent): boolean {
+  return event.type === "CUSTOM" && event.name === "aptove.warning" && event.value.code === "history_not_kept";
 }
 
 /** Checks V2 and T11: every server returns the same events, once and in order, with one end, from every position. */
@@ -177,9 +197,11 @@ function checkReports({ sessions }: FinalState, note: Note): number {
     for (const subagent of turns.filter(({ kind }) => kind === "async_subagent")) {
       reports += 1;
       const times = turns.filter(
-        ({ status, answer }) => status !== "failed" && answer.includes(`got ${subagent.id}`),
+        (turn) => headsAfter(turn).includes(turn.id) && turn.answer.includes(`got ${subagent.id}`),
       ).length;
-      if (times !== 1)
+      // A failed turn may have taken the report, and have been cut off before it could name it.
+      const mayBeCut = turns.some((turn) => turn.status === "failed" && headsAfter(turn).includes(turn.id));
+      if (times > 1 || (times === 0 && !mayBeCut))
         note("A2", `the report of subagent ${subagent.id} in session ${id} was delivered ${times} times`);
     }
   }

@@ -179,8 +179,8 @@ export function withoutForeignThoughts(items: readonly HistoryItem[], provider: 
   return items.filter((item) => item.type !== "reasoning" || item.provider === provider);
 }
 
-export function userItem(instruction: string): HistoryItem {
-  return { type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${instruction}`] };
+export function userItem(instruction: string, note: string | null): HistoryItem {
+  return { type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${instruction}`, ...(note === null ? [] : [note])] };
 }
 
 /** Returns what the model gets of a long result: its beginning, its end, and the location of the whole. */

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { HistoryItem, ToolCallItem } from "../../src/domain/history.ts";
-import type { AwaitingTurn, CompletedTurn } from "../../src/domain/turn.ts";
+import type { ContinuableTurn } from "../../src/domain/turn.ts";
+import { endingNotes, noteBlock } from "../../src/engine/turn/request/note-block.ts";
 import type { Asked, SeenExchange } from "./asked.ts";
 import { boundedOutput, feedbackResult, userItem } from "./naive-model.ts";
 
@@ -18,9 +19,9 @@ export interface OwnItems {
 
 interface Comparison {
   asked: Asked;
-  row: CompletedTurn | AwaitingTurn;
+  row: ContinuableTurn;
   /** The turn that this one answers, if it waited. */
-  parent: CompletedTurn | AwaitingTurn | null;
+  parent: ContinuableTurn | null;
   items: readonly HistoryItem[];
 }
 
@@ -28,12 +29,19 @@ interface Comparison {
 export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnItems {
   const reader = new ItemReader(items);
   readAnswers(reader, { asked, row, parent });
-  if (asked.instruction !== "") reader.expect(userItem(asked.instruction));
+  if (asked.instruction !== "") reader.expect(userItem(asked.instruction, noteBlock(endingNotes(parent))));
   const own: OwnItems = { shown: new Map(), steered: [] };
   const waiting = new Set(row.status === "awaiting_tool_results" ? row.deferredCalls.map(({ callId }) => callId) : []);
+  const isSealed = row.status === "failed";
+  const last = asked.exchanges.at(-1);
   for (const exchange of asked.exchanges) {
     own.shown.set(exchange, reader.at);
-    if (exchange.isSummary || hasFailed(exchange)) continue;
+    if (exchange.isSummary) continue;
+    if (isSealed && exchange === last) {
+      own.steered.push(...readLastOfFailed(reader, { exchange, asked, row }));
+      continue;
+    }
+    if (hasFailed(exchange)) continue;
     for (const item of exchange.items) reader.expect(item);
     const { openText } = exchange;
     if (openText !== "") reader.expect({ type: "assistant", text: openText });
@@ -43,6 +51,46 @@ export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnI
   }
   assert.equal(reader.at, items.length, "the turn stored more than was seen");
   return own;
+}
+
+/**
+ * Reads what is kept of the last model call of a turn that failed. Of a lost turn, the end may be missing, and reasoning
+ * is only in the answer of the provider.
+ */
+function readLastOfFailed(reader: ItemReader, { exchange, asked, row }: Failed): string[] {
+  const expected = exchange.items.map((item) => JSON.parse(JSON.stringify(item)) as HistoryItem);
+  const steered: string[] = [];
+  const calls: ToolCallItem[] = [];
+  for (let item = reader.peek(); item !== null; item = reader.peek()) {
+    const steer = reader.steer();
+    if (steer !== null) {
+      steered.push(steer);
+      continue;
+    }
+    const kept = reader.next();
+    if (kept.type === "tool_call") calls.push(kept);
+    const call = kept.type === "tool_result" ? calls.find(({ callId }) => callId === kept.callId) : undefined;
+    if (call !== undefined) checkResult(kept, { call, asked, row });
+    else if (kept.type === "assistant")
+      assert.ok(isCutOf(kept.text, exchange), "a failed turn keeps only text of the model");
+    else
+      assert.ok(
+        expected.some((one) => isDeepStrictEqual(one, kept)),
+        `nothing gave the item ${JSON.stringify(kept)}`,
+      );
+  }
+  return steered;
+}
+
+interface Failed {
+  exchange: SeenExchange;
+  asked: Asked;
+  row: ContinuableTurn;
+}
+
+function isCutOf(text: string, { items, openText }: SeenExchange): boolean {
+  const whole = items.flatMap((item) => (item.type === "assistant" ? [item.text] : []));
+  return [...whole, openText].some((one) => one.startsWith(text));
 }
 
 /** True if the call is retried or the turn fails: its reasoning belongs to no answer (C7). */
@@ -63,6 +111,10 @@ class ItemReader {
     assert.ok(item !== undefined, "the turn stored less than was seen");
     this.at += 1;
     return item;
+  }
+
+  peek(): HistoryItem | null {
+    return this.#items[this.at] ?? null;
   }
 
   expect(expected: HistoryItem): void {
@@ -95,7 +147,7 @@ function readAnswers(reader: ItemReader, { asked, row, parent }: Omit<Comparison
 interface Results {
   calls: readonly HistoryItem[];
   asked: Asked;
-  row: CompletedTurn | AwaitingTurn;
+  row: ContinuableTurn;
 }
 
 /** The results, one for each call. */
@@ -112,7 +164,7 @@ function readResults(reader: ItemReader, { calls, asked, row }: Results): void {
 interface Called {
   call: ToolCallItem;
   asked: Asked;
-  row: CompletedTurn | AwaitingTurn;
+  row: ContinuableTurn;
 }
 
 /** Checks that a result contains what the tool did, or why it did nothing. */
@@ -121,6 +173,8 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
   const runs = asked.toolRuns.filter((run) => run.callId === call.callId && run.turnId === row.id);
   assert.ok(runs.length <= 1, `the tool of ${call.callId} ran ${runs.length} times in one turn (V5)`);
   const outcome = runs[0]?.outcome;
+  // What the tool did after the last commit of a process that died is not known.
+  if (isLost(row) && item.output.startsWith("failed: the program ended")) return;
   if (typeof outcome === "object" && outcome !== null) {
     assert.equal(item.output, boundedOutput(call.callId, outcome.output));
     assert.equal(item.isError === true, outcome.isError);
@@ -131,13 +185,17 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
   assert.match(item.output, reason?.text ?? /^the tool runs and has no outcome$/);
 }
 
+function isLost(row: ContinuableTurn): boolean {
+  return row.status === "failed" && row.failures[0].code === "runner_lost";
+}
+
 const reasons: readonly { when: string | undefined; text: RegExp }[] = [
   { when: "threw", text: /^failed: it broke$/ },
   { when: "late", text: /^failed: no result within 120 s$/ },
   { when: "stopped", text: /^interrupted: the call was stopped$/ },
   {
     when: undefined,
-    text: /^(?:failed: (?:there is no tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
+    text: /^(?:failed: (?:the call was not run$|the program ended while this call was open|there is no tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
   },
 ];
 

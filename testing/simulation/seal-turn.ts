@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { isTerminal } from "../../src/domain/events.ts";
 import { answerText, type HistoryItem } from "../../src/domain/history.ts";
-import { mayBeParent, type AwaitingTurn, type CompletedTurn, type FinishedTurn } from "../../src/domain/turn.ts";
+import { mayBeParent, type ContinuableTurn, type FinishedTurn } from "../../src/domain/turn.ts";
 import { engineCore, type EngineCore } from "../../src/engine/turn/live/engine-core.ts";
 import { eventsOf } from "../../src/engine/turn/live/turn-events.ts";
 import { turnReader } from "../../src/engine/turn/turn-reader.ts";
@@ -16,8 +16,6 @@ import { compareOwnItems, openCalls } from "./own-items.ts";
 import type { OwnEntry, Sight } from "./sight.ts";
 import { checkEnd } from "./turn-end.ts";
 import type { World } from "./world.ts";
-
-type Continuable = CompletedTurn | AwaitingTurn;
 
 /** The readers of an engine without caches: everything is read again. */
 export function coldCore({ stores }: World): EngineCore {
@@ -76,7 +74,7 @@ async function checkEvents({ world, turn, row, core, events }: Sight): Promise<v
 }
 
 /** Checks that the stored history equals the naive one, and that the turn added what was observed. */
-async function ownEntry({ world, turn, row, core, above }: Sight, continuable: Continuable): Promise<OwnEntry> {
+async function ownEntry({ world, turn, row, core, above }: Sight, continuable: ContinuableTurn): Promise<OwnEntry> {
   const { entries } = await core.histories.state(row.id);
   const stored = entries.map(({ turnId, depth, items, summary }) => ({
     turnId,

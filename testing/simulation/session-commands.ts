@@ -1,5 +1,6 @@
 /** Commands for sessions as a whole, and for turns that run: marks, heads, purges, interrupts, steering, reading. */
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
+import { mayBeParent } from "../../src/domain/turn.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
 import { follow, marksRefuse, servingProcess, type CommandMaker } from "./command.ts";
@@ -19,8 +20,8 @@ export const createSession: CommandMaker = (world) => {
   const make = async (): Promise<void> => {
     const made = await here.engine.sessions.create(alice, origin === undefined ? {} : { forkOf: origin.id });
     model.knowSession(made.id);
-    if (origin !== undefined && model.endOf(origin.id)?.status === "failed")
-      throw new Error("a failed turn was forked");
+    const end = origin === undefined ? null : model.endOf(origin.id);
+    if (end !== null && !mayBeParent(end)) throw new Error("a failed turn that did nothing was forked");
   };
   return {
     text: `an empty session${of} in ${here.process.name}`,

@@ -2,6 +2,7 @@
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { SequencedEvent } from "../../src/domain/events.ts";
 import type { ToolFeedback, DeferredCall } from "../../src/domain/tool.ts";
+import { mayBeParent } from "../../src/domain/turn.ts";
 import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
 import { deviceTool } from "./acting-tools.ts";
@@ -102,7 +103,7 @@ function mayBeRefused({ model }: World, { code, facts }: AptoveError, { asked, p
     case "tool_feedback_invalid":
       return asked.feedback.length > 0 && request.expectedHead === undefined && request.fork === undefined;
     case "turn_not_continuable":
-      return request.fork !== undefined && (named === undefined || named.status === "failed");
+      return request.fork !== undefined && (named === undefined || !mayBeParent(named));
     case "turn_not_finished":
       return request.rerun !== undefined && named === undefined;
     case "blob_missing":
@@ -247,12 +248,13 @@ export const fork: CommandMaker = (world) => {
   const { model, random } = world;
   const turn = random.pick([...model.turns.values()]);
   if (turn === undefined) return null;
-  const hasFailed = turn.sealed?.row.status === "failed";
+  const { sealed } = turn;
+  const hasNothing = sealed !== null && !mayBeParent(sealed.row);
   return asking(world, `a fork of ${turn.asked.marker}`, {
     request: { fork: { turnId: turn.id }, instruction: instruction(world) },
     session: model.sessions.get(turn.sessionId),
     of: turn,
-    ...(hasFailed && { mustRefuse: "turn_not_continuable" as const }),
+    ...(hasNothing && { mustRefuse: "turn_not_continuable" as const }),
   });
 };
 

@@ -13,6 +13,7 @@ export function checkEnd({ world, turn, row, events }: Sight, own: OwnEntry | nu
   if (row.status === "failed") checkFailure({ asked, row, mayBeStopped, lastAt: world.now });
   else checkSuccess({ asked, row, mayBeStopped });
   const wasLost = row.status === "failed" && row.failures[0].code === "runner_lost";
+  if (row.status === "failed" && asked.faults === 0) checkSealed(asked, row);
   if (!wasLost) {
     const usage = asked.exchanges.map(({ end }) => end?.usage ?? noUsage).reduce(addUsage, noUsage);
     assert.deepEqual(row.run.usage, usage, "the usage of all model calls is kept (T4, T12)");
@@ -40,7 +41,7 @@ function checkSuccess({ asked, row, mayBeStopped }: Succeeding): void {
   const last = sent.at(-1);
   if (row.stopReason === "interrupted") {
     assert.ok(mayBeStopped, "no interrupt was requested (T10)");
-    assert.ok(sent.some(hasOutput), "without output it would have failed (T10)");
+    assert.ok(didSomething(asked), "a turn that did nothing would have failed (T10, T12)");
     return;
   }
   if (row.stopReason === "step_limit") {
@@ -62,6 +63,23 @@ function hasOutput({ items, openText }: Asked["exchanges"][number]): boolean {
   return openText !== "" || items.some(({ type }) => type !== "reasoning");
 }
 
+/** True if the turn has output, or brought results of tools (T12). */
+function didSomething({ exchanges, feedback }: Asked): boolean {
+  return feedback.length > 0 || exchanges.some((exchange) => !exchange.isSummary && hasOutput(exchange));
+}
+
+/**
+ * Checks that a failed turn keeps what it did, and only that (T12). Of a lost turn everything that came before its last
+ * model call is durable (R6).
+ */
+function checkSealed(asked: Asked, row: Failing["row"]): void {
+  const isSealed = row.blobs.state !== null;
+  const wasLost = row.failures[0].code === "runner_lost";
+  const durable = { ...asked, exchanges: asked.exchanges.slice(0, -1) };
+  if (didSomething(wasLost ? durable : asked)) assert.ok(isSealed, "a failed turn forgot what it did (T12, R6)");
+  if (!didSomething(asked)) assert.ok(!isSealed, "a failed turn that did nothing can be continued (T12)");
+}
+
 interface Failing {
   asked: Asked;
   row: Extract<FinishedTurn, { status: "failed" }>;
@@ -75,7 +93,7 @@ function checkFailure({ asked, row, mayBeStopped, lastAt }: Failing): void {
   const hasFaults = asked.faults > 0;
   const end = asked.exchanges.at(-1)?.end;
   const explained: Partial<Record<ErrorCode, boolean>> = {
-    interrupted: mayBeStopped && !asked.exchanges.some((exchange) => !exchange.isSummary && hasOutput(exchange)),
+    interrupted: mayBeStopped && !didSomething(asked),
     runner_lost: isDead || hasFaults || lastAt - asked.at >= limits.leaseMs - limits.leaseMarginMs,
     storage_full: hasFaults,
     storage_failed: hasFaults,

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { RequestError } from "@agentclientprotocol/sdk";
+import { commandShell } from "../../tools/shell.ts";
 import { acpTest, type AcpTest, type TestConnection } from "../../../testing/acp/acp-test.ts";
 import type { Script, ScriptedPart } from "../../providers/scripted/scripted.ts";
 
@@ -129,7 +130,10 @@ test("[P4] commands run in the client's terminal, which the call shows, and whic
   assert.match((await results(world)).join(), /hi[\s\S]*3|3[\s\S]*hi/);
   const [created, ...rest] = terminal.asked;
   const asked = JSON.parse(created?.replace("create ", "") ?? "") as Record<string, unknown>;
-  assert.deepEqual([asked["command"], asked["args"], asked["cwd"]], ["sh", ["-c", "echo hi"], world.project]);
+  assert.deepEqual(
+    [asked["command"], asked["args"], asked["cwd"]],
+    [commandShell().program, ["-c", "echo hi"], world.project],
+  );
   assert.equal(typeof asked["outputByteLimit"], "number");
   assert.deepEqual(
     rest.map((one) => one.split(" ")[0]),

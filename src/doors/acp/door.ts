@@ -78,7 +78,13 @@ export class AcpDoor {
     if (turns.length > 0) {
       const last: { usage: Usage; model: string }[] = [];
       const onUsage = (usage: Usage, { model }: { model: string }): void => void (last[0] = { usage, model });
-      for await (const update of replay(opened, { turns, waiting: open.waiting, signal, onUsage })) {
+      for await (const update of replay(opened, {
+        turns,
+        folder: open.facts.folders[0],
+        waiting: open.waiting,
+        signal,
+        onUsage,
+      })) {
         signal.throwIfAborted();
         await open.update(update);
       }
@@ -188,6 +194,7 @@ export class AcpDoor {
       if (!this.#client.gone.aborted) run.cancel();
     });
     session.prompts.add(run);
+    this.#use(session);
     const ifBusy = metaChoice(meta, metaKeys.ifBusy, ["steer", "queue", "interrupt"]);
     return this.#answer({ session, run, ifBusy }, prompt).finally(() => session.prompts.delete(run));
   }
@@ -247,8 +254,18 @@ export class AcpDoor {
   async #open(opened: OpenedPorts, session: Session, setup: SessionSetup): Promise<OpenSession> {
     const opening = { ports: this.#ports, opened, client: this.#client };
     const open = await openSession(opening, session, { setup, mode: this.#ports.mode });
-    this.#sessions.set(session.id, open);
+    this.#use(open);
     return open;
+  }
+
+  /** Makes the session the one that was used last, and lets the tools of the others rest if too many are open. */
+  #use(open: OpenSession): void {
+    this.#sessions.delete(open.facts.id);
+    this.#sessions.set(open.facts.id, open);
+    const awake = [...this.#sessions.values()].filter((session) => session.mayRest && session !== open);
+    for (const session of awake.slice(0, Math.max(0, awake.length + 1 - limits.acpSessionsAwakeMax))) {
+      void session.rest();
+    }
   }
 
   #remembered({ folders: [cwd, ...additionalDirectories] }: SessionSetup) {

@@ -106,6 +106,16 @@ test("[P4] [V5] [R4] an editor that is opened again during the grace time follow
   assert.deepEqual([...first.faults, ...second.faults], []);
 });
 
+test("[P5] a command does not get the variables that only start this program", async (t) => {
+  const world = await program(t);
+  const agent = await world.acp();
+  const { sessionId } = await agent.begin();
+  const command = JSON.stringify({ command: "echo cache=$NODE_COMPILE_CACHE." });
+  world.model.next({ output: [{ type: "function_call", name: "run", arguments: command }] }, "done");
+  await agent.prompt(sessionId, "look");
+  assert.match(JSON.stringify(agent.updates(sessionId)), /cache=\.\\n|cache=\./);
+});
+
 test("[P1] a missing workspace is an error, and the requested mode is that of new sessions", async (t) => {
   const world = await program(t);
   const missing = await world.acp({ args: ["--workspace", "6ba7b810-9dad-41d1-80b4-00c04fd430c8"] });

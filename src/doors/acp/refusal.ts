@@ -5,7 +5,13 @@ import { newId } from "../../domain/ids.ts";
 import type { AcpPorts } from "./ports.ts";
 
 /** The error codes of JSON-RPC and ACP that this door uses. */
-const rpcCodes = { invalidParams: -32602, internal: -32603, authRequired: -32000, notFound: -32002 } as const;
+const rpcCodes = {
+  invalidRequest: -32600,
+  invalidParams: -32602,
+  internal: -32603,
+  authRequired: -32000,
+  notFound: -32002,
+} as const;
 
 /** Returns the ACP error for a thrown value. None of the text of an unexpected error is shown; the log and the response share an id. */
 export function refusal(thrown: unknown, report: AcpPorts["report"]): RequestError {
@@ -45,6 +51,11 @@ function rpcCode(code: ErrorCode): number {
       return rpcCodes.authRequired;
     case 404:
       return rpcCodes.notFound;
+    case 403:
+    case 409:
+    case 410:
+    case 429:
+      return rpcCodes.invalidRequest;
     default:
       return rpcCodes.internal;
   }

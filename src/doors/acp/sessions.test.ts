@@ -302,6 +302,30 @@ test("[R5] a turn continues when its client leaves, and can be loaded", async (t
   assert.equal(second.text(sessionId), "one two");
 });
 
+test("[P1] [P5] of many open sessions those that were not used for the longest time let their tools rest until their next prompt", async (t) => {
+  const world = await acpTest(t);
+  const open = new Set<number>();
+  let opened = 0;
+  const connection = await world.connect({
+    opened: {
+      openSessionTools: async () => {
+        const n = (opened += 1);
+        open.add(n);
+        return { tools: async () => [], warnings: () => [], close: async () => void open.delete(n) };
+      },
+    },
+  });
+  const ids: string[] = [];
+  const count = limits.acpSessionsAwakeMax + 3;
+  for (let n = 0; n < count; n += 1) ids.push((await connection.begin()).sessionId);
+  assert.equal(open.size, limits.acpSessionsAwakeMax);
+  assert.equal(open.has(1), false);
+  assert.equal((await connection.prompt(ids[0] ?? "", "hi")).stopReason, "end_turn");
+  assert.equal(opened, count + 1);
+  assert.equal(open.has(4), false);
+  assert.equal(open.size, limits.acpSessionsAwakeMax);
+});
+
 test("[P1] the number of open sessions of a connection is limited; closing one makes room", async (t) => {
   const connection = await (await acpTest(t)).connect();
   const ids: string[] = [];

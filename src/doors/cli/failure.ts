@@ -59,6 +59,7 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   provider_quota_exhausted: "check the account at the provider, or use another one: aptove config show",
   context_window_exceeded: "start another session, or name fewer files",
   config_invalid: "correct it and run: aptove config check",
+  records_refused: "check the user, the password and the database in records.url: aptove config show",
   garbage_doubtful: "if the records are complete, delete it with: aptove gc --even-most",
   storage_full: "free some disk space and try again",
   data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",

@@ -6,7 +6,7 @@ import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/tur
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
-import type { InputPart } from "../../domain/input-part.ts";
+import type { InputPart, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
@@ -236,6 +236,8 @@ export interface TurnReader {
   instruction(): Promise<string>;
   /** Returns the answers that the turn brought to waiting tool calls (T9). */
   toolResults(): Promise<ToolFeedback[]>;
+  /** Returns the content of a part of the turn's input (I1). Null: the part was only named. */
+  inputContent(part: TurnPart): Promise<Uint8Array | null>;
   /** Returns the whole answer, or the partial output of a failed turn. */
   answer(): Promise<string>;
   /** Returns the steps of the turn, in order. */

@@ -9,6 +9,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import { compressedBlobs } from "../../blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../blobs/files/file-blobs.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
@@ -164,7 +165,7 @@ test("[D2] turns that could not be sealed are counted, running turns are skipped
   const dead = new Set<string>();
   const never = new Promise<void>(() => {});
   const first = await testEngine(t, {
-    script: (_call, n) => (n === 1 ? "one" : [{ says: ["half", never] }]),
+    script: (_call, n) => (n === 2 ? [{ says: ["half", never] }] : "whole"),
     isAlive: (runner) => !dead.has(runner.id),
   });
   const one = await first.ask("one");
@@ -179,7 +180,16 @@ test("[D2] turns that could not be sealed are counted, running turns are skipped
   const { engine } = await testEngine(t, { ...first.deps, runner: testRunner() });
   assert.equal((await engine.turns.get(alice, cut.turnId)).status, "failed");
   const report = await engine.explain.verify(alice, one.sessionId);
-  assert.deepEqual([report.turnsChecked, report.turnsUnsealed, report.fault], [1, 1, null]);
+  assert.deepEqual([report.turnsChecked, report.turnsUnsealed, report.fault], [2, 0, null]);
+  const { put } = first.deps.blobs;
+  first.deps.blobs.put = async (key, bytes) => {
+    if (key.endsWith("/run.json")) throw new AptoveError("storage_full", "no room");
+    await put.call(first.deps.blobs, key, bytes);
+  };
+  const next = await testEngine(t, { ...first.deps, runner: testRunner() });
+  assert.equal((await next.ask("three", { sessionId: one.sessionId })).digest, null);
+  const later = await engine.explain.verify(alice, one.sessionId);
+  assert.deepEqual([later.turnsChecked, later.turnsUnsealed, later.fault], [2, 1, null]);
   const stranger = { ...alice, userId: newId() };
   await assert.rejects(engine.explain.verify(stranger, one.sessionId), hasCode("not_found"));
 });

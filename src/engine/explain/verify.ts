@@ -13,6 +13,7 @@ import { readPart } from "../turn/kept/kept-parts.ts";
 import { visibleSession } from "../access/visible.ts";
 import { turnDigest, type BlobHashes } from "../turn/kept/turn-digest.ts";
 import { finishedTurns, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
+import { blobKeys, readBootPrompt } from "../turn/kept/turn-blobs.ts";
 import { turnReader } from "../turn/turn-reader.ts";
 
 export type OnTurn = (done: number, total: number) => void;
@@ -66,7 +67,7 @@ async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
       blobHash(core, opening),
       run === null ? null : blobHash(core, run),
       state === null ? null : blobHash(core, state),
-      turnReader(core, turn).prompt(),
+      checkPrompt(core, turn),
       ...(turn.input ?? []).flatMap(({ content }) => (content === null ? [] : [readPart(core.deps.blobs, content)])),
     ]);
     const hashes = { opening: openingHash, run: runHash, state: stateHash };
@@ -74,6 +75,13 @@ async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
   } catch (error) {
     return { turn, unreadable: failureOf(error).message };
   }
+}
+
+/** Throws if the boot prompt is missing or is another one. No digest covers its text, but the row has its hash. */
+async function checkPrompt({ deps }: EngineCore, { manifest }: StoredTurn): Promise<void> {
+  if ((await readBootPrompt(deps.blobs, manifest.promptHash)) !== null) return;
+  const key = blobKeys.prompt(manifest.promptHash);
+  throw new AptoveError("blob_missing", `there is no blob ${key}, the boot prompt of the turn`, { facts: { key } });
 }
 
 async function blobHash({ deps }: EngineCore, key: string): Promise<string> {
@@ -108,9 +116,11 @@ function faultOf(stored: ReadTurn, parent: string | null | undefined): string | 
   if (parent === undefined) return `its parent ${turn.parentId} is not stored`;
   if ("unreadable" in stored) return stored.unreadable;
   if (turn.digest === null) {
-    const outcome = turn.status === "archived" ? turn.was.status : turn.status;
-    // A sealed turn is followed by sealed turns only, except for turns that failed before they could be sealed.
-    return parent !== null && outcome !== "failed" ? "it has no digest, but its parent has one" : stored.lostRequest;
+    // A sealed turn is followed by sealed turns only, except for turns that failed before they could be sealed. Those
+    // have no state.
+    return parent !== null && turn.blobs.state !== null
+      ? "it has no digest, but its parent has one"
+      : stored.lostRequest;
   }
   if (turnDigest(turn, { parent, steps: stored.steps, hashes: stored.hashes }) === turn.digest)
     return stored.lostRequest;

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SubagentRef } from "../../domain/subagent.ts";
-import { summarize, type FinishedTurn, type Turn } from "../../domain/turn.ts";
+import { hasHistory, summarize, type FinishedTurn, type Turn } from "../../domain/turn.ts";
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
@@ -85,12 +85,12 @@ export async function continueSubagent(
   await startTurnOf(core, spawner, { place, parent, instruction, conversationContextId });
 }
 
-/** Returns the turn to continue from. After a failed turn it is the parent of that turn. Null: there is none. */
+/** Returns the turn to continue from. After a failed turn that did nothing it is the parent of that turn (T12). Null: there is none. */
 async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<ParentTurn | null> {
-  if (newest.status === "completed") return newest;
+  if (hasHistory(newest)) return newest;
   const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
   if (before === null && newest.parentId === null) return null;
-  if (before?.status === "completed") return before;
+  if (before !== null && hasHistory(before)) return before;
   throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent no longer exists`);
 }
 

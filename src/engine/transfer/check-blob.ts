@@ -27,6 +27,20 @@ export interface CheckedBlob {
 
 type BlobKind = keyof typeof blobSchemas;
 
+/** A boot prompt of the file. Its name is the hash of its text, so it is the same in every store. */
+export type CheckedPrompt = Pick<CheckedBlob, "key" | "places">;
+
+const promptPattern = /^prompts\/([0-9a-f]{64})\.txt$/;
+
+/** Returns null if the line is another blob. */
+export function checkPrompt(line: BlobLine, parts: readonly PartLine[]): { key: string } | { fault: string } | null {
+  const hash = promptPattern.exec(line.key)?.[1];
+  if (hash === undefined) return null;
+  const bytes = blobBytes(line, parts);
+  if (bytes.length === line.bytes && sha256(bytes) === hash && line.sha256 === hash) return { key: line.key };
+  return { fault: `${line.key} is not the boot prompt of its name` };
+}
+
 const keyPattern = /^turns\/([0-9a-f-]{36})\/(part|opening|request|run|state)(?:-[0-9a-z-]+)?\.json$/;
 
 export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBlob | { fault: string } {

@@ -5,9 +5,11 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { mayBeParent } from "../../domain/turn.ts";
 import { isRecord } from "../../system/guards.ts";
+import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
-import { checkBlob, type CheckedBlob } from "./check-blob.ts";
+import { checkBlob, checkPrompt, type CheckedBlob, type CheckedPrompt } from "./check-blob.ts";
 import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
 import { checkBases, namedBlobs, outcomeOf, type AncestorTurn } from "./check-turn.ts";
 import {
@@ -48,6 +50,8 @@ export interface CheckedExport {
   sessions: Map<string, ExportedSession>;
   /** The turns, parents before their children. */
   turns: Map<string, FileTurn>;
+  /** The boot prompts that the turns used, by key. Files of format 1 have none. */
+  prompts: Map<string, CheckedPrompt>;
   /** The turns that are not in the file, and that its sessions and turns depend on. */
   outside: Set<string>;
 }
@@ -69,7 +73,7 @@ export async function checkFile(lines: AsyncIterable<string>, source: FileSource
 class FileCheck {
   readonly #source: FileSource;
   readonly #seal = new LineSeal();
-  readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), outside: new Set() };
+  readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), prompts: new Map(), outside: new Set() };
   readonly #stored = new Map<string, AncestorTurn>();
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
@@ -77,6 +81,8 @@ class FileCheck {
   /** The blobs of the next turn. */
   #blobs = new Map<string, CheckedBlob>();
   #blobCount = 0;
+  /** The boot prompt of the next turn, if the file has not had it before. */
+  #prompt: CheckedPrompt | null = null;
   /** A blob whose parts are still being read. */
   #parted: { blob: BlobLine; head: SpooledLine; parts: PartLine[]; places: SpooledLine[] } | null = null;
   #hasEnded = false;
@@ -175,10 +181,28 @@ class FileCheck {
   }
 
   #keepBlob(blob: BlobLine, parts: readonly PartLine[], places: SpooledLine[]): void {
+    this.#blobCount += 1;
+    const prompt = checkPrompt(blob, parts);
+    if (prompt !== null) return this.#keepPrompt(prompt, places);
     const checked = checkBlob(blob, parts);
     if ("fault" in checked) throw this.#fault(checked.fault);
     this.#blobs.set(blob.key, { ...checked, places });
-    this.#blobCount += 1;
+  }
+
+  #keepPrompt(prompt: { key: string } | { fault: string }, places: SpooledLine[]): void {
+    if ("fault" in prompt) throw this.#fault(prompt.fault);
+    if (this.#file.prompts.has(prompt.key) || this.#prompt !== null)
+      throw this.#fault(`the boot prompt ${prompt.key} occurs twice`);
+    this.#prompt = { key: prompt.key, places };
+  }
+
+  /** Takes the boot prompt that stands before a turn: the one that the turn used. */
+  #takePrompt({ id, manifest }: TurnLine["turn"]): void {
+    if (this.#prompt === null) return;
+    if (this.#prompt.key !== blobKeys.prompt(manifest.promptHash))
+      throw this.#fault(`the turn ${id} did not use the boot prompt ${this.#prompt.key}`);
+    this.#file.prompts.set(this.#prompt.key, this.#prompt);
+    this.#prompt = null;
   }
 
   async #takeTurn({ turn, steps }: TurnLine, line: SpooledLine): Promise<void> {
@@ -192,23 +216,38 @@ class FileCheck {
     this.#sequences.add(place);
     const parent = parentId === null ? null : await this.#find(parentId);
     if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not the parent's depth + 1");
-    if (parent?.outcome === "failed") throw this.#fault(`it continues the failed turn ${parent.id}`);
+    if (parent?.hasHistory === false) throw this.#fault(`it continues the failed turn ${parent.id}`);
     const strays = lineageFault(turn, parent);
     if (strays !== null) throw this.#fault(strays);
 
     const blobs = namedBlobs({ turn, steps }, this.#blobs);
     if ("fault" in blobs) throw this.#fault(blobs.fault);
     this.#blobs = new Map();
+    this.#takePrompt(turn);
     const fault = checkBases({ id, depth, parent }, blobs);
     if (fault !== null) throw this.#fault(fault);
     const outcome = outcomeOf(turn);
     const sealedParts = { parent: parent?.digest ?? null, steps, hashes: blobs.hashes };
     const computedDigest = turnDigest(turn, sealedParts);
-    const isUnsealed = digest === null && (outcome === "failed" || sealedParts.parent === null);
+    const isUnsealed = digest === null && (turn.blobs.state === null || sealedParts.parent === null);
     if (!isUnsealed && digest !== computedDigest) throw this.#fault(`the digest of turn ${id} does not match`);
-    const isContinuable = turn.kind === "agent" && (status === "completed" || status === "awaiting_tool_results");
+    const isContinuable = mayBeParent(turn);
+    const hasHistory = turn.blobs.state !== null;
     const subagentId = turn.subagent?.id ?? null;
-    const facts = { id, sessionId, parentId, parent, depth, sequence, status, statusAt, digest, outcome, subagentId };
+    const facts = {
+      id,
+      sessionId,
+      parentId,
+      parent,
+      depth,
+      sequence,
+      status,
+      statusAt,
+      digest,
+      outcome,
+      hasHistory,
+      subagentId,
+    };
     const { total: tokens, costUsd = 0 } = turn.run.usage;
     const kept = blobs.all.map(({ key, kind, hash, places }): FileBlob => ({ key, kind, hash, places }));
     const rest = { tokens, costUsd, computedDigest, line, blobs: kept, mail: mailFacts(turn) };
@@ -231,7 +270,13 @@ class FileCheck {
     const end = line.value;
     const { sessions, turns } = this.#file;
     const isWhole = end.sessions === sessions.size && end.turns === turns.size && end.blobs === this.#blobCount;
-    if (!isWhole || this.#parted !== null || this.#blobs.size > 0 || end.sha256 !== this.#seal.digest()) {
+    if (
+      !isWhole ||
+      this.#parted !== null ||
+      this.#prompt !== null ||
+      this.#blobs.size > 0 ||
+      end.sha256 !== this.#seal.digest()
+    ) {
       throw this.#fault("the file was changed: the digest of its lines does not match");
     }
     for (const session of sessions.values()) await this.#checkSession(session);
@@ -243,7 +288,7 @@ class FileCheck {
     if (headTurnId !== null && (head?.sessionId !== id || !head.isContinuable)) {
       throw this.#fault(`the head of the session ${id} is not a turn of it that can be continued`);
     }
-    if (originTurnId !== null && (await this.#find(originTurnId)).outcome === "failed") {
+    if (originTurnId !== null && !(await this.#find(originTurnId)).hasHistory) {
       throw this.#fault(`the session ${id} begins below a failed turn`);
     }
   }

@@ -16,6 +16,8 @@ export interface AncestorTurn {
   parent: AncestorTurn | null;
   digest: string | null;
   outcome: OutcomeStatus;
+  /** True if its history can be continued: a failed turn has one only if it had done something (T12). */
+  hasHistory: boolean;
   /** The subagent whose turn this is. Null for a turn of the session's agent (A1). */
   subagentId: string | null;
 }

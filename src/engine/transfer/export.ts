@@ -10,6 +10,7 @@ import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { visibleTurn, visibleSession } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
+import { blobKeys, readBootPrompt } from "../turn/kept/turn-blobs.ts";
 import { ancestors, finishedTurns, lineage, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
 import { blobLines, exportFormat, LineSeal, type ExportedSession, type ExportLine } from "./format.ts";
 
@@ -32,14 +33,16 @@ export async function* exportLines(core: EngineCore, caller: Caller, scope: Expo
   yield sealed({ aptove: "export", format: exportFormat, version: core.deps.version });
   for (const session of sessions) yield sealed({ kind: "session", session });
   const digests = new Map<string, string | null>();
+  const prompts = new Set<string>();
   for await (const batch of finishedTurns(turns)) {
     for (const { turn, steps, blobs } of await Promise.all(batch.map((one) => readWhole(core, one)))) {
       checkSeal({ turn, steps, blobs }, turn.parentId === null ? null : digests.get(turn.parentId));
       digests.set(turn.id, turn.digest);
-      for (const [key, bytes] of blobs) yield* blobLines(key, bytes).map(sealed);
+      const prompt = await unseenPrompt(core, turn, prompts);
+      for (const [key, bytes] of [...prompt, ...blobs]) yield* blobLines(key, bytes).map(sealed);
       yield sealed({ kind: "turn", turn, steps });
       counts.turns += 1;
-      counts.blobs += blobs.size;
+      counts.blobs += blobs.size + prompt.length;
     }
   }
   yield JSON.stringify({ kind: "end", ...counts, sha256: seal.digest() } satisfies ExportLine);
@@ -162,6 +165,22 @@ async function readWhole({ deps }: EngineCore, turn: StoredTurn): Promise<WholeT
     }),
   );
   return { turn, steps, blobs: new Map(blobs) };
+}
+
+/**
+ * Returns the boot prompt of a turn with its key, unless an earlier turn of the file used the same one. Sessions that version
+ * 0.1.0 imported may have none.
+ */
+async function unseenPrompt(
+  { deps }: EngineCore,
+  turn: StoredTurn,
+  seen: Set<string>,
+): Promise<[string, Uint8Array][]> {
+  const { promptHash } = turn.manifest;
+  if (seen.has(promptHash)) return [];
+  seen.add(promptHash);
+  const prompt = await readBootPrompt(deps.blobs, promptHash);
+  return prompt === null ? [] : [[blobKeys.prompt(promptHash), prompt]];
 }
 
 /** Throws if the digest of a turn does not match: an import would refuse such a turn, so it is not exported (D2). */

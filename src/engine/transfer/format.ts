@@ -9,7 +9,8 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
 
-export const exportFormat = 1;
+/** Format 1, of version 0.1.0, has no boot prompts. */
+export const exportFormat = 2;
 
 export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | EndLine;
 
@@ -50,7 +51,7 @@ export interface SessionLine {
 }
 
 /**
- * A blob of the next turn: as text if its bytes are valid UTF-8, else in base64, or in a number of part lines that
+ * A blob of the next turn, or the boot prompt of the next turn if no turn before it used the same one: as text if its bytes are valid UTF-8, else in base64, or in a number of part lines that
  * follow.
  */
 export interface BlobLine {

@@ -37,6 +37,7 @@ export async function importLines(
     const file = await checkFile(lines, { spool, findStored: (id) => findStored(core, caller, id) });
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const plan = await planImport(core, caller, file);
+      await putPrompts(core, spool, file);
       if (await write(core, spool, plan)) return reportOf(file, plan);
     }
     throw new AptoveError(
@@ -73,6 +74,11 @@ function importMark(): string {
   return `${importMarks}${newId()}`;
 }
 
+/** Stores the boot prompts, also those of turns that are here already: version 0.1.0 imported turns without them. */
+async function putPrompts({ deps }: EngineCore, spool: Spool, { prompts }: CheckedExport): Promise<void> {
+  for (const prompt of prompts.values()) await deps.blobs.put(prompt.key, await bytesOf(spool, prompt));
+}
+
 async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn[]): Promise<void> {
   const left = turns.values();
   const writer = async (): Promise<void> => {
@@ -85,7 +91,7 @@ async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn
 }
 
 /** Returns the bytes of a blob. Its lines were checked when they were stored in the spool. */
-async function bytesOf(spool: Spool, { places }: FileBlob): Promise<Uint8Array> {
+async function bytesOf(spool: Spool, { places }: Pick<FileBlob, "places">): Promise<Uint8Array> {
   const lines = await Promise.all(places.map(async (place): Promise<unknown> => JSON.parse(await spool.read(place))));
   const [line, ...parts] = lines as [BlobLine, ...PartLine[]];
   return blobBytes(line, parts);

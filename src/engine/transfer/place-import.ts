@@ -21,14 +21,14 @@ export async function findStored(core: EngineCore, caller: Caller, id: string): 
   const turn = await seenTurn(core, caller, id);
   if (turn === null || turn.status === "pending") return null;
   const outcome = outcomeOf(turn);
-  if (outcome === "failed") return null;
+  if (turn.blobs.state === null) return null;
   const subagentId = turn.subagent?.id ?? null;
-  const common = { digest: null, outcome: "completed", subagentId } as const;
+  const common = { digest: null, outcome: "completed", hasHistory: true, subagentId } as const;
   let parent: AncestorTurn | null = null;
   for (const entry of (await core.histories.state(turn.parentId)).entries) {
     parent = { ...common, id: entry.turnId, depth: entry.depth, parent };
   }
-  return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome, subagentId };
+  return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome, hasHistory: true, subagentId };
 }
 
 async function seenTurn({ deps }: EngineCore, caller: Caller, id: string): Promise<Turn | null> {

@@ -52,7 +52,8 @@ export async function importConversation(
   try {
     const plan = planOf(turnId, accepted);
     const prepared = { plan, warnings: [] };
-    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared });
+    const closed = { results: [], approved: [], unanswered: 0 };
+    const result = await openTurn(core, { live, place: newRoot, request, accepted, closed, prepared });
     if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
     const turn = await recordAndSettle(core, result.opened, { plan, rest });
     if (turn.status === "failed") throw new AptoveError(turn.failures[0].code, turn.failures[0].message);

@@ -55,7 +55,7 @@ test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output
   assert.ok((await reader.request(1)).length > 0, "the request was stored before it was sent");
   const next = await engine.turns.run(alice, { instruction: "three", sessionId: turn.sessionId });
   await engine.turns.interrupt(alice, { turnId: next.turnId });
-  assert.equal((await next.finished).parentId, turn.parentId);
+  assert.equal((await next.finished).parentId, turn.id, "the next instruction continues from what the lost turn did");
 });
 
 test("[R2] a live runner's turn is never touched", async (t) => {
@@ -76,7 +76,7 @@ test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes 
   await old.close({ graceMs: 0 });
   assert.deepEqual(await cut.finished, failed, "the late runner learns what the records say");
   assert.deepEqual(await engine.turns.get(alice, cut.turnId), failed);
-  assert.equal((await engine.sessions.get(alice, cut.sessionId)).headTurnId, failed.parentId);
+  assert.equal((await engine.sessions.get(alice, cut.sessionId)).headTurnId, failed.id);
 });
 
 test("[R2] a request that finds the session busy with a dead runner's turn recovers it at once", async (t) => {

@@ -4,18 +4,11 @@
  * a runner that was only paused cannot write any more (R1).
  */
 import { failureOf } from "../../domain/errors.ts";
-import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
-import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { failTurn, type PendingTurn } from "../../domain/turn.ts";
-import { addUsage, noUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
-import { readAll } from "../../live/event-log.ts";
+import type { PendingTurn } from "../../domain/turn.ts";
 import type { Runner } from "../../records/record-store.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { closeOpenItems } from "./close-open-items.ts";
-import { runnerLost } from "./live/leases.ts";
-import { messageToMailbox } from "./settle-turn.ts";
-import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+import { failLost } from "./fail-lost.ts";
 
 /** Takes over and fails the lost turns of all processes. Returns how many there were. */
 export async function recoverLostTurns(core: EngineCore): Promise<number> {
@@ -89,63 +82,6 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
   await Promise.all(Array.from({ length: limits.recoveriesAtOnceMax }, work));
   if (count > 0) core.deps.observer.note({ type: "turns_recovered", count });
   return count;
-}
-
-/** Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over meanwhile. */
-async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
-  const { deps } = core;
-  const logged = (await readAll(deps.log, turn.id)) ?? [];
-  const events = logged.map(({ event }) => event);
-  const run = await runOf(core, turn);
-  const terminal: TurnEvent = { type: "run_failed", failure: runnerLost, usage: run.usage };
-  const beginning: TurnEvent[] =
-    events.length > 0
-      ? events
-      : [{ type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId }];
-  const key = blobKeys.recoveredRun(turn.id, newId());
-  const blob = {
-    format: 1,
-    turnId: turn.id,
-    events: joinDeltas([...beginning, ...closeOpenItems(events), terminal]),
-    responses: [],
-  } as const;
-  await deps.blobs.put(key, encodeBlob("run", { ...blob, responses: [] }));
-  const failed = failTurn(turn, runnerLost, {
-    at: deps.now(),
-    answeredAt: null,
-    blobs: { ...turn.blobs, run: key, state: null },
-    warnings: events.flatMap((event) => (event.type === "warning" ? [event.warning] : [])),
-    run,
-    chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
-    digest: null,
-  });
-  const result = await deps.records.turns.finish({
-    turn: failed,
-    runnerId: turn.runnerId,
-    head: null,
-    steps: [],
-    text: null,
-    controls: "drop",
-    // The mailbox of the session receives the message of the subagent (A2).
-    ...messageToMailbox(failed),
-  });
-  // Another process has taken the turn over, and keeps the content of the log.
-  if (result.outcome !== "finished") return false;
-  await deps.log.drop(turn.id);
-  return true;
-}
-
-/** Returns the usage of the steps that ended. */
-async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
-  const steps = await core.deps.records.turns.listSteps(turn.id);
-  const byModel: Record<string, Usage> = {};
-  for (const step of steps) byModel[step.model] = addUsage(byModel[step.model] ?? noUsage, step.usage);
-  return {
-    durationMs: Math.max(0, core.deps.now() - turn.createdAt),
-    modelRequests: steps.length,
-    usage: steps.map((step) => step.usage).reduce(addUsage, noUsage),
-    byModel,
-  };
 }
 
 /**

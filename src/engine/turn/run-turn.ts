@@ -5,6 +5,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -29,6 +30,25 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   if (repeated !== null) return repeated;
 
   await core.quotas.refuseEarly(caller);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await placeAndLaunch(core, caller, asked);
+    } catch (error) {
+      if (attempt >= limits.placeAttemptsMax || !mayFollowHead(asked, error)) throw error;
+    }
+  }
+}
+
+/**
+ * Returns true if the turn may continue from the new head. A caller that names only the session continues from whatever
+ * its head is: the end of a turn that ran meanwhile, or of a lost turn that was recovered for this request (T5, T12).
+ */
+function mayFollowHead({ sessionId, expectedHead, rerun }: TurnRequest, error: unknown): boolean {
+  const isFree = sessionId !== undefined && expectedHead === undefined && rerun === undefined;
+  return isFree && error instanceof AptoveError && error.code === "head_moved";
+}
+
+async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
   const { place, request } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;

@@ -4,17 +4,17 @@
  * kept.
  */
 import type { Caller } from "../../domain/caller.ts";
-import { failure, failureOf, type Failure } from "../../domain/errors.ts";
-import type { RunFailed, RunFinished } from "../../domain/events.ts";
-import { answerText, openToolCalls, type HistoryItem } from "../../domain/history.ts";
+import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
+import type { RunFailed, TurnEvent } from "../../domain/events.ts";
+import { answerText } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { extendState, stateFile, type State } from "../../domain/lineage.ts";
+import { stateFile, type State } from "../../domain/lineage.ts";
 import type { Step } from "../../domain/step.ts";
-import type { DeferredCall } from "../../domain/tool.ts";
 import {
   completeTurn,
   failTurn,
+  mayBeParent,
   messageOf,
   parkTurn,
   type FailedTurn,
@@ -25,16 +25,20 @@ import {
 } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
 import { ownsWorkspaces } from "../access/access.ts";
+import { callNotRun, decideEnd, didSomething, type Ending } from "./decide-end.ts";
 import { followControls } from "./live/control.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
-import { hasLostLease } from "./live/live-turn.ts";
-import type { TurnPlan } from "./prepare/turn-plan.ts";
+import { withResults } from "./prepare/plan-turn.ts";
+import { plannedBeginning, type TurnPlan } from "./prepare/turn-plan.ts";
+import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
-import { turnDigest } from "./kept/turn-digest.ts";
+import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+import { dropProgress } from "./kept/turn-progress.ts";
+import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 
 export interface SettlingTurn extends AnsweredTurn {
   /**
@@ -78,85 +82,14 @@ function leaveSteers({ live, recorder }: SettlingTurn): void {
   }
 }
 
-type Ending =
-  | { status: "completed" | "awaiting_tool_results"; terminal: RunFinished; items: HistoryItem[] }
-  | { status: "failed"; terminal: RunFailed };
-
-/** Returns how the turn ends (T2, T8, T10). */
-function decideEnd({ answer, recorder, deferredCalls, live }: SettlingTurn): Ending {
-  if (answer.ended !== "answered" && hasLostLease(live.state)) return failedEnd(runnerLost, recorder);
-  if (answer.ended === "failed") return failedEnd(answer.failure, recorder);
-  if (answer.ended === "interrupted") {
-    if (!recorder.hasOutput) {
-      return failedEnd(failure("interrupted", "the turn was stopped before it had output"), recorder);
-    }
-    const items = closeInterrupted(recorder.items);
-    return finishedEnd(recorder, { status: "completed", stopReason: "interrupted", items });
-  }
-  const { items } = recorder;
-  if (deferredCalls.length === 0)
-    return finishedEnd(recorder, { status: "completed", stopReason: answer.stopReason, items });
-  return finishedEnd(recorder, { status: "awaiting_tool_results", stopReason: "tool_calls", items, deferredCalls });
-}
-
-function failedEnd(reason: Failure, { usage }: RunRecorder): Ending {
-  return { status: "failed", terminal: { type: "run_failed", failure: reason, usage } };
-}
-
-interface FinishedEnd extends Pick<RunFinished, "status" | "stopReason"> {
-  items: HistoryItem[];
-  deferredCalls?: DeferredCall[];
-}
-
-function finishedEnd({ usage }: RunRecorder, { status, stopReason, items, deferredCalls = [] }: FinishedEnd): Ending {
-  return { status, items, terminal: { type: "run_finished", status, stopReason, usage, deferredCalls } };
-}
-
-/** Returns the items, with a result for each call that was cut off before it ran (T8). */
-function closeInterrupted(items: readonly HistoryItem[]): HistoryItem[] {
-  return [
-    ...items,
-    ...openToolCalls(items).map((call): HistoryItem => ({
-      type: "tool_result",
-      callId: call.callId,
-      output: "interrupted: the call was not run",
-      isError: true,
-    })),
-  ];
-}
-
 async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<SettledTurn> {
-  const { pending, place, plan, recorder, attempt = 1 } = settling;
-  const state = plan === null || ending.status === "failed" ? null : nextState(pending, plan, ending.items);
-  const events = recorder.eventsWith(ending.terminal);
-  const run = encodeBlob("run", recorder.runBlob(events));
-  const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
-  const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
-  await Promise.all([
-    // Nothing is appended to the live log after the row is written, because from then on any process may delete the
-    // log.
-    recorder.flushed(),
-    core.deps.blobs.put(keys.run, run),
-    ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
-  ]);
-  const sent = asSent(settling);
-  const end = runEnd(core, settling, { ...pending.blobs, ...keys });
-  const unsealed = finishedTurn(sent, ending, { ...end, chain: chainOf(core, settling), digest: null });
-  const digest = turnDigest(unsealed, {
-    parent: place.parent?.digest ?? null,
-    steps: await stepsOf(core, recorder),
-    hashes: {
-      opening: settling.openingHash,
-      run: sha256(run),
-      state: stateBytes === null ? null : sha256(stateBytes),
-    },
-  });
-  const turn = { ...unsealed, digest };
-  const isHead = ending.status !== "failed" && place.subagent === null;
+  const { recorder, attempt = 1 } = settling;
+  const kept = await keepBlobs(core, settling, ending);
+  const turn = await sealedTurn(core, settling, { ending, kept });
   const result = await core.deps.records.turns.finish({
     turn,
     runnerId: core.deps.runner.id,
-    head: isHead ? { from: place.head } : null,
+    head: mayBeParent(turn) ? { from: settling.place.head } : null,
     steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
     text: turnText(settling, ending),
     controls: "take first",
@@ -171,11 +104,114 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
     settling.live.close();
     return settled(await lostTurn(core, settling, turn));
   }
-  settling.live.store(events);
+  settling.live.store(kept.events);
+  remember(core, settling, { turn, state: kept.state });
+  return settled(turn, dropTraces(core, recorder));
+}
+
+/** The end of a turn as it is stored in blobs. */
+interface KeptEnd {
+  events: TurnEvent[];
+  /** Null: the turn failed and did nothing, or its state could not be built. */
+  state: State | null;
+  keys: Pick<RunEnd["blobs"], "run" | "state">;
+  hashes: BlobHashes;
+}
+
+async function keepBlobs(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<KeptEnd> {
+  const { pending, recorder, attempt = 1 } = settling;
+  const state = await nextState(core, settling, ending);
+  const events = recorder.eventsWith(ending.terminal);
+  const run = encodeBlob("run", recorder.runBlob(events));
+  const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
+  const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
+  await Promise.all([
+    // Nothing is appended to the live log after the row is written, because from then on any process may delete the
+    // log.
+    recorder.flushed(),
+    core.deps.blobs.put(keys.run, run),
+    ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
+  ]);
+  const hashes = {
+    opening: settling.openingHash,
+    run: sha256(run),
+    state: stateBytes === null ? null : sha256(stateBytes),
+  };
+  return { events, state, keys, hashes };
+}
+
+/**
+ * Returns the state of the turn. Null if the turn failed and did nothing. A turn that failed before it was planned brings
+ * only its instruction and the results of the caller. If their history cannot be read, the turn is never a parent, and
+ * says so (S5, T12).
+ */
+async function nextState(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<State | null> {
+  const { pending, plan, place, recorder } = settling;
+  const { items } = ending;
+  if (items === null) return null;
+  if (plan !== null) return stateAfter(plan.state, pending, { ...wholeBeginning(plan), items });
+  try {
+    const parent = await core.histories.state(place.parent?.id ?? null);
+    return stateAfter(parent, pending, { ...unplannedBeginning(settling), items });
+  } catch (error) {
+    if (settling.attempt === undefined) recorder.warn(historyNotKept(failureOf(error)));
+    return null;
+  }
+}
+
+/** Returns the beginning of the turn. A call that was allowed and did not run has a result that says so (T8). */
+function wholeBeginning(plan: TurnPlan): TurnBeginning {
+  const answered = new Set(plan.newItems.flatMap((item) => (item.type === "tool_result" ? [item.callId] : [])));
+  const open = plan.approved.filter(({ callId }) => !answered.has(callId));
+  return plannedBeginning(open.length === 0 ? plan : withResults(plan, closingResults(open, callNotRun)));
+}
+
+function unplannedBeginning({ accepted, closed }: SettlingTurn): TurnBeginning {
+  const { instruction, mode } = accepted;
+  const results = [...closed.results, ...closingResults(closed.approved, callNotRun)];
+  const message = instruction === "" ? [] : [userMessage(mode.id, instruction)];
+  return { newItems: [...results, ...message], sent: { chunks: [], files: [] }, readable: [], summary: null };
+}
+
+/** Returns the warning of a turn that did something that the next turn will not know of (S5). */
+export function historyNotKept({ code, message }: Failure): Warning {
+  const next = "the next instruction continues from the turn before it";
+  return {
+    code: "history_not_kept",
+    message: `what this turn did could not be kept for the model (${code}: ${message}); ${next}`,
+  };
+}
+
+interface EndToSeal {
+  ending: Ending;
+  kept: KeptEnd;
+}
+
+/** Returns the finished turn with its digest (D2). */
+async function sealedTurn(
+  core: EngineCore,
+  settling: SettlingTurn,
+  { ending, kept }: EndToSeal,
+): Promise<FinishedTurn> {
+  const { pending, place, recorder } = settling;
+  const end = runEnd(core, settling, { ...pending.blobs, ...kept.keys });
+  const chain = chainOf(core, settling);
+  const unsealed = finishedTurn(asSent(settling), ending, { ...end, chain, digest: null });
+  const steps = await stepsOf(core, recorder);
+  const sealed = { parent: place.parent?.digest ?? null, steps, hashes: kept.hashes };
+  return { ...unsealed, digest: turnDigest(unsealed, sealed) };
+}
+
+/** Keeps in memory what the next turn needs, and queues the turn for the transcript. */
+function remember(
+  core: EngineCore,
+  settling: SettlingTurn,
+  { turn, state }: { turn: FinishedTurn; state: State | null },
+): void {
+  const { plan } = settling;
   if (state !== null) core.histories.remember(state);
-  if (state !== null && plan !== null) writeDown(core, settling, { turn, state, caller: plan.accepted.caller });
-  if (plan !== null && plan.first !== null) core.histories.rememberBody(pending.id, plan.first.request.body);
-  return settled(turn, dropLog(core, recorder));
+  if (state !== null) writeDown(core, settling, { turn, state, caller: settling.accepted.caller });
+  if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
 /** Returns the mailbox message of a subagent's turn. The end and the message are one write (A2). */
@@ -217,17 +253,6 @@ function asSent({ pending, plan, recorder }: SettlingTurn): PendingTurn {
   return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
 }
 
-function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly HistoryItem[]): State {
-  return extendState(plan.state, {
-    turnId: pending.id,
-    depth: pending.depth,
-    items: [...plan.newItems, ...items],
-    ...plan.sent,
-    ...(plan.input.readable.length > 0 && { inputs: plan.input.readable }),
-    ...(plan.summary !== null && { summary: plan.summary }),
-  });
-}
-
 function runEnd(
   core: EngineCore,
   { pending, recorder }: SettlingTurn,
@@ -255,11 +280,11 @@ function chainOf(core: EngineCore, { answer, plan, recorder }: SettlingTurn): Pr
 }
 
 /** Returns the text that search finds the turn by: the whole instruction and the whole answer (S8). */
-function turnText({ plan, recorder }: SettlingTurn, ending: Ending): { instruction: string; answer: string } | null {
-  if (plan === null) return null;
+function turnText({ plan, accepted, recorder }: SettlingTurn, ending: Ending): TurnFinish["text"] {
+  if (plan === null && ending.items === null) return null;
   return {
-    instruction: plan.accepted.instruction,
-    answer: answerText(ending.status === "failed" ? recorder.items : ending.items),
+    instruction: accepted.instruction,
+    answer: answerText(ending.items ?? recorder.items),
   };
 }
 
@@ -276,16 +301,18 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
 }
 
 /**
- * Deletes the live log. Listeners elsewhere read the rest of the events, and the end, from the blob (T11). Never
- * rejects.
+ * Deletes the live log and the progress of a turn that has ended. Listeners elsewhere read the rest of the events, and
+ * the end, from the blob (T11). Never rejects.
  */
-async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
+async function dropTraces(core: EngineCore, recorder: RunRecorder): Promise<void> {
+  const { turnId } = recorder;
   await recorder.flushed();
   try {
-    await core.deps.log.drop(recorder.turnId);
+    await core.deps.log.drop(turnId);
+    if (recorder.hasProgress) await dropProgress(core.deps.blobs, turnId);
   } catch (error) {
-    // The row is written and counts. A log that remains is only garbage.
-    core.deps.report(`the live log of turn ${recorder.turnId} could not be deleted`, error);
+    // The row is written and counts. What remains is only garbage.
+    core.deps.report(`the live log or the progress of turn ${turnId} could not be deleted`, error);
   }
 }
 
@@ -301,7 +328,7 @@ async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: Finished
   );
   const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
-  if (stored === null || stored.blobs.run !== null) await dropLog(core, recorder);
+  if (stored === null || stored.blobs.run !== null) await dropTraces(core, recorder);
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
@@ -319,7 +346,9 @@ function failedTurn(core: EngineCore, settling: SettlingTurn, reason: Failure): 
 async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason: Failure): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
-  const turn = failedTurn(core, settling, reason);
+  const unkept = didSomething(settling) ? [historyNotKept(reason)] : [];
+  const bare = failedTurn(core, settling, reason);
+  const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
     const result = await core.deps.records.turns.finish({
       turn,
@@ -335,6 +364,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     // should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
     // The live log is kept, because nothing else has the events.
+    for (const warning of unkept) recorder.emit({ type: "warning", warning });
     recorder.emit(terminal);
     await recorder.flushed();
   } catch (error) {

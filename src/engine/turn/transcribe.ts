@@ -35,7 +35,7 @@ export interface TurnToTranscribe {
 /** Queues the turn for the transcript, if it belongs to a workspace. */
 export function transcribe(core: EngineCore, { turn, session, items }: TurnToTranscribe): void {
   const { workspaceId } = turn;
-  if (workspaceId === null || turn.status === "failed") return;
+  if (workspaceId === null || (turn.status === "failed" && turn.blobs.state === null)) return;
   core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,

@@ -1,11 +1,11 @@
 /** Reads the contents of a turn that are stored as blobs, exactly as they were (D3). */
 import { AptoveError } from "../../domain/errors.ts";
 import type { TurnEvent } from "../../domain/events.ts";
-import { sha256 } from "../../domain/ids.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnReader } from "../engine.ts";
-import { blobKeys, decodeResponse, readBlob, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
+import { readPart } from "./kept/kept-parts.ts";
+import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
 
 export function turnReader(core: EngineCore, turn: Turn): TurnReader {
@@ -16,6 +16,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     instruction: async () => (await opening()).instruction,
     prompt: () => promptOf(core, turn),
     message: async () => (await opening()).message,
+    inputContent: async ({ content }) => (content === null ? null : await readPart(blobs, content)),
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
     steps: () => records.turns.listSteps(turn.id),
@@ -25,11 +26,8 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
 }
 
 async function promptOf({ deps }: EngineCore, { manifest: { promptHash } }: Turn): Promise<string | null> {
-  const key = blobKeys.prompt(promptHash);
-  const bytes = await deps.blobs.get(key);
-  if (bytes === null) return null;
-  if (sha256(bytes) === promptHash) return Buffer.from(bytes).toString("utf8");
-  throw new AptoveError("blob_damaged", `${key} does not have the boot prompt of its name`, { facts: { key } });
+  const bytes = await readBootPrompt(deps.blobs, promptHash);
+  return bytes === null ? null : Buffer.from(bytes).toString("utf8");
 }
 
 async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {

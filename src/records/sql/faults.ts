@@ -18,8 +18,14 @@ export function isUndefinedTable(error: unknown): boolean {
   return systemCode(error) === undefinedTable;
 }
 
-/** Returns an engine's error as `storage_full` or `storage_failed`. `what` names what failed. */
+/** PostgreSQL refuses the user, the password, or the address of the client; the database does not exist. */
+const refusedAccess = /^(?:28...|3D000)$/;
+
+/** Returns an engine's error as `storage_full`, `records_refused` or `storage_failed`. `what` names what failed. */
 export function recordsFault(what: string, error: unknown): AptoveError {
+  if (error instanceof Error && refusedAccess.test(systemCode(error))) {
+    return new AptoveError("records_refused", `${what}: PostgreSQL answers: ${error.message}`, { cause: error });
+  }
   if (!fullDevice.includes(systemCode(error))) return storageFault(what, error);
   return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });
 }

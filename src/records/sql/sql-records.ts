@@ -30,14 +30,17 @@ export interface SqlEngine extends MigratableEngine {
   product(): Promise<string>;
   /** Retries work that failed and changed nothing, if that may succeed soon. Absent: it is never retried. */
   retry?<T>(work: () => Promise<T>): Promise<T>;
+  /** The same for the opening, which may wait longer. Absent: `retry`. */
+  retryOpening?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Opens the store, after it migrated the data if needed (B2). Closes the engine on failure. */
 export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] = migrations): Promise<RecordStore> {
   const { retry = (work) => work() } = engine;
+  const { retryOpening = retry } = engine;
   const store = withRecordsFaults(withRetries(recordsOf(engine, list), retry));
   try {
-    await retry(() => migrate(engine, list));
+    await retryOpening(() => migrate(engine, list));
   } catch (error) {
     await store.close();
     throw recordsFault("the records could not be opened", error);

@@ -190,8 +190,16 @@ export function parkedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): Awa
   return parkTurn(turn, output, runEndOf(turn, over));
 }
 
+/** Returns a failed turn that did nothing: it has no state (T12). */
 export function failedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
-  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), runEndOf(turn, over));
+  const end = runEndOf(turn, over);
+  const bare = { ...end, blobs: { ...end.blobs, state: null }, ...over };
+  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), bare);
+}
+
+/** Returns a failed turn that had done something: its state can be continued (T12). */
+export function sealedFailureSample(turn: PendingTurn): FailedTurn {
+  return failedSample(turn, { blobs: runEndOf(turn).blobs });
 }
 
 export async function openSampleTurn(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {

@@ -16,6 +16,7 @@ import {
   turnFinishOf,
   noon,
   openSampleTurn,
+  sealedFailureSample,
   openingOf,
   openTwice,
   parkedSample,
@@ -201,6 +202,13 @@ function deliveryTests(open: OpenRecordsForTest<Parts>): void {
       over.lastSequence,
       "a refused opening leaves nothing",
     );
+  });
+
+  test("[A2] [T12] a failed turn that has a state delivers the messages that it took", async (context) => {
+    const { store } = await open(context);
+    const { session, mail } = await sessionWithMail(store, 1);
+    await finishSampleTurn(store, sealedFailureSample(await openSampleTurn(store, taking(session, mail))));
+    assert.deepEqual(await waiting(store, session), []);
   });
 
   test("[A2] when many turns take from a mailbox, each message goes to one of them, once, also across two processes", async (context) => {

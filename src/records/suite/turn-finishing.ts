@@ -16,6 +16,7 @@ import {
   pendingOf,
   readSession,
   sampleRunnerId,
+  sealedFailureSample,
   runSampleTurn,
   startSession,
   stepOf,
@@ -94,6 +95,19 @@ export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
     const broken = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
     await finishSampleTurn(store, failedSample(broken), { head: { from: waiting.id } });
     assert.equal((await readSession(store, sessionId)).headTurnId, waiting.id);
+  });
+
+  test("[S5] [T12] the head moves to a failed turn that has a state, and may be moved away from it and back", async (context) => {
+    const { store } = await open(context);
+    const turn = await startTurn(store);
+    const { sessionId } = turn;
+    await finishSampleTurn(store, completedSample(turn));
+    const cut = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
+    await finishSampleTurn(store, sealedFailureSample(cut));
+    assert.equal((await readSession(store, sessionId)).headTurnId, cut.id);
+    const move = { sessionId, from: cut.id, to: turn.id, userId: turn.createdBy, at: noon };
+    assert.equal((await store.sessions.moveHead(move)).outcome, "moved");
+    assert.equal((await store.sessions.moveHead({ ...move, from: turn.id, to: cut.id })).outcome, "moved");
   });
 
   test("[S5] the head moves only from the turn's parent, and only if that is requested", async (context) => {

@@ -6,13 +6,13 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { EventEmitter } from "node:events";
-import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { limits } from "../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../system/abort.ts";
 import { endFamily } from "../../system/process-family.ts";
 import { startedPid, whenExited } from "../../system/processes.ts";
 import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../session-tools.ts";
+import { commandShell } from "../shell.ts";
 import { commandEnvironment, type CommandEnvironment } from "./environment.ts";
 import { valueHider } from "./hide-values.ts";
 import { OutputTail } from "./output-tail.ts";
@@ -70,13 +70,15 @@ const script = '(read -r _ <&3 || kill -KILL 0) >/dev/null 2>&1 &\nexec "$@" 2>&
 
 function startShell({ command, cwd }: ShellCommandRequest, env: Record<string, string>): ChildProcess {
   const options: SpawnOptions = { cwd, env, windowsHide: true };
+  const shell = commandShell();
   if (process.platform === "win32") {
-    const shell = process.env["ComSpec"] ?? "cmd.exe";
-    const line = ["/d", "/s", "/c", `"${command}"`];
-    return spawn(shell, line, { ...options, stdio: ["ignore", "pipe", "pipe"], windowsVerbatimArguments: true });
+    return spawn(shell.program, [...shell.args, `"${command}"`], {
+      ...options,
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsVerbatimArguments: true,
+    });
   }
-  const shell = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
-  const line = ["-c", script, "sh", shell, "-c", command];
+  const line = ["-c", script, "sh", shell.program, ...shell.args, command];
   return spawn("/bin/sh", line, { ...options, detached: true, stdio: ["ignore", "pipe", "ignore", "pipe"] });
 }
 

@@ -3,6 +3,7 @@ import type { TerminalOutputResponse } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
+import { commandShell } from "../../../tools/shell.ts";
 import type { AcpClient } from "./acp-client.ts";
 
 export interface TerminalPorts {
@@ -36,10 +37,8 @@ async function runInTerminal(ports: TerminalPorts, command: ShellCommandRequest)
 /** Creates the terminal. This is never aborted: a terminal whose id is lost could not be released. */
 async function create({ client, sessionId }: TerminalPorts, request: ShellCommandRequest): Promise<string> {
   const { command, cwd, outputBytesMax } = request;
-  const shell =
-    process.platform === "win32"
-      ? { command: "cmd.exe", args: ["/d", "/s", "/c", command] }
-      : { command: "sh", args: ["-c", command] };
+  const { program, args } = commandShell();
+  const shell = { command: program, args: [...args, command] };
   const never = new AbortController().signal;
   const limit = { cwd, outputByteLimit: outputBytesMax };
   const creating = client.request("terminal/create", { sessionId, ...shell, ...limit }, never);

@@ -23,7 +23,10 @@ export async function attachTurn(following: FollowContext, running: RunningNow, 
   const signal = AbortSignal.any([leaving.signal, client.gone]);
   session.seenTurnId = parentId ?? session.seenTurnId;
   if (isShown) {
-    const beginning = beginningOf(await engine.turns.read(caller, turnId), session.waiting);
+    const beginning = beginningOf(await engine.turns.read(caller, turnId), {
+      folder: session.facts.folders[0],
+      waiting: session.waiting,
+    });
     for await (const update of beginning) await session.update(update);
   }
   const events = await engine.turns.events(caller, turnId, { afterSeq: 0, signal });

@@ -154,7 +154,14 @@ async function catchUp({ opened, client, session }: FollowContext, parentTurnId:
     // The head was moved to a branch that the client has never seen, so there is no turn to continue the display from.
     const missed = seen !== null && known === -1 ? [] : turns.slice(known + 1);
     const { waiting } = session;
-    for await (const update of replay(opened, { turns: missed, waiting, signal: client.gone, onUsage: () => {} })) {
+    const [folder] = session.facts.folders;
+    for await (const update of replay(opened, {
+      turns: missed,
+      folder,
+      waiting,
+      signal: client.gone,
+      onUsage: () => {},
+    })) {
       await session.update(update);
     }
     session.seenTurnId = parentTurnId;
@@ -192,7 +199,8 @@ class SessionCost {
 /** Returns the usage update. Empty if the model's context window is unknown, because ACP requires its size. */
 export function usageUpdate(model: string, { input, output }: Usage, spentUsd: number): SessionUpdate[] {
   const size = modelInfo(model)?.contextTokens;
-  if (size === undefined) return [];
+  // An attempt that failed before the provider counted anything does not empty the window.
+  if (size === undefined || input + output === 0) return [];
   const cost = spentUsd > 0 ? { cost: { amount: spentUsd, currency: "USD" } } : {};
   return [{ sessionUpdate: "usage_update", used: input + output, size, ...cost }];
 }

@@ -65,7 +65,8 @@ export class OpenSession {
   /** The last turn that the client has seen. */
   seenTurnId: string | null;
   readonly #deps: SessionDependencies;
-  readonly #tools: Promise<SessionTools>;
+  /** Null: the tools rest, and are opened again by the next prompt. */
+  #tools: Promise<SessionTools> | null;
   readonly #running = new Set<Promise<unknown>>();
   #line: Promise<unknown> = Promise.resolve();
 
@@ -76,12 +77,23 @@ export class OpenSession {
     this.#deps = deps;
     // The tools are opened while the user writes the first prompt. That prompt waits for them.
     this.#tools = this.#openTools();
-    this.#tools.catch(() => undefined);
   }
 
   /** The tools of the session. Rejects if they could not be opened. */
   get tools(): Promise<SessionTools> {
-    return this.#tools;
+    return (this.#tools ??= this.#openTools());
+  }
+
+  /** True if the tools are open and not in use. */
+  get mayRest(): boolean {
+    return this.#tools !== null && this.prompts.size === 0 && this.#running.size === 0;
+  }
+
+  /** Closes the tools and MCP servers until the next prompt, because many sessions are open. Never rejects. */
+  async rest(): Promise<void> {
+    const resting = this.#tools;
+    this.#tools = null;
+    await this.#closeTools(resting);
   }
 
   report(message: string, error: unknown): void {
@@ -153,7 +165,11 @@ export class OpenSession {
     await this.followed?.end;
     await this.#line;
     await Promise.all(this.#running);
-    const tools = await this.#tools.catch(() => null);
+    await this.#closeTools(this.#tools);
+  }
+
+  async #closeTools(opened: Promise<SessionTools> | null): Promise<void> {
+    const tools = await opened?.catch(() => null);
     try {
       await tools?.close();
     } catch (error) {
@@ -165,7 +181,7 @@ export class OpenSession {
     const { opened, client, mcpServers } = this.#deps;
     const { id, folders, workspaceId } = this.facts;
     const onTerminal = (callId: string, terminalId: string): Promise<void> => this.#showTerminal(callId, terminalId);
-    return opened.openSessionTools({
+    const opening = opened.openSessionTools({
       folders,
       workspaceId,
       mcpServers,
@@ -174,6 +190,8 @@ export class OpenSession {
         commands: clientTerminal({ client, sessionId: id, onTerminal }),
       }),
     });
+    opening.catch(() => undefined);
+    return opening;
   }
 
   async #showTerminal(callId: string, terminalId: string): Promise<void> {

@@ -91,6 +91,23 @@ test("[P1] embedded text is a file if it is complete, and otherwise part of the 
   ]);
 });
 
+test("[X2] [P1] embedded text over 100 KB is never part of the instruction: a file of the folder is named, any other text is a part", async (t) => {
+  const where = await place(t);
+  const long = "long line\n".repeat(150_000);
+  const path = url(join(where.folder, "src", "a.ts"));
+  assert.deepEqual(await read([embedded(path, long)], where), ["@src/a.ts", []]);
+  for (const [uri, name] of [
+    ["untitled:1", "1"],
+    [`${path}#L1:9`, "a.ts"],
+    ["https://example.org/notes.md", "notes.md"],
+  ] as const) {
+    const { instruction, input } = await readPrompt([textBlock("see "), embedded(uri, long)], where);
+    assert.equal(instruction, `see @${name}`);
+    const content = Buffer.from(long);
+    assert.deepEqual(input, [{ type: "binary", content, mediaType: "text/plain", name, mode: "file" }]);
+  }
+});
+
 test("[I1] [P1] an image is part of the context, other embedded bytes can be read, each has a name in the text", async (t) => {
   const png = Buffer.from("89504e470d0a1a0a00", "hex");
   const zip = Buffer.from("PK\u0003\u0004");
@@ -101,7 +118,7 @@ test("[I1] [P1] an image is part of the context, other embedded bytes can be rea
     { type: "resource", resource: { uri: "zed:///a.zip", blob: zip.toString("base64"), mimeType: "application/zip" } },
   ];
   const { instruction, activeFiles, input } = await readPrompt(blocks, await place(t));
-  assert.deepEqual([instruction, activeFiles], ["compare @attachment-1.png@two b.png@a.zip", []]);
+  assert.deepEqual([instruction, activeFiles], ["compare @attachment-1.png @two b.png @a.zip", []]);
   assert.deepEqual(input, [
     { type: "binary", content: png, mediaType: "image/png", name: "attachment-1.png", mode: "inline" },
     { type: "binary", content: png, mediaType: "image/png", name: "two b.png", mode: "inline" },

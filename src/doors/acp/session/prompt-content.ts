@@ -33,15 +33,18 @@ export async function readPrompt(blocks: readonly ContentBlock[], place: PromptS
   for (const block of blocks) {
     const { text, file, part } = await readBlock(block, { ...place, number: input.length + 1 });
     if (part !== undefined) input.push(part);
-    parts.push(parts.length > 0 && needsBreak(parts.at(-1) ?? "", text, block) ? `\n${text}` : text);
+    parts.push(`${separator(parts.at(-1) ?? "", text, block)}${text}`);
     if (file !== null) files.set(file.path, file);
   }
   return { instruction: parts.join(""), activeFiles: [...files.values()], input };
 }
 
-/** Returns whether a line break goes before the block. Two texts are two lines, but editors send a mention within a sentence as a block of its own. */
-function needsBreak(before: string, text: string, block: ContentBlock): boolean {
-  return block.type === "text" && !before.startsWith("@") && !/\s$/.test(before) && !/^\s/.test(text);
+/** Two texts are two lines, but editors send a mention within a sentence as a block of its own. Two mentions are two words. */
+function separator(before: string, text: string, block: ContentBlock): string {
+  if (before === "" || /\s$/.test(before) || /^\s/.test(text)) return "";
+  const isAfterMention = /^\s?@/.test(before);
+  if (block.type === "text") return isAfterMention ? "" : "\n";
+  return isAfterMention ? " " : "";
 }
 
 interface ReadBlock {
@@ -87,7 +90,10 @@ async function readResource({ resource }: EmbeddedResource, place: BlockSources)
   const file = linked?.lines === "" && path !== null ? activeFile(path, sendable(content)) : null;
   if (file !== null) return { text: `@${file.path}`, file };
   const source = linked === null ? { path: resource.uri, lines: "" } : { ...linked, path: path ?? linked.path };
-  return { text: excerpt(source, resource.text), file: null };
+  if (!isTooLarge(content.byteLength)) return { text: excerpt(source, resource.text), file: null };
+  // A file of the folder can be read with the tools, as the editor has it. Any other long text becomes a part that can be read.
+  if (linked?.lines === "" && path !== null) return { text: `@${path}`, file: null };
+  return readBytes({ ...resource, base64: content.toString("base64"), mimeType: "text/plain" }, place);
 }
 
 interface EmbeddedBytes {

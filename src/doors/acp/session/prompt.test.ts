@@ -63,6 +63,19 @@ test("[P1] [T12] a failed turn is an error with a code of aptove, a refused one 
   assert.deepEqual(world.provider.exchanges.at(-1)?.context.filter((item) => item.type === "user").length, 1);
 });
 
+test("[P1] the reason of a refusal is shown, live and when the session is loaded", async (t) => {
+  const world = await acpTest(t, {
+    script: () => [{ fails: "provider_refused_content", message: "not about herons" }],
+  });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  assert.equal((await connection.prompt(sessionId, "go")).stopReason, "refusal");
+  assert.match(connection.text(sessionId), /The model refused: .*not about herons/);
+  const again = await world.connect();
+  await again.load(sessionId);
+  assert.equal(again.text(sessionId), connection.text(sessionId));
+});
+
 test("[P4] a turn that is stopped from elsewhere resolves cancelled too", async (t) => {
   const held = Promise.withResolvers<void>();
   t.after(() => held.resolve());
@@ -160,6 +173,14 @@ test("[P1] the use of the context window and the cost of the session are sent if
   await connection.load(sessionId);
   const [again] = only(connection.updates(sessionId).slice(before), "usage_update");
   assert.deepEqual(again, usages.at(-1));
+});
+
+test("[P1] an attempt that failed before anything was counted does not show an empty window", async (t) => {
+  const { connect } = await acpTest(t, { script: () => [{ fails: "provider_quota_exhausted" }], model: "gpt-5.1" });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  await requestErrorOf(connection.prompt(sessionId, "one"));
+  assert.deepEqual(only(connection.updates(sessionId), "usage_update"), []);
 });
 
 test("[P1] /rerun answers the last prompt again, beside its old answer", async (t) => {

@@ -6,6 +6,7 @@ import type { Turn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
 import type { RunningNow, TurnReader } from "../../../engine/engine.ts";
 import type { OpenedPorts } from "../ports.ts";
+import { shownInstruction } from "./prompt-replay.ts";
 import { joined } from "./joined-events.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
 
@@ -27,6 +28,8 @@ export async function shownTurns(
 
 export interface ReplayOptions {
   turns: readonly Turn[];
+  /** The session's first folder. */
+  folder: string;
   /** Receives the calls that the last turn leaves open. */
   waiting: WaitingCalls;
   signal: AbortSignal;
@@ -37,10 +40,10 @@ export interface ReplayOptions {
 /** Yields the updates of the turns. They are read lazily, so that a long conversation is never in memory as a whole. */
 export async function* replay(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
-  { turns, waiting, signal, onUsage }: ReplayOptions,
+  { turns, folder, waiting, signal, onUsage }: ReplayOptions,
 ): AsyncGenerator<SessionUpdate> {
   for (const turn of turns) {
-    yield* beginningOf(await engine.turns.read(caller, turn.id), waiting);
+    yield* beginningOf(await engine.turns.read(caller, turn.id), { folder, waiting });
     const stillWaiting = new Set(waiting.keys());
     const usage = (step: Usage): [] => {
       onUsage(step, turn);
@@ -55,10 +58,11 @@ export async function* replay(
 }
 
 /** Yields what the user gave to a turn: the instruction, and the results of calls that waited. */
-export async function* beginningOf(reader: TurnReader, waiting: WaitingCalls): AsyncGenerator<SessionUpdate> {
-  const text = await reader.instruction();
-  const messageId = `${reader.turn.id}:instruction`;
-  if (text !== "") yield { sessionUpdate: "user_message_chunk", content: { type: "text", text }, messageId };
+export async function* beginningOf(
+  reader: TurnReader,
+  { folder, waiting }: Pick<ReplayOptions, "folder" | "waiting">,
+): AsyncGenerator<SessionUpdate> {
+  yield* shownInstruction(reader, folder);
   for (const answer of await reader.toolResults()) yield* answered(answer, waiting);
 }
 

@@ -1,6 +1,7 @@
 /** Sends a running turn to the client, no faster than the client reads it (R5). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isTerminal, type RunFailed, type RunFinished, type SequencedEvent } from "../../../domain/events.ts";
+import { limits } from "../../../domain/limits.ts";
 import { joined } from "./joined-events.ts";
 import type { TurnQuestions } from "./turn-questions.ts";
 import type { TurnUpdates } from "./turn-updates.ts";
@@ -23,6 +24,7 @@ export class TurnFeed {
   readonly #shown = new Map<string, PromiseWithResolvers<void>>();
   readonly #present = Promise.withResolvers<void>();
   #isOver = false;
+  #flushing: NodeJS.Timeout | null = null;
 
   constructor(turnId: string) {
     this.turnId = turnId;
@@ -51,6 +53,7 @@ export class TurnFeed {
       return null;
     } finally {
       this.#isOver = true;
+      if (this.#flushing !== null) clearTimeout(this.#flushing);
       to.questions.end();
       for (const mark of [...this.#shown.values(), this.#present]) mark.resolve();
     }
@@ -60,8 +63,18 @@ export class TurnFeed {
     if (event.type === "run_started") await to.onStart(event.parentTurnId);
     const isShown = seq > past.seq || past.isShown;
     for (const update of updates.of(event)) if (isShown) await to.send(update);
+    if (event.type === "tool_output_delta" && isShown) this.#flushSoon(updates, to.send);
     if (event.type === "tool_call_view") this.#mark(event.callId).resolve();
     questions.seen(event, (callId) => updates.rawInput(callId));
+  }
+
+  /** Sends output that is held back after a moment, because a command may write a line and then nothing for a long time. */
+  #flushSoon(updates: TurnUpdates, send: FeedTarget["send"]): void {
+    this.#flushing ??= setTimeout(() => {
+      this.#flushing = null;
+      // If an update cannot be sent, the next event of the turn fails in the same way.
+      for (const update of updates.heldOutput()) send(update).catch(() => undefined);
+    }, limits.acpOutputMs);
   }
 
   #arrive({ questions }: FeedTarget): void {

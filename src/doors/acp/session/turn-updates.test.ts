@@ -110,6 +110,20 @@ test("[P4] output is streamed while the call runs, and the total sent is at most
   assert.deepEqual(first?.content.at(-1), text(line));
 });
 
+test("[P4] output that is held back can be had, once", () => {
+  const updates = new TurnUpdates({
+    turnId: "t",
+    waiting: new Map(),
+    usage: () => [],
+    live: { ...liveHere, terminalOf: () => null },
+  });
+  const lines = ["a long first line of the output\n", "b\n"];
+  for (const event of called("c1", "{}")) updates.of(event);
+  for (const delta of lines) updates.of({ type: "tool_output_delta", callId: "c1", delta });
+  assert.deepEqual((updates.heldOutput() as { content?: unknown }[])[0]?.content, [text(lines.join(""))]);
+  assert.deepEqual(updates.heldOutput(), []);
+});
+
 test("[P4] what the client's own terminal shows is not sent again, and the terminal stays", () => {
   const live = { ...liveHere, notices: false, terminalOf: (callId: string) => (callId === "c1" ? "term" : null) };
   const updates = updatesOf(

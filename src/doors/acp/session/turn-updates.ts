@@ -90,7 +90,7 @@ export class TurnUpdates {
       case "run_finished":
         return this.#runEnded(new Set(event.deferredCalls.map(({ callId }) => callId)));
       case "run_failed":
-        return [...this.#runEnded(new Set()), ...this.#failureTold(event.failure)];
+        return [...this.#runEnded(new Set()), ...this.#failureShown(event.failure)];
       // The tool call that started the subagent is shown already.
       case "subagent_started":
       case "run_started":
@@ -115,11 +115,13 @@ export class TurnUpdates {
     return [{ sessionUpdate: "user_message_chunk", content: { type: "text", text } }];
   }
 
-  /** Says how a failed turn ended, where no prompt is answered with the failure (T12). */
-  #failureTold({ code, message }: Failure): SessionUpdate[] {
-    if (code === "interrupted" || this.#options.live?.isOwnPrompt === true) return [];
-    const messageId = `${this.#options.turnId}:end`;
-    return [this.#chunk("agent_message_chunk", { messageId, delta: `\n\nThe turn failed: ${message}` })];
+  /** Shows how a failed turn ended, where no prompt is answered with the failure (T12). */
+  #failureShown({ code, message }: Failure): SessionUpdate[] {
+    // A refusal is no error in ACP, so its reason would be lost with the prompt too.
+    const isRefusal = code === "provider_refused_content";
+    if (code === "interrupted" || (!isRefusal && this.#options.live?.isOwnPrompt === true)) return [];
+    const delta = `\n\n${isRefusal ? "The model refused" : "The turn failed"}: ${message}`;
+    return [this.#chunk("agent_message_chunk", { messageId: `${this.#options.turnId}:end`, delta })];
   }
 
   #noticed(severity: "info" | "warning", title: string): SessionUpdate[] {
@@ -149,16 +151,28 @@ export class TurnUpdates {
     return [update({ toolCallId: this.#id(callId), ...shownView(view), status, rawInput })];
   }
 
-  /** Sends all of the output each time, because ACP replaces arrays. It waits until the output has grown by a fifth, which limits the total. */
+  /**
+   * Sends all of the output each time, because ACP replaces arrays. It waits until the output has grown by a fifth, which limits
+   * the total; `heldOutput` has the rest.
+   */
   #outputCame(callId: string, delta: string): SessionUpdate[] {
     const call = this.#calls.get(callId);
     const { live } = this.#options;
     if (call === undefined || live === null || live.terminalOf(callId) !== null) return [];
     call.output += delta;
-    if (call.output.length < call.outputShown * 1.2) return [];
+    return call.output.length < call.outputShown * 1.2 ? [] : [this.#outputOf(callId, call)];
+  }
+
+  #outputOf(callId: string, call: ShownCall): SessionUpdate {
     call.outputShown = call.output.length;
     const content = [...(call.view?.content ?? []).flatMap(shownContent), textContent(call.output)];
-    return [update({ toolCallId: this.#id(callId), status: "in_progress", content })];
+    return update({ toolCallId: this.#id(callId), status: "in_progress", content });
+  }
+
+  /** Returns the output of running calls that came and was not sent yet. */
+  heldOutput(): SessionUpdate[] {
+    const held = [...this.#calls].filter(([, call]) => call.output.length > call.outputShown);
+    return held.map(([callId, call]) => this.#outputOf(callId, call));
   }
 
   #callEnded({ callId, output, isError, content }: Extract<TurnEvent, { type: "tool_result" }>): SessionUpdate {

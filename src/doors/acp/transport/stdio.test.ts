@@ -11,6 +11,7 @@ import type { AnyMessage } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest, type AcpTestOptions } from "../../../../testing/acp/acp-test.ts";
 import { WireCheck } from "../../../../testing/acp/schema-check.ts";
 import { limits } from "../../../domain/limits.ts";
+import { AptoveError } from "../../../domain/errors.ts";
 import { claimOutput, serveStdio } from "./stdio.ts";
 
 interface Served {
@@ -303,4 +304,23 @@ test("[P1] what other code writes to standard output goes to standard error", as
   stderr.end();
   assert.equal(await text(stdout), '{"jsonrpc":"2.0"}\n');
   assert.equal(await text(stderr), "a package has something to say\nand another\n");
+});
+
+test("[P1] what a person can fix is one line on standard error, without a stack", async () => {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const ports = {
+    version: "test",
+    beginning: null,
+    mode: null,
+    repositoryOf: async () => null,
+    headOf: async () => null,
+    workingCopy: () => null,
+  };
+  const open = (): Promise<never> =>
+    Promise.reject(new AptoveError("config_invalid", "config.toml: there is no key x"));
+  const serving = serveStdio({ ports, open, stdin, stdout, stderr, stop: new AbortController().signal });
+  setImmediate(() => stdin.end());
+  await serving;
+  stderr.end();
+  assert.match(await text(stderr), /^aptove: the stores could not be opened; [^\n]*there is no key x\n$/);
 });

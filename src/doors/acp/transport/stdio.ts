@@ -1,7 +1,9 @@
 /** `aptove acp`: serves one client on standard input and output, until it leaves or the process is stopped (P1, R4). */
 import { Writable, type Readable } from "node:stream";
+import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../../system/abort.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import { acpAgent } from "../agent.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { stdioStream } from "./stdio-stream.ts";
@@ -72,7 +74,12 @@ export function claimOutput(stdout: Writable, stderr: Writable): Writable {
 
 function reportTo(stderr: Writable): AcpPorts["report"] {
   return (message, error) => {
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error ?? "");
+    const detail = isExpected(error) ? error.message : error instanceof Error ? error.stack : String(error ?? "");
     stderr.write(`aptove: ${message}${detail === "" ? "" : `: ${detail}`}\n`);
   };
+}
+
+/** Returns true for a fault of the outside world: its message tells everything, and a stack would only hide it. */
+function isExpected(error: unknown): error is Error {
+  return error instanceof AptoveError || systemCode(error) !== "";
 }

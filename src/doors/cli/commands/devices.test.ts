@@ -38,7 +38,7 @@ async function pairing(
     return write(text, ...more);
   });
   await call.saw("waiting for the device");
-  return { call, code: /^code +(\S{4}-\S{4}) /m.exec(shown)?.[1] ?? assert.fail(shown) };
+  return { call, code: /^code +(\S{4}-\S{4}-\S{4}) /m.exec(shown)?.[1] ?? assert.fail(shown) };
 }
 
 test("[P3] [L1] device pair shows a code and reports the device; list and revoke find it", async (t) => {
@@ -91,7 +91,7 @@ test("[P3] [L1] the address of a tunnel can be named; one without TLS gives a wa
   await serving(t, world);
   const pair = (url: string) => world.run(["device", "pair", "--no-wait", "--url", url]);
   const secure = await pair("https://aptove.example.org/base/");
-  assert.match(secure.stdout, /^address +https:\/\/aptove\.example\.org\/base\/pair#\S{4}-\S{4}$/m);
+  assert.match(secure.stdout, /^address +https:\/\/aptove\.example\.org\/base\/pair#\S{4}-\S{4}-\S{4}$/m);
   assert.equal(secure.stderr, "");
   assert.match(
     (await pair("http://192.168.1.5:4270")).stderr,
@@ -128,9 +128,10 @@ test("[P3] [L1] Ctrl-C while waiting ends with 130, and the code stays valid", a
 test("[P3] [L1] a code with too many wrong guesses is reported as refused", async (t) => {
   const world = await cliWorld(t);
   const { stranger } = await serving(t, world);
-  const { call } = await pairing(t, world);
+  const { call, code } = await pairing(t, world);
+  const wrong = `${code.slice(0, -1)}${code.endsWith("0") ? "1" : "0"}`;
   for (let n = 0; n < 5; n++) {
-    await assert.rejects(stranger.devices.pair({ code: "wrong", name: "thief" }), { code: "pairing_refused" });
+    await assert.rejects(stranger.devices.pair({ code: wrong, name: "thief" }), { code: "pairing_refused" });
   }
   const { exit, stderr } = await call.finished;
   assert.equal(exit, 1);

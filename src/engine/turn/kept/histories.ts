@@ -68,14 +68,21 @@ export class Histories {
   async #chain(turnId: string): Promise<StateFile[]> {
     const files: StateFile[] = [];
     for (let at: string | null = turnId; at !== null;) {
-      const file: StateFile = await readBlob<"state">(this.#blobs, blobKeys.state(at), at);
+      const key = await this.#stateKey(at);
+      const file: StateFile = await readBlob<"state">(this.#blobs, key, at);
       if (files.length > 0 && file.depth >= (files[0]?.depth ?? 0)) {
-        throw new AptoveError("blob_damaged", `${blobKeys.state(at)} is not the state of an ancestor of its child`);
+        throw new AptoveError("blob_damaged", `${key} is not the state of an ancestor of its child`);
       }
       files.unshift(file);
       at = file.base;
     }
     return files;
+  }
+
+  /** Returns the name of the state that counts: a recovery writes under a name of its own (R6). */
+  async #stateKey(turnId: string): Promise<string> {
+    const turn = await this.#records.turns.get(turnId);
+    return turn?.blobs.state ?? blobKeys.state(turnId);
   }
 
   /**
@@ -93,13 +100,14 @@ export class Histories {
     return parent.bases.find((turn) => turn.depth === depth)?.turnId ?? null;
   }
 
-  /** Returns the exact body of the first request of a turn. */
-  async firstRequest(turnId: string): Promise<string> {
+  /** Returns the exact body of the first request of a turn. Null if the turn ended before it had one (T12). */
+  async firstRequest(turnId: string): Promise<string | null> {
     const cached = this.#bodies.get(turnId);
     if (cached !== undefined) return cached;
     const turn = await this.#records.turns.get(turnId);
     if (turn === null) throw new AptoveError("blob_missing", `there is no turn ${turnId} to rebuild the request from`);
     const opening = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
+    if (opening.request === null && (await this.#blobs.size(blobKeys.request(turnId, 1))) === null) return null;
     const body = await this.request(opening, 1);
     this.rememberBody(turnId, body);
     return body;

@@ -10,7 +10,10 @@
  *
  * - `part-<id>.json`: the content of a part of the input (I1). Written before the opening's row.
  *
- * - `state.json`: the history since the base turn (K2). Written when the run ends well.
+ * - `progress-2.json`, …: what a running turn did before that model call (R6). Deleted when the turn has ended.
+ *
+ * - `state.json`: the history since the base turn (K2). Written when the run ends, unless it failed and had done nothing.
+ *   A recovery uses a name of its own, and the row of the turn names the one that counts.
  *
  * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn used, so that the hash in a manifest leads to
  * its text (G1).
@@ -21,10 +24,14 @@
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { KeptEvent } from "../../../domain/events.ts";
+import type { HistoryItem } from "../../../domain/history.ts";
+import { sha256 } from "../../../domain/ids.ts";
 import type { StateFile } from "../../../domain/lineage.ts";
+import type { Step } from "../../../domain/step.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
+import type { TurnBeginning } from "./turn-state.ts";
 
 export interface OpeningBlob {
   format: 1;
@@ -63,6 +70,25 @@ export interface RunBlob {
   outputs?: { callId: string; text: string }[];
 }
 
+/** What a turn did between two model calls. */
+export interface ProgressPart {
+  /** How many events came before these, after deltas were split again. */
+  eventsBefore: number;
+  events: KeptEvent[];
+  responses: RunBlob["responses"];
+  outputs: NonNullable<RunBlob["outputs"]>;
+  items: HistoryItem[];
+  /** The steps that may not be in the records yet. */
+  steps: Step[];
+}
+
+export interface ProgressBlob extends ProgressPart {
+  format: 1;
+  turnId: string;
+  /** What the turn added to the history before the model answered. Null: as in the part before. */
+  beginning: TurnBeginning | null;
+}
+
 /** The content of a part of the input (I1), of any type. */
 export interface PartBlob {
   format: 1;
@@ -76,6 +102,7 @@ interface BlobTypes {
   request: RequestBlob;
   run: RunBlob;
   state: StateFile;
+  progress: ProgressBlob;
 }
 
 export const blobKeys = {
@@ -88,6 +115,8 @@ export const blobKeys = {
   recoveredRun: (turnId: string, attempt: string) => `turns/${turnId}/run-recovered-${attempt}.json`,
   part: (turnId: string, attempt: string) => `turns/${turnId}/part-${attempt}.json`,
   state: (turnId: string) => `turns/${turnId}/state.json`,
+  recoveredState: (turnId: string, attempt: string) => `turns/${turnId}/state-recovered-${attempt}.json`,
+  progress: (turnId: string, step: number) => `turns/${turnId}/progress-${step}.json`,
 } as const;
 
 export function encodeBlob<K extends keyof BlobTypes>(_kind: K, content: BlobTypes[K]): Uint8Array {
@@ -114,6 +143,14 @@ export async function readBlob<K extends keyof BlobTypes>(
     throw new AptoveError("blob_damaged", `${key} belongs to the turn ${String(content.turnId)}`, { facts: { key } });
   }
   return content as unknown as BlobTypes[K];
+}
+
+/** Returns the boot prompt of a hash. Null if it is not stored. Throws `blob_damaged` if the stored text is another one. */
+export async function readBootPrompt(blobs: BlobStore, hash: string): Promise<Uint8Array | null> {
+  const key = blobKeys.prompt(hash);
+  const bytes = await blobs.get(key);
+  if (bytes === null || sha256(bytes) === hash) return bytes;
+  throw new AptoveError("blob_damaged", `${key} does not have the boot prompt of its name`, { facts: { key } });
 }
 
 function parse(key: string, bytes: Uint8Array): { format?: unknown; turnId?: unknown } {

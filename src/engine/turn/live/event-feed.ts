@@ -176,13 +176,26 @@ class StoreFeed implements EventFeed {
   async read(seq: number): Promise<FeedPart> {
     const { turnId, afterSeq } = this.#subscription;
     const runsHere = this.#core.live.get(turnId) !== undefined;
-    const batch = await this.#core.deps.log.read(turnId, seq);
+    const batch = await this.#logged(seq);
     // As long as a running turn has news, its row is not read.
     if (batch !== null && batch.length > 0) return { events: batch, next: this.#isFollowing ? "wait" : "read" };
     const end = await storedEnd(this.#core, turnId, { seq, hasLiveEvents: seq > afterSeq, runsHere });
     if (end !== null) return { events: end, next: "end" };
     this.#isFollowing = true;
     return { events: [], next: "wait" };
+  }
+
+  /** Reads the live log. If it cannot be read, a turn that has ended is read from its blob. */
+  async #logged(seq: number): Promise<SequencedEvent[] | null> {
+    const { log, records } = this.#core.deps;
+    const { turnId } = this.#subscription;
+    try {
+      return await log.read(turnId, seq);
+    } catch (error) {
+      const turn = await records.turns.get(turnId);
+      if (turn === null || turn.status === "pending" || turn.blobs.run === null) throw error;
+      return null;
+    }
   }
 
   async wait(seq: number): Promise<boolean> {

@@ -9,7 +9,8 @@ import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
-import { encodeResponse, type RunBlob } from "../kept/turn-blobs.ts";
+import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
+import { hasOutput } from "../kept/turn-state.ts";
 
 export interface RunRecorderParts {
   turnId: string;
@@ -38,6 +39,8 @@ export class RunRecorder {
   /** The whole outputs of tools, by call. */
   readonly #outputs = new Map<string, string>();
   #outputBytes = 0;
+  /** How much of the run is stored as progress already (R6). */
+  readonly #kept = { events: 0, items: 0, responses: new Set<number>(), outputs: new Set<string>() };
   #queue: TurnEvent[] = [];
   #flushing: Promise<void> | null = null;
   #logFailed = false;
@@ -56,6 +59,8 @@ export class RunRecorder {
   callHasShownTool = false;
   /** True if the provider had forgotten the chain, and the history was sent again (C3). */
   isRebuilt = false;
+  /** True if some of the run is stored as progress (R6). */
+  hasProgress = false;
   usage: Usage = noUsage;
   /** The size of all responses so far, in bytes. They are kept in memory until the turn is stored. */
   bytesReceived = 0;
@@ -213,9 +218,7 @@ export class RunRecorder {
 
   #hasOutputFrom(from: number): boolean {
     const hasText = [...this.#open.values()].some((open) => open.kind === "text" && open.text !== "");
-    const isOutput = (item: HistoryItem): boolean =>
-      item.type === "tool_call" || (item.type === "assistant" && item.text !== "");
-    return hasText || this.items.slice(from).some(isOutput);
+    return hasText || hasOutput(this.items.slice(from));
   }
 
   /** Returns all events and the terminal event, which listeners receive once the row is written. */
@@ -231,6 +234,29 @@ export class RunRecorder {
       events: joinDeltas(events),
       responses: [...this.#responses].map(([step, chunks]) => encodeResponse(step, chunks)),
       ...(this.#outputs.size > 0 && { outputs: [...this.#outputs].map(([callId, text]) => ({ callId, text })) }),
+    };
+  }
+
+  /** Returns what the run did since the last time, to be stored before the next model call. Null: it did nothing (R6). */
+  takeProgress(): ProgressPart | null {
+    const kept = this.#kept;
+    const eventsBefore = kept.events;
+    const items = this.items.slice(kept.items);
+    const responses = [...this.#responses].filter(([step]) => !kept.responses.has(step));
+    const outputs = [...this.#outputs].filter(([callId]) => !kept.outputs.has(callId));
+    if (items.length === 0 && responses.length === 0) return null;
+    const events = joinDeltas(this.#events.slice(eventsBefore));
+    kept.events = this.#events.length;
+    kept.items = this.items.length;
+    for (const [step] of responses) kept.responses.add(step);
+    for (const [callId] of outputs) kept.outputs.add(callId);
+    return {
+      eventsBefore,
+      events,
+      responses: responses.map(([step, chunks]) => encodeResponse(step, chunks)),
+      outputs: outputs.map(([callId, text]) => ({ callId, text })),
+      items,
+      steps: this.unstoredStep === null ? [] : [this.unstoredStep],
     };
   }
 

@@ -30,8 +30,7 @@ export interface RegisteredTurn extends AcceptedTurn {
 }
 
 /** The requests to the model are planned. Nothing is written yet. */
-export interface PreparedTurn extends AcceptedTurn {
-  live: LiveTurn;
+export interface PreparedTurn extends RegisteredTurn {
   prepared: PlanResult;
 }
 

@@ -1,11 +1,11 @@
 /** Decides whether a turn may continue the provider's own memory of its parent (C2). It is a pure function. */
 import { limits } from "../../../domain/limits.ts";
 import { modelFamily } from "../../../domain/models.ts";
-import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { Provider } from "../../../providers/provider.ts";
 
 export interface ChainQuestion {
-  parent: CompletedTurn | AwaitingTurn;
+  parent: ContinuableTurn;
   provider: Pick<Provider, "name" | "account">;
   model: string;
   promptHash: string;
@@ -23,11 +23,7 @@ export function decideChain({ parent, provider, model, promptHash, toolsHash, no
   const { responseId, expiresAt, account } = parent.chain;
   if (parent.provider === noProvider) return { rebuild: "the conversation took place elsewhere", because: "memory" };
   if (parent.provider !== provider.name) return { rebuild: `the provider was ${parent.provider}`, because: "memory" };
-  if (responseId === null) {
-    const why =
-      parent.stopReason === "interrupted" ? "the last answer was interrupted" : "the provider kept no earlier response";
-    return { rebuild: why, because: "memory" };
-  }
+  if (responseId === null) return { rebuild: whyForgotten(parent), because: "memory" };
   if (account !== provider.account) return { rebuild: "the provider account has changed", because: "memory" };
   if (modelFamily(parent.model) !== modelFamily(model))
     return { rebuild: `the model was ${parent.model}`, because: "memory" };
@@ -37,4 +33,11 @@ export function decideChain({ parent, provider, model, promptHash, toolsHash, no
     return { rebuild: "the provider's memory of the session is about to expire", because: "memory" };
   }
   return { use: responseId };
+}
+
+function whyForgotten(parent: ContinuableTurn): string {
+  if (parent.status === "failed") return "the last turn failed";
+  return parent.stopReason === "interrupted"
+    ? "the last answer was interrupted"
+    : "the provider kept no earlier response";
 }

@@ -22,7 +22,7 @@ import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts"
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -95,7 +95,8 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
   const turnId = histories.requestBase(state);
-  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
+  const body = turnId === null ? null : await histories.firstRequest(turnId);
+  return turnId === null || body === null ? null : { turnId, body };
 }
 
 interface TurnContext {
@@ -110,7 +111,7 @@ interface TurnContext {
 /** Gathers everything that the message has beside the instruction, compared with what the history already has. */
 async function gatherContext(
   deps: EngineDependencies,
-  { live, accepted }: TurnToPlan,
+  { live, accepted, place }: TurnToPlan,
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
@@ -123,7 +124,8 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const gathered = { files, chunks, news: versions.news, input };
-  return { ...gathered, message: buildMessage(accepted, gathered) };
+  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news)];
+  return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
 function withNews(sent: TurnPlan["sent"], news: readonly FileNews[]): TurnPlan["sent"] {
@@ -177,12 +179,17 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
+interface MessageContent {
+  chunks: GatheredChunks;
+  files: GatheredFiles;
+  input: PlacedInput;
+  /** What the model must know about the history, one line each (E2). */
+  notes: readonly string[];
+}
+
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(
-  accepted: AcceptedRequest,
-  { chunks, files, news, input }: Omit<TurnContext, "message">,
-): UserItem | null {
-  const note = noteBlock(newsNotes(news));
+function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
+  const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;

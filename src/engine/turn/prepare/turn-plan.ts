@@ -3,14 +3,15 @@ import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, State } from "../../../domain/lineage.ts";
-import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ChainDecision } from "./chain.ts";
 import type { PlacedInput } from "../kept/kept-parts.ts";
+import type { TurnBeginning } from "../kept/turn-state.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
 
-export type ParentTurn = CompletedTurn | AwaitingTurn;
+export type ParentTurn = ContinuableTurn;
 
 export interface TurnPlan {
   turnId: string;
@@ -53,6 +54,11 @@ export type HistoryDecision = ChainDecision | "replay" | null;
 
 /** The parts of a plan that a call is built from. */
 export type CallGround = Pick<TurnPlan, "turnId" | "accepted" | "visible" | "summary" | "newItems" | "input">;
+
+/** Returns what the turn adds to the history before the model answers. */
+export function plannedBeginning({ newItems, sent, input, summary }: TurnPlan): TurnBeginning {
+  return { newItems, sent, readable: input.readable, summary };
+}
 
 /** Returns how many of the turn's own items its summary stands for: of `newItems`, then of what the turn produced. */
 export function ownSummarised({ turnId, summary }: Pick<TurnPlan, "turnId" | "summary">): number {

@@ -51,10 +51,11 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
 /**
  * Rebuilds the request from our own store, once (C3). The new request is stored before it is sent, like the first one.
  */
-async function rebuild({ plan, recorder, requests }: ModelRun, step: number): Promise<ModelRequest> {
+async function rebuild(run: ModelRun, step: number): Promise<ModelRequest> {
+  const { plan, recorder, requests } = run;
   const isFirst = recorder.items.length === 0;
   const call = isFirst ? firstCall(plan, "replay") : laterCall(plan, "replay", recorder.items);
-  return await requests.store(step, call);
+  return await requests.store(step, call, run);
 }
 
 /**

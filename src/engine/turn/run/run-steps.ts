@@ -94,8 +94,8 @@ async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRef
 async function wholeRequest(run: ModelRun, decision: HistoryDecision): Promise<ModelRequest> {
   const { plan, recorder, requests } = run;
   const step = recorder.modelRequests + 1;
-  if (recorder.items.length === 0) return await requests.store(step, firstCall(plan, decision));
-  return await requests.store(step, laterCall(plan, "replay", recorder.items));
+  if (recorder.items.length === 0) return await requests.store(step, firstCall(plan, decision), run);
+  return await requests.store(step, laterCall(plan, "replay", recorder.items), run);
 }
 
 interface Next {
@@ -114,7 +114,7 @@ async function nextRequest(core: EngineCore, run: ModelRun, { answer, news }: Ne
   const isTooLong = window !== null && laterCallTokens(plan, recorder, news) > window * limits.windowShareMax;
   if (isTooLong && (await shorten(core, run, { wasRefused: false }))) return await wholeRequest(run, "replay");
   if (plan.accepted.history !== "chain" || answer.responseId === null) return await wholeRequest(run, "replay");
-  return await requests.store(recorder.modelRequests + 1, laterCall(plan, { use: answer.responseId }, news));
+  return await requests.store(recorder.modelRequests + 1, laterCall(plan, { use: answer.responseId }, news), run);
 }
 
 /** Delivers the messages that were sent to the running turn, at its next step (V4). Returns true if there were any. */

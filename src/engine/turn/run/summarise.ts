@@ -60,7 +60,7 @@ export class Summariser {
     const known = this.text === "" ? "" : `[SUMMARY OF WHAT CAME BEFORE]\n${this.text}\n\n`;
     const call = this.#callFor(`${known}[CONVERSATION]\n${piece}`);
     const { recorder, requests } = this.#run;
-    let request = await requests.store(recorder.modelRequests + 1, call);
+    let request = await requests.store(recorder.modelRequests + 1, call, this.#run);
     for (let attempt = 1; ; attempt += 1) {
       const written: string[] = [];
       const end = await modelStep(this.#core, this.#run, {

@@ -9,8 +9,10 @@ import type { Step } from "../../../domain/step.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import { loadMedia, mediaTexts } from "../kept/kept-parts.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
-import type { TurnPlan } from "../prepare/turn-plan.ts";
 import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
+import { putProgress } from "../kept/turn-progress.ts";
+import { plannedBeginning, type TurnPlan } from "../prepare/turn-plan.ts";
+import type { RunRecorder } from "../live/run-recorder.ts";
 
 /** A request that is being sent, the blob that describes its bytes, and the call that it was made from. */
 export interface ModelRequest {
@@ -20,11 +22,19 @@ export interface ModelRequest {
   stored: Step["request"];
 }
 
+/** What the turn did so far. */
+interface RunSoFar {
+  plan: TurnPlan;
+  recorder: RunRecorder;
+}
+
 export class TurnRequests {
   readonly #blobs: BlobStore;
   readonly #plan: TurnPlan;
   /** The stored requests, in the order in which they were stored. `step` is part of the name of the blob. */
   readonly #stored: { step: number; body: string }[] = [];
+  /** The plan whose beginning is stored as progress. */
+  #keptPlan: TurnPlan | null = null;
 
   constructor(blobs: BlobStore, plan: TurnPlan) {
     this.#blobs = blobs;
@@ -40,7 +50,8 @@ export class TurnRequests {
     return { step: 1, call: first.call, request: first.request, stored: { blob: openingKey, bytes, sha256 } };
   }
 
-  async store(step: number, call: ModelCall): Promise<ModelRequest> {
+  /** Stores the request, and with it everything that the turn did before it (R6). */
+  async store(step: number, call: ModelCall, { plan, recorder }: RunSoFar): Promise<ModelRequest> {
     const { turnId, accepted, message, base: requestBase, input } = this.#plan;
     await loadMedia(this.#blobs, call, input.loaded);
     const request = accepted.provider.prepare(call);
@@ -51,8 +62,30 @@ export class TurnRequests {
       ...mediaTexts(call, input.loaded),
     ]);
     const blob = blobKeys.request(turnId, step);
-    await this.#blobs.put(blob, encodeBlob("request", { format: 1, turnId, baseStep, request: recipe }));
+    await Promise.all([
+      this.#blobs.put(blob, encodeBlob("request", { format: 1, turnId, baseStep, request: recipe })),
+      this.#keepProgress(step, { plan, recorder }),
+    ]);
     this.#stored.push({ step, body: request.body });
     return { step, call, request, stored: { blob, bytes: recipe.bytes, sha256: recipe.sha256 } };
+  }
+
+  async #keepProgress(step: number, { plan, recorder }: RunSoFar): Promise<void> {
+    const part = recorder.takeProgress();
+    const isSame = plan === this.#keptPlan;
+    // Everything that a turn begins with is in its opening, until calls were allowed or the history was summarised.
+    const isPlain = this.#keptPlan === null && plan.approved.length === 0 && plan.summary === null;
+    if (part === null && (isSame || isPlain)) return;
+    this.#keptPlan = plan;
+    recorder.hasProgress = true;
+    const nothing = { eventsBefore: 0, events: [], responses: [], outputs: [], items: [], steps: [] };
+    await putProgress(
+      this.#blobs,
+      { turnId: plan.turnId, step },
+      {
+        ...(part ?? nothing),
+        beginning: isSame ? null : plannedBeginning(plan),
+      },
+    );
   }
 }

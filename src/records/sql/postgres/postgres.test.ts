@@ -6,6 +6,7 @@ import type { PairingCode } from "../../../domain/device.ts";
 import { newId } from "../../../domain/ids.ts";
 import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
 import {
@@ -25,6 +26,7 @@ import {
   startSession,
   stepOf,
 } from "../../suite/samples.ts";
+import { recordsFault } from "../faults.ts";
 import { dataVersion, migrations, type Migration } from "../migrations/migrations.ts";
 import { openPostgresRecords, readPostgresVersion } from "./postgres.ts";
 
@@ -275,6 +277,46 @@ test("[B4] a request that is sent while the server restarts waits for it", async
   // Either request may run first when the server is back.
   assert.equal(found?.id, session.id);
   assert.equal(turn.sequence, 1);
+});
+
+test("[B4] a program that starts while the server restarts says once that it waits, and starts when the server is back", async (context) => {
+  const { url, crash, start, stop } = await startPostgres();
+  context.after(stop);
+  await crash();
+  const reasons: string[] = [];
+  const { promise: waiting, resolve } = Promise.withResolvers<void>();
+  const onWait = (reason: unknown): void => {
+    reasons.push(String(reason));
+    resolve();
+  };
+  const opening = openPostgresRecords({ url, openMs: 60_000, onWait });
+  await waiting;
+  await start();
+  const store = await opening;
+  assert.match(reasons.join(), /^Error: connect (?:ENOENT|ECONNREFUSED)[^,]*$/);
+  assert.equal((await store.storage.about()).version, dataVersion);
+  await store.close();
+
+  await crash();
+  await assert.rejects(openPostgresRecords({ url, openMs: 100 }), hasCode("storage_failed", /ENOENT|ECONNREFUSED/));
+});
+
+test("[B4] a wrong user, password or database is records_refused at once, and the error shows no secret", async () => {
+  const wrong = (change: (url: URL) => void): string => {
+    const url = new URL(server.url);
+    change(url);
+    return url.href;
+  };
+  const urls = [wrong((url) => (url.username = "not-here")), wrong((url) => (url.pathname = "/not-there"))];
+  for (const url of urls) {
+    const waits: unknown[] = [];
+    const opening = openPostgresRecords({ url, openMs: 60_000, onWait: (reason) => waits.push(reason) });
+    await assert.rejects(opening, hasCode("records_refused", /does not exist/));
+    assert.deepEqual(waits, []);
+  }
+  // The servers of tests ask for no password.
+  const refusal = Object.assign(new Error('password authentication failed for user "ada"'), { code: "28P01" });
+  assert.equal(recordsFault("the records could not be opened", refusal).code, "records_refused");
 });
 
 test("[B2] a program continues with data of the next version if that version only added something, and is refused otherwise", async (context) => {

@@ -31,6 +31,9 @@ export interface PostgresOptions {
   keepAliveMs?: number;
   /** The name that the server's list of sessions shows. */
   applicationName?: string;
+  /** How long opening waits for a server that does not answer yet, in milliseconds. `onWait` is called once with the reason. */
+  openMs?: number;
+  onWait?: (reason: unknown) => void;
   /** Called once with a function that returns the current use of the connections. */
   onPool?: (use: () => PoolUse) => void;
   /** Migrations instead of the program's own, to test upgrades between versions. */
@@ -58,12 +61,18 @@ const defaults = {
   idleInTransactionMs: limits.recordsIdleInTransactionMs,
   keepAliveMs: limits.recordsKeepAliveMs,
   applicationName: "aptove",
+  openMs: limits.recordsRetryMs,
 };
 
-type Settings = Required<Omit<PostgresOptions, "schema" | "migrations" | "onPool">> &
+type Settings = Required<Omit<PostgresOptions, "schema" | "migrations" | "onPool" | "onWait">> &
   Pick<PostgresOptions, "schema" | "onPool">;
 
-export async function openPostgresRecords({ migrations, onPool, ...options }: PostgresOptions): Promise<RecordStore> {
+export async function openPostgresRecords({
+  migrations,
+  onPool,
+  onWait,
+  ...options
+}: PostgresOptions): Promise<RecordStore> {
   const settings: Settings = { ...defaults, ...options };
   const pg = (await import("pg")).default;
   const open = (over: Partial<Settings> = {}): Kysely<Tables> => openDatabase(pg, { ...settings, ...over });
@@ -74,6 +83,7 @@ export async function openPostgresRecords({ migrations, onPool, ...options }: Po
     // A migration may rewrite many rows, so its statements have no timeout.
     forMigrating: () => open({ poolMax: 1, statementMs: 0, idleInTransactionMs: 0 }),
     retry: (work) => retryFor(work, limits.recordsRetryMs),
+    retryOpening: (work) => retryFor(work, settings.openMs, onWait),
     // The collation of a language would order ids differently.
     idType: 'text collate "C"',
     dialect: {
@@ -141,14 +151,18 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
   });
 }
 
-/** Retries work that changed nothing, for a limited time: a server that restarts or fails over is soon back. */
-async function retryFor<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
+/**
+ * Retries work that changed nothing, for a limited time: a server that restarts or fails over is soon back. `onWait` is called
+ * before the first retry.
+ */
+async function retryFor<T>(work: () => Promise<T>, withinMs: number, onWait?: (reason: unknown) => void): Promise<T> {
   const deadline = performance.now() + withinMs;
-  for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+  for (let pause = 20, isFirst = true; ; pause = Math.min(pause * 2, 500), isFirst = false) {
     try {
       return await work();
     } catch (error) {
       if (!isRetryable(error) || performance.now() + pause > deadline) throw error;
+      if (isFirst) onWait?.(error);
     }
     await delay(pause * (0.5 + Math.random() / 2));
   }

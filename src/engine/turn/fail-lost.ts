@@ -1,0 +1,213 @@
+/**
+ * Ends one lost turn as failed (R2, R6). What it did is sealed like that of any failed turn: its completed steps and the
+ * text so far are its state, and it becomes the head (T12).
+ */
+import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
+import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
+import { answerText, openToolCalls, type HistoryItem } from "../../domain/history.ts";
+import { newId, sha256 } from "../../domain/ids.ts";
+import { isMedia, type PartRef } from "../../domain/input-part.ts";
+import { stateFile, type State } from "../../domain/lineage.ts";
+import { failTurn, mayBeParent, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
+import { addUsage, noUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
+import { closeOpenItems } from "./close-open-items.ts";
+import { turnDigest } from "./kept/turn-digest.ts";
+import { blobKeys, encodeBlob, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { dropProgress } from "./kept/turn-progress.ts";
+import { closingResults, hasOutput, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import { runnerLost } from "./live/leases.ts";
+import { readLostRun, type LostRun } from "./lost-run.ts";
+import { closeCalls } from "./request/envelope.ts";
+import { historyNotKept, messageToMailbox } from "./settle-turn.ts";
+
+/**
+ * Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over
+ * meanwhile.
+ */
+export async function failLost(core: EngineCore, turn: PendingTurn, reason: Failure = runnerLost): Promise<boolean> {
+  const { deps } = core;
+  const run = await readLostRun(core, turn);
+  const parent = turn.parentId === null ? null : await deps.records.turns.get(turn.parentId);
+  const past = await readPast(core, turn, { run, parent });
+  const { failed, answer } = await sealLost(core, { turn, run, past, parent, reason });
+  const session = await deps.records.sessions.get(turn.sessionId);
+  const result = await deps.records.turns.finish({
+    turn: failed,
+    runnerId: turn.runnerId,
+    // The head that the lost process saw is not known. The session takes no other turn meanwhile, so it is the same (S5).
+    head: mayBeParent(failed) ? { from: session?.headTurnId ?? null } : null,
+    steps: run.steps.unstored,
+    text: past.opening === null ? null : { instruction: past.opening.instruction, answer },
+    controls: "drop",
+    // The mailbox of the session receives the message of the subagent (A2).
+    ...messageToMailbox(failed),
+  });
+  // Another process has taken the turn over, and keeps the content of the log.
+  if (result.outcome !== "finished") return false;
+  await dropTraces(core, turn);
+  return true;
+}
+
+/** What the turn continued and began with. */
+interface LostPast {
+  /** Null: it cannot be read, so the turn has neither a state nor a digest. */
+  opening: OpeningBlob | null;
+  openingHash: string;
+  /** The state of the turn. Null if it did nothing, or if its history cannot be read. */
+  state: State | null;
+  warnings: Warning[];
+}
+
+interface Found {
+  run: LostRun;
+  parent: Turn | null;
+}
+
+async function readPast(core: EngineCore, turn: PendingTurn, { run, parent }: Found): Promise<LostPast> {
+  const past: LostPast = { opening: null, openingHash: "", state: null, warnings: [] };
+  try {
+    past.opening = await readBlob<"opening">(core.deps.blobs, turn.blobs.opening, turn.id);
+    past.openingHash = sha256((await core.deps.blobs.get(turn.blobs.opening)) ?? "");
+    if (!hasOutput(run.items) && past.opening.toolResults.length === 0) return past;
+    const before = await core.histories.state(turn.parentId);
+    past.state = stateAfter(before, turn, wholeRun(turn, { opening: past.opening, run, parent }));
+  } catch (error) {
+    core.deps.report(`what the lost turn ${turn.id} did cannot be kept for the model`, error);
+    past.warnings.push(historyNotKept(failureOf(error)));
+  }
+  return past;
+}
+
+const callLost =
+  "failed: the program ended while this call was open; it is not known whether the call ran, so check before you repeat it";
+
+/** Returns the beginning and the items of the turn, with a result for every call (T8). */
+function wholeRun(
+  turn: PendingTurn,
+  { opening, run, parent }: Found & { opening: OpeningBlob },
+): TurnBeginning & { items: HistoryItem[] } {
+  const deferred = parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [];
+  const { results, approved } = closeCalls(deferred, opening.toolResults);
+  const isOfApproved = (item: HistoryItem): boolean =>
+    item.type === "tool_result" && approved.some(({ callId }) => callId === item.callId);
+  const items = run.items.filter((item) => !isOfApproved(item));
+  const closed = [...items, ...closingResults(openToolCalls(items), callLost)];
+  if (run.beginning !== null) return { ...run.beginning, items: closed };
+  const ofApproved = run.items.filter(isOfApproved);
+  const unanswered = openToolCalls([...approved, ...ofApproved]);
+  const answers = [...results, ...ofApproved, ...closingResults(unanswered, callLost)];
+  return { ...openedWith(turn, opening, answers), items: closed };
+}
+
+/** Returns what the turn began with, from its row and its opening. */
+function openedWith(
+  { input = [], manifest }: PendingTurn,
+  { message }: OpeningBlob,
+  answers: readonly HistoryItem[],
+): TurnBeginning {
+  const refs = input.flatMap(({ mode, name, mediaType, content }): (PartRef & { mode: string })[] =>
+    content === null ? [] : [{ mode, name, mediaType, ...content }],
+  );
+  const isShown = ({ mode, mediaType }: { mode: string; mediaType: string }): boolean =>
+    mode === "inline" && isMedia(mediaType);
+  const refOf = ({ mode: _mode, ...ref }: PartRef & { mode: string }): PartRef => ref;
+  const media = refs.filter(isShown).map(refOf);
+  const item: HistoryItem = { type: "user", parts: message, ...(media.length > 0 && { media }) };
+  return {
+    newItems: [...answers, ...(message.length > 0 ? [item] : [])],
+    sent: {
+      chunks: manifest.chunks
+        .filter(({ wasSent }) => wasSent)
+        .map(({ id, path, contentHash: hash }) => ({ id, hash, path })),
+      files: manifest.activeFiles
+        .filter(({ wasSentToLLM }) => wasSentToLLM)
+        .map(({ path, contentHash: hash }) => ({ path, hash })),
+    },
+    readable: refs.filter(({ mode }) => mode === "file").map(refOf),
+    summary: null,
+  };
+}
+
+interface LostTurn {
+  turn: PendingTurn;
+  run: LostRun;
+  past: LostPast;
+  parent: Turn | null;
+  reason: Failure;
+}
+
+/** Stores the run and the state, and returns the failed turn with its digest (D2). */
+async function sealLost(core: EngineCore, lost: LostTurn): Promise<{ failed: FailedTurn; answer: string }> {
+  const { turn, run, past, parent, reason } = lost;
+  const attempt = newId();
+  const summary = runOf(core, turn, run);
+  const runBytes = encodeBlob("run", runBlob(lost, summary.usage));
+  const stateBytes = past.state === null ? null : encodeBlob("state", stateFile(past.state));
+  const runKey = blobKeys.recoveredRun(turn.id, attempt);
+  const stateKey = stateBytes === null ? null : blobKeys.recoveredState(turn.id, attempt);
+  await core.deps.blobs.put(runKey, runBytes);
+  if (stateKey !== null && stateBytes !== null) await core.deps.blobs.put(stateKey, stateBytes);
+  const unsealed = failTurn(turn, reason, {
+    at: core.deps.now(),
+    answeredAt: run.steps.all.at(-1)?.endedAt ?? null,
+    blobs: { ...turn.blobs, run: runKey, state: stateKey },
+    warnings: [...run.warnings, ...past.warnings],
+    run: summary,
+    chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+    digest: null,
+  });
+  const answer = answerText(past.state?.entries.at(-1)?.items ?? run.items);
+  if (past.opening === null) return { failed: unsealed, answer };
+  const hashes = {
+    opening: past.openingHash,
+    run: sha256(runBytes),
+    state: stateBytes === null ? null : sha256(stateBytes),
+  };
+  const parentDigest = parent === null || parent.status === "pending" ? null : parent.digest;
+  const digest = turnDigest(unsealed, { parent: parentDigest, steps: run.steps.all, hashes });
+  return { failed: { ...unsealed, digest }, answer };
+}
+
+function runBlob({ turn, run, past, reason }: LostTurn, usage: Usage): Parameters<typeof encodeBlob<"run">>[1] {
+  const { events, responses, outputs } = run;
+  const begun: TurnEvent = {
+    type: "run_started",
+    sessionId: turn.sessionId,
+    turnId: turn.id,
+    parentTurnId: turn.parentId,
+  };
+  const warned = past.warnings.map((warning): TurnEvent => ({ type: "warning", warning }));
+  const terminal: TurnEvent = { type: "run_failed", failure: reason, usage };
+  const isBegun = events.some(({ type }) => type === "run_started");
+  const all = [...(isBegun ? [] : [begun]), ...events, ...closeOpenItems(events), ...warned, terminal];
+  return {
+    format: 1,
+    turnId: turn.id,
+    events: joinDeltas(all),
+    responses,
+    ...(outputs.length > 0 && { outputs }),
+  };
+}
+
+/** Returns the usage of the steps that ended. */
+function runOf({ deps }: EngineCore, { createdAt }: PendingTurn, { steps }: LostRun): RunSummary {
+  const byModel: Record<string, Usage> = {};
+  for (const { model, usage } of steps.all) byModel[model] = addUsage(byModel[model] ?? noUsage, usage);
+  return {
+    durationMs: Math.max(0, deps.now() - createdAt),
+    modelRequests: steps.all.length,
+    usage: steps.all.map(({ usage }) => usage).reduce(addUsage, noUsage),
+    byModel,
+  };
+}
+
+/** Deletes the live log and the progress. The turn has ended, so what cannot be deleted is only garbage. */
+async function dropTraces({ deps }: EngineCore, { id }: PendingTurn): Promise<void> {
+  try {
+    await deps.log.drop(id);
+    await dropProgress(deps.blobs, id);
+  } catch (error) {
+    deps.report(`the live log or the progress of turn ${id} could not be deleted`, error);
+  }
+}
