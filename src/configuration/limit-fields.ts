@@ -8,6 +8,7 @@ export const changeableLimits = {
   importBytesMax: 1_024,
   concurrentRunsPerUserMax: 1,
   requestsPerMinuteMax: 1,
+  activeFilesTokensMax: 0,
   retrievalChunksMax: 1,
   retrievalTokensMax: 100,
   providerAttemptsMax: 1,
@@ -27,6 +28,7 @@ const limitAbouts: Record<ChangeableLimit, string> = {
   importBytesMax: "Maximum size of a file that the server imports over HTTP, in bytes.",
   concurrentRunsPerUserMax: "Maximum number of turns that run at the same time for one user.",
   requestsPerMinuteMax: "Maximum number of requests per minute from one user.",
+  activeFilesTokensMax: "Maximum number of tokens of the active and modified files that one message gives the model.",
   retrievalChunksMax: "Maximum number of code chunks that a turn gives the model.",
   retrievalTokensMax: "Maximum number of tokens of these chunks together.",
   providerAttemptsMax:

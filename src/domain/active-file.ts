@@ -28,10 +28,10 @@ export interface ActiveFileRef {
 }
 
 /**
- * The reasons why the model did not receive a file. `deleted`: the file does not exist any more. `outdated`: a note for
+ * The reasons why the model did not receive a file. `over_budget`: it waits, because other files come first (X8). `deleted`: the file does not exist any more. `outdated`: a note for
  * the model says that the version which it has no longer counts (X6).
  */
-export const skipReasons = ["too_large", "content_missing", "deleted", "outdated"] as const;
+export const skipReasons = ["too_large", "over_budget", "content_missing", "deleted", "outdated"] as const;
 
 /** A file that the model did not receive, and the reason. */
 export interface SkippedFile {

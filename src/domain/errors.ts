@@ -163,6 +163,7 @@ export type WarningCode =
   | "prompt_changed"
   | "tools_changed"
   | "active_file_skipped"
+  | "active_files_waiting"
   | "active_file_content_missing"
   | "retrieval_failed"
   | "index_missing"

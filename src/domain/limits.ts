@@ -6,6 +6,14 @@ export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
   activeFilesPerTurnMax: 200,
+  /**
+   * X8: the tokens of all active files of one message, the share of the model's window that they may take, and the share of
+   * the budget in a step of a tool loop. The last number is that of the waiting files that a line names.
+   */
+  activeFilesTokensMax: 32_000,
+  activeFilesWindowShareMax: 0.4,
+  activeFilesLoopShare: 0.125,
+  waitingFilesNamedMax: 8,
   /** T4: the summaries of instructions and answers. */
   summaryCharactersMax: 1_024,
   /** S2: the name that a session gets from its first instruction. */

@@ -153,6 +153,7 @@ export interface EngineProcess {
 
 /** Limits that a person may change, in the units of their names (domain/limits.ts). */
 export interface EngineLimits {
+  activeFilesTokensMax: number;
   retrievalChunksMax: number;
   retrievalTokensMax: number;
   providerAttemptsMax: number;

@@ -20,7 +20,7 @@ export type SafeCall =
   | { outcome: "failed"; reason: string };
 
 /** Commands that read what git stores. None of them compares or changes files, so none runs a program of the repository. */
-const readingCommands = new Set(["rev-parse", "config", "ls-files", "ls-tree", "cat-file"]);
+const readingCommands = new Set(["rev-parse", "config", "ls-files", "ls-tree", "cat-file", "rev-list"]);
 /** Commands that read files of the working copy as git would store them, which is what filters are for. */
 const comparingCommands = new Set(["diff-index", "hash-object"]);
 /** Options with which a command would run programs, or would change something. */

@@ -164,6 +164,11 @@ export class CliInvocation {
     return (await this.local("this")).client;
   }
 
+  /** True if the client is connected to the running server of this data folder. */
+  get isOnOwnServer(): boolean {
+    return this.#isOnOwnServer;
+  }
+
   async copy(): Promise<LocalWorkingCopy> {
     this.#copy ??= this.#findCopy();
     return await this.#copy;

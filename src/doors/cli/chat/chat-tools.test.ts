@@ -8,6 +8,7 @@ import { limits } from "../../../domain/limits.ts";
 import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 import type { Tool, ToolContext } from "../../../tools/tool.ts";
 import { ToolFault } from "../../../tools/tool-fault.ts";
+import { findWorkingCopy } from "../working-copy/git.ts";
 import { ChatTools } from "./chat-tools.ts";
 
 const reads: Tool = {
@@ -206,7 +207,8 @@ test("[V5] [L2] a line that is typed while a tool of the chat runs is sent to th
 
 test("[V5] [R2] a call that a killed chat left open is run again only after asking, even if it only reads", async (t) => {
   const on = await world(t, [reads]);
-  const request = { instruction: "read a", tools: [reads.definition], workspaceId: "default", repo: "copy" };
+  const { repo } = await findWorkingCopy(on.copy);
+  const request = { instruction: "read a", tools: [reads.definition], workspaceId: "default", repo };
   const server = on.start(["serve", "--port", "0"]);
   await server.saw("http://127.0.0.1:");
   const { url, key } = await serverOf(on);

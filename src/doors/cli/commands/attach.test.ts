@@ -33,12 +33,12 @@ test("[S7] [L1] sessions of a folder that was moved and got an origin are found 
   const listed = await run(["doctor", "--attach", "--yes"], here);
   assert.equal(listed.exit, 0);
   assert.match(listed.stderr, new RegExp(`name those that belong here.*\\n.*${id.slice(-8)} .*its folder .* is gone`));
-  assert.notEqual(await repoOf(world, id, moved), "team/shop");
+  assert.notEqual(await repoOf(world, id, moved), "example.org/team/shop");
 
   const attached = await run(["doctor", "--attach", id.slice(-8), "--yes"], here);
   assert.equal(attached.exit, 0, attached.stderr);
   assert.match(attached.stdout, /attached 1 session; see them: aptove session list/);
-  assert.equal(await repoOf(world, id, moved), "team/shop");
+  assert.equal(await repoOf(world, id, moved), "example.org/team/shop");
   assert.equal((await run(["ask", "--continue", "And now?"], here)).exit, 0);
   assert.match((await run(["doctor"], here)).stdout, /^ok sessions/m);
 });
@@ -64,7 +64,7 @@ test("[S7] [L1] doctor counts sessions of this folder that a new name hides; --a
   assert.equal(await repoOf(world, id, copy), old);
   const yes = await run(["doctor", "--attach", "--yes", "--json"]);
   assert.deepEqual((JSON.parse(yes.stdout) as { attached: string[] }).attached, [id]);
-  assert.equal(await repoOf(world, id, copy), `team/${old ?? ""}`);
+  assert.equal(await repoOf(world, id, copy), `example.org/team/${old ?? ""}`);
   assert.match((await run(["doctor", "--attach"])).stderr, /every session that belongs here is in a list/);
 });
 

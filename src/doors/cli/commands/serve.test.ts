@@ -171,7 +171,7 @@ test("[L1] [H4] the first start indexes and shows a key, once; the second says h
   await first.call.saw("Ctrl-C stops the server");
   assert.equal(await stop(first), 0);
   const { stdout } = await first.call.finished;
-  assert.match(stdout, /indexed copy at [0-9a-f]{10}: 2 files, 2 chunks/);
+  assert.match(stdout, /indexed copy~[0-9a-f]{8} at [0-9a-f]{10}: 2 files, 2 chunks/);
   const key = /API key +(aptove_\S+)/.exec(stdout)?.[1] ?? assert.fail(stdout);
   for (const part of [first.url, String(process.pid), world.dataDir, "built-in offline model"]) {
     assert.ok(stdout.includes(part), part);

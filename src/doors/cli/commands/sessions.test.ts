@@ -18,10 +18,10 @@ test("[S7] [L1] session list: newest first, each with status, turns, tokens, rep
   const { exit, stdout } = await world.run(["session", "list"]);
   assert.equal(exit, 0);
   const lines = stdout.trimEnd().split("\n");
-  assert.match(lines[0] ?? "", /completed +1 turn .* copy +Default\/Default +another$/);
+  assert.match(lines[0] ?? "", /completed +1 turn .* copy~[0-9a-f]{8} +Default\/Default +another$/);
   assert.match(
     lines[1] ?? "",
-    /^[0-9a-f]{8} +\d{4}-\d\d-\d\d \d\d:\d\d +completed +2 turns +[\d,]+ tokens +copy +Default\/Default +how is a user greeted\?$/,
+    /^[0-9a-f]{8} +\d{4}-\d\d-\d\d \d\d:\d\d +completed +2 turns +[\d,]+ tokens +copy~[0-9a-f]{8} +Default\/Default +how is a user greeted\?$/,
   );
 });
 

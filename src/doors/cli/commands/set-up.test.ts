@@ -95,12 +95,12 @@ test("[L1] [Q1] [Q2] index reports what it did, and the second time that nothing
   world.git("add", ".");
   const first = await world.run(["index"]);
   assert.equal(first.exit, 0);
-  assert.match(first.stdout, /^indexed copy at [0-9a-f]{10}: \d files?, 2 chunks\n2 changed/);
+  assert.match(first.stdout, /^indexed copy~[0-9a-f]{8} at [0-9a-f]{10}: \d files?, 2 chunks\n2 changed/);
   assert.match(first.stdout, /skipped: 1 binary/);
   assert.match((await world.run(["index"])).stdout, /\n0 changed, 0 removed, 0 chunks written/);
   assert.match((await world.run(["index", "--rebuild"])).stdout, /\n2 changed/);
   const json = JSON.parse((await world.run(["index", "--json"])).stdout) as { repo: string };
-  assert.equal(json.repo, "copy");
+  assert.match(json.repo, /^copy~[0-9a-f]{8}$/);
 });
 
 test("[L1] [Q1] index --commit indexes the content of a commit, for the named org, and asks nothing", async (t) => {
@@ -130,7 +130,10 @@ test("[L1] a turn warns if the index is older than the working copy, until it is
   await world.run(["index"]);
   assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /index of copy/);
   world.git("commit", "--quiet", "--allow-empty", "--message", "newer");
-  assert.match((await world.run(["ask", "greet"])).stderr, /the index of copy was made at commit .*aptove index/);
+  assert.match(
+    (await world.run(["ask", "greet"])).stderr,
+    /the index of copy~[0-9a-f]{8} was made at commit .*aptove index/,
+  );
   await world.run(["index"]);
   assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /index of copy/);
 });
@@ -162,7 +165,7 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
   const world = await cliWorld(t);
   const before = await world.run(["doctor"]);
   assert.equal(before.exit, 0, before.stdout);
-  assert.match(before.stdout, /^-- index +copy is not indexed yet; the first instruction indexes it$/m);
+  assert.match(before.stdout, /^-- index +copy~[0-9a-f]{8} is not indexed yet; the first instruction indexes it$/m);
   const outside = await world.run(["doctor"], { cwd: world.dataDir });
   assert.match(outside.stdout, /^-- index +code is searched only in a git repository$/m);
   await world.run(["index"]);
@@ -177,7 +180,7 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
   for (const line of [
     /^ok node /m,
     /^ok data folder /m,
-    /^ok git +copy at /m,
+    /^ok git +copy~[0-9a-f]{8} at /m,
     /^ok stores +records ok/m,
     /^ok records +SQLite \S+, data of version \d+, for programs from version \d+ on$/m,
     /^ok live log +in files$/m,

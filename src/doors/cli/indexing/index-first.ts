@@ -35,12 +35,15 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
 }
 
 /**
- * Returns true if the repository is indexed. Reading the index would cost a second engine beside a running server; a
+ * Returns true if the repository is indexed. Reading the index beside a running server would cost a second engine; a
  * completed turn proves as much.
  */
 async function isIndexed(call: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
-  const { sessions } = await (await call.client()).sessions.list({ repo, limit: 1 });
-  if (sessions[0]?.lastTurnStatus === "completed") return true;
+  const client = await call.client();
+  if (call.isOnOwnServer) {
+    const { sessions } = await client.sessions.list({ repo, limit: 1 });
+    if (sessions[0]?.lastTurnStatus === "completed") return true;
+  }
   const { indexes } = await call.local("indexing");
   return (await indexes.list()).some((index) => index.repo === repo);
 }

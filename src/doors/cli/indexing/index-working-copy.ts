@@ -23,12 +23,14 @@ export async function indexWorkingCopy(
   const { indexes } = await call.local("indexing");
   const { org, commit } = options;
   // A build server checks the repository out into a new folder each time, and means the same repository.
-  if (commit === undefined)
+  if (commit === undefined && copy.repo !== (await call.copy()).repo) {
+    const known = await indexes.list(org);
     warnOfOtherRoot(
       call,
       copy,
-      (await indexes.list(org)).find(({ repo }) => repo === copy.repo),
+      known.find(({ repo }) => repo === copy.repo),
     );
+  }
   const progress = new ProgressBar(call.output);
   try {
     return await indexes.index({
@@ -46,7 +48,7 @@ export async function indexWorkingCopy(
 }
 
 /**
- * Warns if another folder of the same name was indexed. Without an origin, the two would silently replace each other's
+ * Warns if another folder was indexed under a name that the caller chose: the two would silently replace each other's
  * index.
  */
 function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {

@@ -44,6 +44,8 @@ export async function namedSession(client: AptoveClient, text: string | undefine
   return text === undefined ? await latestSession(client, repo) : await findSession(client, text, repo);
 }
 
+const startFix = 'start one: aptove ask "…"; sessions that this folder had under another name: aptove doctor --attach';
+
 /**
  * Finds the newest session of this repository that belongs to the caller and accepts turns. A folder outside of git has
  * no repository; its sessions have its name as their workspace.
@@ -58,7 +60,7 @@ export async function latestSession(client: AptoveClient, repo: string): Promise
     .flatMap(({ sessions }) => sessions.filter((session) => session.userId === me.userId))
     .toSorted((one, other) => Date.parse(other.activeAt) - Date.parse(one.activeAt));
   if (newest !== undefined) return newest;
-  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, 'start one: aptove ask "…"');
+  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, startFix);
 }
 
 /**

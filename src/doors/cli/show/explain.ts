@@ -142,6 +142,7 @@ function skippedRows(turn: WireTurn): string[][] {
 
 const skipReasons = {
   too_large: "larger than 100 KB",
+  over_budget: "it did not fit into the budget for files",
   content_missing: "its content was not sent with it, and never before",
   deleted: "it does not exist any more",
   outdated: "it changed; the message says that the version before no longer counts",

@@ -4,7 +4,7 @@ import type { ExecuteRequest } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { TurnOptions } from "./turn-options.ts";
 import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
-import { gatherActiveFiles } from "../working-copy/active-files.ts";
+import { gatherActiveFiles, type ActiveFileSelection } from "../working-copy/active-files.ts";
 
 /**
  * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
@@ -28,8 +28,8 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
     gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified }),
     copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null,
   ]);
-  for (const { path, reason } of skipped) {
-    call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(path)} ${reason}`));
+  for (const line of skippedLines(skipped)) {
+    call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(line)}`));
   }
   return {
     ...aboutOf(copy, options.repo),
@@ -41,6 +41,18 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
     ...(options.lang === undefined ? {} : { language: options.lang }),
     ...(options.context === undefined ? {} : { conversationContextId: options.context }),
   };
+}
+
+const skippedNamedMax = 3;
+
+/** Returns one line for each reason. */
+function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
+  const byReason = Map.groupBy(skipped, ({ reason }) => reason);
+  return [...byReason].map(([reason, files]) => {
+    const named = files.slice(0, skippedNamedMax).map(({ path }) => path);
+    const more = files.length - named.length;
+    return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} ${reason}`;
+  });
 }
 
 /**

@@ -1,7 +1,8 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
-import { basename } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { locateRepository } from "../../../system/git-repository.ts";
 import { askGit } from "../../../system/git.ts";
+import { hostedName, placeName } from "./repository-name.ts";
 
 const answerBytesMax = 64 * 1_048_576;
 
@@ -31,28 +32,25 @@ export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
   const root = top?.replace(/\r?\n$/, "") || cwd;
   return {
     root,
-    repo: repoName(origin?.trim() ?? "", root),
+    repo: hostedName(origin?.trim() ?? "") ?? (await nameOfPlace(root, top !== null)),
     hasGit: top !== null,
     refusal: place.outcome === "refused" ? place.reason : null,
   };
 }
 
 /**
- * Returns `owner/name` of the origin, so that all clones share sessions and index. Without an origin: the folder's
- * name.
+ * Returns the name of a folder without a hosted origin. Its linked working copies have one place, and a repository that was
+ * deleted and made again there has another root commit.
  */
-export function repoName(origin: string, root: string): string {
-  const path = /^[a-z+]+:\/\/[^/]+\/(.+)$/i.exec(origin)?.[1] ?? /^[^/\\:]+@[^/:]+:(.+)$/.exec(origin)?.[1];
-  const isLocal = path === undefined || origin.startsWith("file:");
-  const name = isLocal
-    ? basename(root)
-    : path
-        .replace(/\/+$/, "")
-        .replace(/\.git$/, "")
-        .split("/")
-        .slice(-2)
-        .join("/");
-  return name === "" ? "repository" : name;
+async function nameOfPlace(root: string, hasGit: boolean): Promise<string> {
+  if (!hasGit) return placeName(root, null);
+  const [common, roots] = await Promise.all([
+    git(root, ["rev-parse", "--git-common-dir"]),
+    git(root, ["rev-list", "--max-parents=0", "--all"]),
+  ]);
+  const folder = resolve(root, common?.replace(/\r?\n$/, "") || ".git");
+  // The oldest root is the last one. Another branch may have begun without a parent later.
+  return placeName(basename(folder) === ".git" ? dirname(folder) : folder, roots?.trim().split("\n").at(-1) ?? "");
 }
 
 /** Returns the id of the checked-out commit. Null before the first commit, and outside of git. */

@@ -129,6 +129,6 @@ export function versionsOf(
 }
 
 /** Returns the news as they are recorded, so that later turns do not repeat them. */
-export function newsSent(news: readonly FileNews[]): SentFile[] {
+export function newsSent(news: readonly Pick<FileNews, "path" | "hash">[]): SentFile[] {
   return news.map(({ path, hash }) => ({ path, hash, isNews: true }));
 }

@@ -14,6 +14,7 @@ import type { EngineLimits } from "../../dependencies.ts";
 import type { RetrievalScope } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
+import { tokensOf, waitingFiles, type FileBudget } from "./file-budget.ts";
 import type { ChunkObstacle, FileVersions } from "./file-versions.ts";
 
 export interface GatheredFiles {
@@ -26,17 +27,23 @@ export interface GatheredFiles {
    * sent (X6).
    */
   wholePaths: Set<string>;
+  /** The files that wait for room in a later message (X8), without those that an earlier turn has listed in this version. */
+  waiting: CheckedFile[];
 }
 
-/** Decides which files are sent (X2–X4). */
-export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): GatheredFiles {
+/** Decides which files are sent (X2–X4, X8). */
+export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent, budget: FileBudget): GatheredFiles {
+  const unknown = files.filter(({ path, hash }) => sent.files.get(path) !== hash);
+  const waiting = new Set(waitingFiles(unknown, budget));
   const gathered: GatheredFiles = {
     refs: [],
     skipped: [],
     warnings: [],
     toSend: [],
     wholePaths: new Set(),
+    waiting: [...waiting].filter(({ path, hash }) => sent.noted.get(path) !== hash),
   };
+  if (gathered.waiting.length > 0) gathered.warnings.push(waitingWarning(gathered.waiting, budget));
   for (const file of files) {
     if (file.isDeleted) {
       gathered.skipped.push({ path: file.path, reason: "deleted", sizeBytes: null });
@@ -44,7 +51,7 @@ export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): G
     }
     const tooLarge = file.sizeBytes !== null && isTooLarge(file.sizeBytes);
     const isKnown = sent.files.get(file.path) === file.hash;
-    const isSent = !isKnown && file.text !== null;
+    const isSent = !isKnown && file.text !== null && !waiting.has(file);
     gathered.refs.push({
       path: file.path,
       contentHash: file.hash,
@@ -62,14 +69,32 @@ export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): G
         text: file.text ?? "",
       });
     } else if (!isKnown) {
-      skip(gathered, file, tooLarge);
+      skip(gathered, file, waiting.has(file));
     }
   }
   return gathered;
 }
 
-function skip(gathered: GatheredFiles, file: CheckedFile, tooLarge: boolean): void {
+function waitingWarning(waiting: readonly CheckedFile[], { tokensMax }: FileBudget): Warning {
+  const files = waiting.length === 1 ? "1 file waits" : `${waiting.length} files wait`;
+  const message = `${files}, because ${tokensMax} tokens of files fit into this message: ${namedFiles(waiting)}`;
+  return { code: "active_files_waiting", message };
+}
+
+/** Names the first files, and counts the others. */
+export function namedFiles(files: readonly CheckedFile[]): string {
+  const named = files.slice(0, limits.waitingFilesNamedMax).map((file) => `${file.path} (${tokensOf(file)})`);
+  const more = files.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
+}
+
+function skip(gathered: GatheredFiles, file: CheckedFile, isWaiting: boolean): void {
   const { path, sizeBytes } = file;
+  const tooLarge = sizeBytes !== null && isTooLarge(sizeBytes);
+  if (isWaiting) {
+    gathered.skipped.push({ path, reason: "over_budget", sizeBytes });
+    return;
+  }
   gathered.skipped.push({ path, reason: tooLarge ? "too_large" : "content_missing", sizeBytes });
   gathered.warnings.push(
     tooLarge

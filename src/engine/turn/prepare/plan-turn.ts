@@ -14,10 +14,20 @@ import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
-import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import type { CheckedFile } from "./check-files.ts";
+import { budgetOf } from "./file-budget.ts";
+import {
+  chunkBounds,
+  gatherChunks,
+  gatherFiles,
+  namedFiles,
+  sentWith,
+  type GatheredChunks,
+  type GatheredFiles,
+} from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
-import { contextBlock } from "../request/context-block.ts";
+import { contextBlock, line } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
@@ -83,7 +93,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     state,
     isTooLong,
     message: parts,
-    sent: withNews(sentWith(chunks, files), gathered.news),
+    sent: withNews(sentWith(chunks, files), gathered),
     manifest: manifest(accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
@@ -115,7 +125,7 @@ async function gatherContext(
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
-  const files = gatherFiles(accepted.files, sent);
+  const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits) };
@@ -124,12 +134,13 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const gathered = { files, chunks, news: versions.news, input };
-  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news)];
+  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news), ...waitingNote(files.waiting)];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
-function withNews(sent: TurnPlan["sent"], news: readonly FileNews[]): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent(news)] };
+/** Adds what the note names, so that later turns do not repeat it. */
+function withNews(sent: TurnPlan["sent"], { news, files }: TurnContext): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])] };
 }
 
 interface PlanFindings {
@@ -214,6 +225,13 @@ function manifest(accepted: AcceptedRequest, { gathered, state, decision }: Mani
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,
   };
+}
+
+function waitingNote(waiting: readonly CheckedFile[]): string[] {
+  if (waiting.length === 0) return [];
+  return [
+    `Modified files that were not sent, because there was no room (with their tokens): ${line(namedFiles(waiting))}.`,
+  ];
 }
 
 /** Returns the files that the note names, without those that are listed already. */

@@ -7,6 +7,7 @@ import { alreadySent, chunkKey, noteSent } from "../../../domain/lineage.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
+import { budgetOf } from "../prepare/file-budget.ts";
 import { versionsOf } from "../prepare/file-versions.ts";
 import {
   chunkBounds,
@@ -26,7 +27,7 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const { accepted } = plan;
   const sent = alreadySent(plan.visible);
   noteSent(sent, plan.sent);
-  const files = gatherFiles(accepted.files, sent);
+  const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits) };
   // The commit is left out, because its warning was already in the plan of the turn.
