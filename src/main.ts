@@ -85,8 +85,7 @@ const ports: CliPorts = {
   },
   checkProvider: async (providers, name) =>
     await (await import("./compose/check-providers.ts")).checkProvider(providers, name),
-  postgresVersion: async (url) =>
-    (await (await import("./records/sql/postgres/postgres.ts")).readPostgresVersion({ url })).version,
+  postgresVersion: async (url) => await (await import("./compose/records-version.ts")).readRecordsVersion(url),
   checkBlobs: async (configuration, folder, env) =>
     await (await import("./compose/open-blobs.ts")).checkBlobs(configuration, folder, env),
   redisFault: async (url) => await (await import("./compose/open-live.ts")).findRedisFault(url),

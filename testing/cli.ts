@@ -18,11 +18,11 @@ import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import { findRedisFault } from "../src/compose/open-live.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose/options.ts";
+import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
-import { readPostgresVersion } from "../src/records/sql/postgres/postgres.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import type { TestTerminal } from "./terminal.ts";
@@ -103,7 +103,7 @@ export async function cliWorld(
     }),
     checkProvider: asksProviders ? checkProvider : async () => null,
     checkBlobs,
-    postgresVersion: async (url) => (await readPostgresVersion({ url })).version,
+    postgresVersion: readRecordsVersion,
     redisFault: findRedisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),

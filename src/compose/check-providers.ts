@@ -6,7 +6,7 @@ import { networkReason } from "../providers/exchange-guard.ts";
 import type { ConfiguredProviders, KeyedName } from "../configuration/configured-providers.ts";
 
 /** What was found. `isUnsure`: the provider answers, but does not say whether the key is valid. */
-export interface ProviderCheck {
+export interface ProviderFinding {
   fault: string | null;
   fix: string | null;
   isUnsure: boolean;
@@ -22,7 +22,7 @@ interface ModelList {
 const answerMs = 8_000;
 
 /** Returns null for a provider without an address to check: the offline model, or one that the caller gave. */
-export async function checkProvider(providers: ConfiguredProviders, name: string): Promise<ProviderCheck | null> {
+export async function checkProvider(providers: ConfiguredProviders, name: string): Promise<ProviderFinding | null> {
   const list = modelListOf(providers, name);
   if (list === null) return null;
   try {
@@ -44,7 +44,7 @@ export async function checkProvider(providers: ConfiguredProviders, name: string
   }
 }
 
-function judge({ url, keyVariable }: ModelList, status: number, text: string): ProviderCheck {
+function judge({ url, keyVariable }: ModelList, status: number, text: string): ProviderFinding {
   const fine = { fault: null, fix: null, isUnsure: false };
   const { host } = new URL(url);
   // Google answers a wrong key with 400.

@@ -73,7 +73,7 @@ export interface CliPorts {
   redisFault(url: string): Promise<string | null>;
 }
 
-/** Whether a provider answers and accepts its key. `isUnsure`: it answers, but does not say whether the key is valid. */
+/** The answer of a provider to the check. `isUnsure`: it answers, but does not say whether the key is valid. */
 export interface ProviderCheck {
   fault: string | null;
   fix: string | null;
