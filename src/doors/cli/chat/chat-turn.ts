@@ -36,7 +36,7 @@ async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteR
 function withUnsent(state: ChatState, place: ExecuteRequest): ExecuteRequest {
   const toolResults = state.unsent;
   state.unsent = [];
-  const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
+  const goesOn = toolResults.length > 0 && !place.rerun && !place.retry && place.toolResults == null;
   return goesOn ? { ...place, toolResults } : place;
 }
 
@@ -47,7 +47,7 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   state.running = running;
   const turnView = withoutRepeated(
     state,
-    await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire }),
+    await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.retry && !place.fire }),
   );
   try {
     const run = runInstruction({

@@ -31,6 +31,7 @@ const commands: Record<string, ChatCommand> = {
   "/workspace": { usage: "", about: "show the workspace of this chat", run: showWorkspace },
   "/session": { usage: "", about: "show the session of this chat", run: showSession },
   "/fork": { usage: "[n]", about: "continue in a new session below turn n, or below the last turn", run: fork },
+  "/undo": { usage: "", about: "continue from before the last turn; files on disk stay as they are", run: undo },
   "/rerun": { usage: "[text]", about: "run the last turn again, with the same instruction or another", run: rerun },
   "/diff": {
     usage: "[n m]",
@@ -159,8 +160,22 @@ async function fork(state: ChatState, rest: string): Promise<void> {
 async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
   if (turnId === null) return state.call.output.note("there is no turn yet");
-  await runChatTurn(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
+  // A fork that has no turn of its own yet repeats the turn that it was forked from.
+  const hasOwn = state.sessionId !== null && (await state.client.sessions.get(state.sessionId)).lastTurnStatus !== null;
+  const place = hasOwn ? { retry: true } : { rerun: { turnId } };
+  await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
+}
+
+/** Continues from before the last turn. What tools wrote on disk stays. */
+async function undo(state: ChatState): Promise<void> {
+  const { client, call, sessionId } = state;
+  if (sessionId === null) return call.output.note("there is no turn yet");
+  const { undoneTurnId, session } = await client.sessions.undo(sessionId);
+  if (undoneTurnId === null) return call.output.note("there is no turn to undo");
+  state.lastTurnId = session.headTurnId;
+  state.lastFailed = false;
+  call.output.note(`undid turn ${shortId(undoneTurnId)}; files on disk are not changed`);
 }
 
 async function fire(state: ChatState, rest: string): Promise<void> {
