@@ -115,6 +115,8 @@ export interface ContextManifest {
   skippedFiles: SkippedFile[];
   /** How many turns of history the model received. */
   historyTurns: number;
+  /** The turn that stored the tools that the client runs: this one, or an ancestor (E4). Absent: there are none. */
+  clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
 }
@@ -126,9 +128,6 @@ export interface ContextManifest {
 export function mayCall(mode: Pick<Mode, "id">, tool: Pick<ToolDefinition, "effect">): boolean {
   return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");
 }
-
-/** Modes that only editors offer: they say how a person is asked, and the turns run in `edit` and in `ask` (P4). */
-export const editorOnlyModes = { acceptEdits: "accept-edits", plan: "plan" } as const;
 
 /** The modes that always exist (G2). */
 export const builtInModes: Mode[] = [

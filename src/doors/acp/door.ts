@@ -33,7 +33,7 @@ import { answerPrompt, type PromptContext } from "./session/prompt.ts";
 import { sessionNotOpen } from "./refusal.ts";
 import { replay, shownTurns } from "./session/replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session/session-memory.ts";
-import { defaultMode } from "./session/editor-modes.ts";
+import { defaultMode } from "./session/session-options.ts";
 import {
   checkSetup,
   deviceOf,
@@ -81,7 +81,6 @@ export class AcpDoor {
       for await (const update of replay(opened, {
         turns,
         folder: open.facts.folders[0],
-        client: this.#client,
         waiting: open.waiting,
         signal,
         onUsage,
@@ -123,9 +122,9 @@ export class AcpDoor {
     // The history of this session may have turns of another one. A device may use such a turn only in its own workspace.
     if (turn !== null) await getVisibleSession(context, turn.sessionId);
     const forkOf = turn?.id ?? from.headTurnId ?? from.originTurnId;
-    const { mode, model, effort } = readMemory(from);
+    const { mode, model } = readMemory(from);
     const start: SessionStart = {
-      metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model, effort }),
+      metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model }),
       agentContextId: from.agentContextId,
       conversationContextId: from.conversationContextId,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
@@ -274,9 +273,8 @@ export class AcpDoor {
   }
 
   async #remember(open: OpenSession): Promise<void> {
-    const { mode, chosenModel, effort } = open.facts.options;
-    const memory = { mode, model: chosenModel, effort: effort ?? "default" };
-    await this.#write(open, await this.#ports.open(), memory);
+    const { mode, chosenModel } = open.facts.options;
+    await this.#write(open, await this.#ports.open(), { mode, model: chosenModel });
   }
 
   /** Saves what the session remembers. If the session belongs to another user, nothing is saved; the choice then lasts as long as the connection. */

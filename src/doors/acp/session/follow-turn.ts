@@ -71,7 +71,6 @@ export async function showTurn(
   const updates = new TurnUpdates({
     turnId: shown.turnId,
     waiting: session.waiting,
-    showsCompactions: client.showsCompactions,
     usage: (step) => costs.after(step),
     live: {
       notices: client.takesNotices,
@@ -100,8 +99,9 @@ export async function showTurn(
 
 function questionsOf({ opened, client, session, report }: FollowContext, turnId: string): TurnQuestions {
   const { engine, caller, permissions } = opened;
+  const { id: sessionId, workspaceId } = session.facts;
   return new TurnQuestions({
-    ...{ client, session, turnId, permissions, report },
+    ...{ client, sessionId, turnId, workspaceId, permissions, report },
     answer: (callId, answer) => engine.turns.answerQuestion(caller, { turnId, callId, ...answer }),
   });
 }
@@ -158,7 +158,6 @@ async function catchUp({ opened, client, session }: FollowContext, parentTurnId:
     for await (const update of replay(opened, {
       turns: missed,
       folder,
-      client,
       waiting,
       signal: client.gone,
       onUsage: () => {},
