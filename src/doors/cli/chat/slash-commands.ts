@@ -8,7 +8,7 @@ import { plural } from "../output.ts";
 import { nothingSpent, type ChatState } from "./chat-state.ts";
 import { chooseSession } from "./choose-session.ts";
 import { modelEntries } from "./model-list.ts";
-import { goTo, showSession as openSession } from "./open-session.ts";
+import { goTo, openSession } from "./open-session.ts";
 import { tokensOfWindow } from "./status-line.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
