@@ -22,7 +22,7 @@ import { ChatTools } from "./chat-tools.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { chooseSession } from "./choose-session.ts";
 import { modelEntries } from "./model-list.ts";
-import { openSession } from "./open-session.ts";
+import { openInChat } from "./open-session.ts";
 import { chatSession, chatWorkspace } from "./chat-workspace.ts";
 
 const builtInModes = ["ask", "edit"];
@@ -119,7 +119,7 @@ async function greet(state: ChatState): Promise<void> {
   const asks = tools === null ? [] : ["nothing is written or run without your permission"];
   const parts = [where, ...asks, "/help lists the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
-  if (session !== null) await attempt(state, () => openSession(state, session));
+  if (session !== null) await attempt(state, () => openInChat(state, session));
   if (state.options.resume === true) await attempt(state, () => resume(state));
 }
 
@@ -128,7 +128,7 @@ async function resume(state: ChatState): Promise<void> {
   const chosen = await chooseSession(state, "");
   if (chosen === null) return state.call.output.note("the next line starts a new session");
   state.sessionId = chosen.id;
-  await openSession(state, chosen);
+  await openInChat(state, chosen);
 }
 
 /** Makes the words of the command line the first line. On a terminal they are shown as if they had been typed. */

@@ -15,7 +15,7 @@ export function goTo(state: ChatState, sessionId: string | null, turnId: string 
 }
 
 /** Shows a session that the chat continues, and settles the calls that it left open. */
-export async function openSession(state: ChatState, session: WireSession): Promise<void> {
+export async function openInChat(state: ChatState, session: WireSession): Promise<void> {
   await showEarlierTurns(state, session);
   const head = session.headTurnId;
   if (head === null) return;

@@ -8,7 +8,7 @@ import { plural } from "../output.ts";
 import { nothingSpent, type ChatState } from "./chat-state.ts";
 import { chooseSession } from "./choose-session.ts";
 import { modelEntries } from "./model-list.ts";
-import { goTo, openSession } from "./open-session.ts";
+import { goTo, openInChat } from "./open-session.ts";
 import { tokensOfWindow } from "./status-line.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
@@ -127,7 +127,7 @@ async function sessions(state: ChatState, rest: string): Promise<void> {
   if (chosen === null) return;
   goTo(state, chosen.id, null);
   state.spent = { ...nothingSpent, costUsd: chosen.costUsd };
-  await openSession(state, chosen);
+  await openInChat(state, chosen);
 }
 
 async function showWorkspace(state: ChatState): Promise<void> {
