@@ -150,6 +150,7 @@ const manifest = z.strictObject({
   activeFiles: list(activeFileRef),
   skippedFiles: list(skippedFile),
   historyTurns: wholeFromZero,
+  clientTools: uuid.exactOptional(),
   mailbox: list(mailboxRef).exactOptional(),
 });
 
