@@ -9,7 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
-import { localClients } from "../src/compose/local-clients.ts";
+import { localClients, ownKey } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { checkProvider } from "../src/compose/check-providers.ts";
@@ -148,7 +148,8 @@ async function openTestEngine(
 ): Promise<LocalEngine> {
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
-  const door = httpDoor({ engine, report });
+  const own = ownKey(engine, owner);
+  const door = httpDoor({ engine, report, authenticate: own.authenticate });
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {
@@ -165,7 +166,10 @@ async function openTestEngine(
     },
     recordsAbout: () => engine.recordsAbout(),
     report,
-    listen: async (at) => (listening = await listen(door, at)),
+    listen: async (at) => {
+      listening = await listen(door, at);
+      return { url: listening.url, key: own.key };
+    },
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
   };
 }

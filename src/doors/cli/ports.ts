@@ -158,10 +158,10 @@ export interface LocalEngine {
   /** Reports a message to the operator, in the form of the log. */
   report(message: string): void;
   /**
-   * Starts the HTTP server. Resolves when it listens. Rejects with `address_unavailable`; its cause is the error of the
+   * Starts the HTTP server. Resolves when it listens. `key` acts as the owner of the data, and ends with this process. Rejects with `address_unavailable`; its cause is the error of the
    * system.
    */
-  listen(at: { host: string; port: number }): Promise<ListeningAddress>;
+  listen(at: { host: string; port: number }): Promise<ListeningAddress & { key: string }>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
 }
