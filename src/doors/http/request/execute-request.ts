@@ -159,6 +159,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         language: request.language,
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,
+        ifNotIndexed: request.ifNotIndexed,
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.session != null && { session: withoutNullish(request.session) }),
