@@ -31,7 +31,7 @@ function prepared(name: string, model: string, settings: ModelSettings): Prepare
 
 const all: ModelSettings = { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: "minimal", verbosity: "low" };
 
-/** For each model: what its request has, and the settings of which a warning speaks. */
+/** What the request of each model has, and the settings that its warning names. */
 const cases: [provider: string, model: string, sent: RegExp[], adjusted: string[]][] = [
   ["openai", "gpt-5-mini", [/"effort":"minimal"/, /"verbosity":"low"/], ["temperature"]],
   ["openai", "gpt-5.1", [/"effort":"low"/, /"verbosity":"low"/], ["temperature", "reasoning effort"]],
