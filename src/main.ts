@@ -84,6 +84,11 @@ const ports: CliPorts = {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });
   },
+  checkProvider: async (providers, name) =>
+    await (await import("./compose/check-providers.ts")).checkProvider(providers, name),
+  postgresVersion: async (url) => await (await import("./compose/records-version.ts")).readRecordsVersion(url),
+  checkBlobs: async (configuration, folder, env) =>
+    await (await import("./compose/open-blobs.ts")).checkBlobs(configuration, folder, env),
   redisFault: async (url) => await (await import("./compose/open-live.ts")).findRedisFault(url),
 };
 
