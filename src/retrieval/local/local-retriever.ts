@@ -8,6 +8,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
+import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import {
@@ -21,7 +22,7 @@ import {
   type RepositoryRow,
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
-import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
+import { definitionHits, fuse, lexicalHits, readChunks, wordEvidence } from "./search.ts";
 import { chunkWeight } from "../chunk-weight.ts";
 import { VectorCache } from "./vectors.ts";
 
@@ -63,6 +64,10 @@ class LocalRetriever implements Retriever {
     const [vector] = await this.#embedder.embed([question]);
     const set = await this.#vectors.get(repository);
     const accepts = set.filter(query);
+    if (needsEvidence(evidenceTerms(question), this.#embedder)) {
+      const evidence = wordEvidence(this.#reader, repository, { question, count: 1, accepts, chunks: set.rows });
+      if (!isEnough(evidence, set.rows)) return [];
+    }
     // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
     const count = 2 * query.candidates;
     const near = vector === undefined ? [] : await set.nearest(vector, { count, accepts });
