@@ -93,6 +93,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   updateSession: "change",
   removeSession: "change",
   restoreSession: "removed",
+  undo: "change",
   purgeSession: "removed",
   archiveSession: "change",
   unarchiveSession: "change",

@@ -48,7 +48,7 @@ export interface LiveCli {
   input: PassThrough;
   finished: Promise<CliRun>;
   /** Resolves when standard output or error contains this text. Rejects if the command ends without it. */
-  saw(text: string): Promise<void>;
+  saw(text: string, times?: number): Promise<void>;
 }
 
 export interface CliWorld {
@@ -194,10 +194,10 @@ function startCli(
     inputKind: () => (more.stdin === undefined ? "none" : "file"),
   };
   const finished = runCli(argv, io, ports).then((exit) => ({ exit, ...written }));
-  const saw = (text: string): Promise<void> =>
+  const saw = (text: string, times = 1): Promise<void> =>
     new Promise((resolve, reject) => {
       const watch = (): void => {
-        if (!written.stdout.includes(text) && !written.stderr.includes(text)) return;
+        if (![written.stdout, written.stderr].some((all) => all.split(text).length > times)) return;
         watchers.delete(watch);
         resolve();
       };

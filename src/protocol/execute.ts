@@ -169,6 +169,9 @@ const contradictions = [
   ["fork", "rerun", "a rerun is always placed beside the turn that it repeats"],
   ["rerun", "sessionId", "a rerun is always placed beside the turn that it repeats"],
   ["rerun", "responseContinuationId", "a rerun is always placed beside the turn that it repeats"],
+  ["retry", "fork", "a retry runs the newest turn of its session again"],
+  ["retry", "rerun", "a retry runs the newest turn of its session again"],
+  ["retry", "fire", "a retry repeats the input of its turn"],
   ["fire", "fork", "a mailbox is delivered to the head of its own session"],
   ["fire", "rerun", "a rerun repeats the input of its turn"],
   ["session", "sessionId", "it describes a new session"],
@@ -176,11 +179,11 @@ const contradictions = [
 ] as const;
 
 /** Fields that cannot be sent to a running turn. */
-const notSteered = ["input", "toolResults", "rerun", "fork", "fire"] as const;
+const notSteered = ["input", "toolResults", "rerun", "retry", "fork", "fire"] as const;
 
 const executeFields = z.strictObject({
   instruction: absent(z.string()).describe(
-    "The instruction. It may be absent only if the request has `toolResults`, `rerun`, `fire`, or texts in `input`.",
+    "The instruction. It may be absent only if the request has `toolResults`, `rerun`, `retry`, `fire`, or texts in `input`.",
   ),
   input: absent(z.array(inputPart)).describe("Parts that belong to the instruction. Their texts are appended to it."),
   sessionId: absent(one.sessionId),
@@ -190,6 +193,9 @@ const executeFields = z.strictObject({
   ),
   rerun: absent(ofTurn).describe(
     "Run this finished turn again beside the old one, with the same instruction unless the request has another.",
+  ),
+  retry: absent(z.boolean()).describe(
+    "Run the newest turn of the session `sessionId` again beside the old one, with the same instruction unless the request has another.",
   ),
   fire: absent(z.boolean()).describe(
     "Deliver all waiting messages of the session's mailbox to the session's agent, each exactly once.",
@@ -237,7 +243,7 @@ export const executeRequestSchema = executeFields
 
 /** The request of the route `fire`: the path names the session, and the turn continues its head (A2). */
 export const fireRequestSchema = executeFields
-  .omit({ sessionId: true, fork: true, rerun: true, session: true, fire: true })
+  .omit({ sessionId: true, fork: true, rerun: true, retry: true, session: true, fire: true })
   .extend({ ifBusy: absent(z.enum(["refuse", "queue", "interrupt"])) })
   .meta({ id: "FireRequest" });
 

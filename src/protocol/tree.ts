@@ -13,6 +13,16 @@ export const headMoveSchema = z
   .meta({ id: "HeadMove" });
 export type WireHeadMove = z.input<typeof headMoveSchema>;
 
+export const undoSchema = z
+  .object({
+    session: sessionSchema,
+    undoneTurnId: idSchema
+      .nullable()
+      .describe("The turn that was undone. A turn that failed and did nothing leaves the head. Null: there was none."),
+  })
+  .meta({ id: "Undo" });
+export type WireUndo = z.infer<typeof undoSchema>;
+
 export const sessionGraphSchema = z
   .object({
     session: sessionSchema,

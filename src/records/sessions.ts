@@ -93,11 +93,11 @@ export interface DeletedQuery {
   limit: number;
 }
 
-/** A move of the head by a user (T6). `to` is a turn of the same session that may be a head (S5). */
+/** A move of the head by a user (T6). `to` is a turn of the same session that may be a head (S5), or null: no head. */
 export interface HeadMove {
   sessionId: string;
   from: string | null;
-  to: string;
+  to: string | null;
   userId: string;
   at: number;
 }

@@ -32,8 +32,7 @@ test("[P1] [P4] after kill -9 in the middle of an answer the session is loaded a
 
   const second = await world.acp();
   await second.load(sessionId);
-  assert.match(textOf(second.updates(sessionId)), /remember heron/);
-  assert.doesNotMatch(textOf(second.updates(sessionId)), /never answered/);
+  assert.match(textOf(second.updates(sessionId)), /remember heron.*never answered\?and.*The turn failed/s);
   assert.equal((await second.prompt(sessionId, "again")).stopReason, "end_turn");
   assert.equal(await second.leave(), 0);
 
@@ -44,7 +43,7 @@ test("[P1] [P4] after kill -9 in the middle of an answer the session is loaded a
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
 });
 
-test("[P4] [T12] after kill -9 in a session's first turn its instruction and the text so far are shown, and no turn continues from it", async (t) => {
+test("[P4] [T12] after kill -9 in a session's first turn its instruction and the text so far are shown, and the next turn continues from it", async (t) => {
   const world = await program(t);
   const first = await world.acp();
   const { sessionId } = await first.begin();
@@ -63,10 +62,10 @@ test("[P4] [T12] after kill -9 in a session's first turn its instruction and the
   assert.ok(textOf(second.updates(sessionId)).startsWith(`the very first words${answered}`), answered);
   world.model.next({ output: [{ type: "message", text: "anew" }] });
   await second.prompt(sessionId, "once more");
-  assert.doesNotMatch(world.model.requests.at(-1)?.raw.toString() ?? "", /very first words/);
+  assert.match(world.model.requests.at(-1)?.raw.toString() ?? "", /very first words.*half.*once more.*\[NOTE\]/s);
   const third = await world.acp();
   await third.load(sessionId);
-  assert.equal(textOf(third.updates(sessionId)), "once moreanew");
+  assert.match(textOf(third.updates(sessionId)), /^the very first words.*once moreanew$/s);
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
 });
 

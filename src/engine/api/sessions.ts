@@ -97,6 +97,12 @@ export interface WorkspaceSessions {
   import(caller: Caller, start: SessionStart & { messages: readonly TranscriptMessage[] }): Promise<Session>;
 }
 
+/** The session after an undo, and the turn that was undone. Null: there was none. */
+export interface UndoReport {
+  session: Session;
+  undoneTurnId: string | null;
+}
+
 /**
  * Changes of whole sessions, and searches (S5, S6, S8, T6, K4). Only the owner of a session may change it, and an admin
  * who may see it.
@@ -108,6 +114,12 @@ export interface SessionTree {
    * `session_archived`, `turn_not_continuable`.
    */
   moveHead(caller: Caller, move: { sessionId: string; from: string | null; to: string }): Promise<Session>;
+  /**
+   * Moves the head back to before the newest turn of the session's agent. A turn that failed and did nothing is not in the
+   * history, so the head stays. Before the first turn there is no head. If the newest turn was undone already, the head
+   * moves further back (T12). Throws `not_found`, `forbidden`, `head_moved`, `session_busy`, `session_archived`.
+   */
+  undo(caller: Caller, sessionId: string): Promise<UndoReport>;
   /**
    * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
    * `forbidden`.

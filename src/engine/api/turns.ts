@@ -105,6 +105,11 @@ export interface TurnTarget {
   /** Runs a turn again beside the old one, with the same parent. An empty instruction repeats the old one (T7). */
   rerun?: { turnId: string };
   /**
+   * Runs the newest turn of the session's agent again, whether or not it failed, beside the old one (T12). `sessionId` names
+   * the session. An empty instruction repeats the old one.
+   */
+  retry?: boolean;
+  /**
    * What happens if a turn of the session is running (T5). `refuse` (the default) throws `session_busy`. `queue` waits for
    * its end. `interrupt` stops it. `steer` sends the instruction to it as a message, and returns that turn.
    */
@@ -117,7 +122,7 @@ export interface TurnTarget {
 
 /** What the person gives to the turn. */
 export interface RequestedInput {
-  /** The text for the model. It may be empty only with `toolResults`, `rerun` or `fire`. */
+  /** The text for the model. It may be empty only with `toolResults`, `rerun`, `retry` or `fire`. */
   instruction: string;
   /** Texts, files, images and addresses that come with the instruction (I1). Texts are appended to the instruction. */
   input?: InputPart[];

@@ -10,7 +10,7 @@ import type { SessionChange, TextHit } from "../../records/record-store.ts";
 import { pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import type { SessionGraph, SessionTree } from "../engine.ts";
+import type { SessionGraph, SessionTree, UndoReport } from "../engine.ts";
 import { allTurns, deleteGarbage, purge } from "./purging.ts";
 import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
@@ -24,6 +24,7 @@ export function tree(core: EngineCore): SessionTree {
   const now = (): number => core.deps.now();
   return {
     moveHead: (caller, move) => moveHead(core, caller, move),
+    undo: (caller, sessionId) => undo(core, caller, sessionId),
     archive: mark("session.archive", () => ({ archivedAt: now() })),
     unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
     remove: mark("session.remove", () => ({ deletedAt: now() })),
@@ -39,17 +40,48 @@ export function tree(core: EngineCore): SessionTree {
   };
 }
 
-async function moveHead(
-  core: EngineCore,
-  caller: Caller,
-  { sessionId, from, to }: { sessionId: string; from: string | null; to: string },
-): Promise<Session> {
+/** The place of the head: a turn, or null for none. */
+interface HeadPath {
+  sessionId: string;
+  from: string | null;
+  to: string | null;
+}
+
+async function moveHead(core: EngineCore, caller: Caller, path: HeadPath & { to: string }): Promise<Session> {
+  const { sessionId, to } = path;
   await changeableSession(core.deps, caller, sessionId);
   const turn = await visibleTurn(core.deps, caller, to);
   if (turn.sessionId !== sessionId || !mayBeParent(turn)) {
     const why = turn.sessionId === sessionId ? `is ${turn.status}` : "belongs to another session; fork it instead";
     throw new AptoveError("turn_not_continuable", `turn ${to} ${why}`, { facts: { turnId: to } });
   }
+  return await carryOutMove(core, caller, path);
+}
+
+/**
+ * Moves the head back to before the newest turn of the session's agent (T12). A turn that did nothing is not in the
+ * history, so the head stays. If the newest turn was undone before, the head moves further back.
+ */
+async function undo(core: EngineCore, caller: Caller, sessionId: string): Promise<UndoReport> {
+  const { records } = core.deps;
+  const session = await changeableSession(core.deps, caller, sessionId);
+  const [newest] = await records.turns.list(sessionId, { limit: 1, kind: "agent" });
+  if (newest?.status === "pending") {
+    throw new AptoveError("session_busy", `turn ${newest.id} is running; wait for it or interrupt it`, {
+      facts: { turnId: newest.id },
+    });
+  }
+  if (newest !== undefined && !mayBeParent(newest)) return { session, undoneTurnId: newest.id };
+  const { headTurnId } = session;
+  if (headTurnId === null) return { session, undoneTurnId: null };
+  const head = await records.turns.get(headTurnId);
+  const before = head === null || head.parentId === null ? null : await records.turns.get(head.parentId);
+  // The first turn of a fork continues a turn of another session. Without a head the fork begins there again.
+  const to = before?.sessionId === sessionId ? before.id : null;
+  return { session: await carryOutMove(core, caller, { sessionId, from: headTurnId, to }), undoneTurnId: headTurnId };
+}
+
+async function carryOutMove(core: EngineCore, caller: Caller, { sessionId, from, to }: HeadPath): Promise<Session> {
   const move = { sessionId, from, to, userId: caller.userId, at: core.deps.now() };
   const result = await core.deps.records.sessions.moveHead(move);
   switch (result.outcome) {

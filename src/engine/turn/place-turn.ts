@@ -23,6 +23,7 @@ export interface PlacedRequest {
 
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   if (request.fire === true) return await placeFire(core, caller, request);
+  if (request.retry === true) return await placeRerun(core, caller, await newestAsRerun(core, caller, request));
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
   if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
   if (request.sessionId === undefined) return { request, place: newRoot };
@@ -84,6 +85,23 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
   const origin = await visibleTurn(deps, caller, turnId);
   const model = await visibleSession(deps, caller, origin.sessionId);
   return { ...newRoot, model, parent: continuable(origin), originTurnId: origin.id };
+}
+
+/** Returns the request as a rerun of the newest turn of the session's agent (T12). */
+async function newestAsRerun({ deps }: EngineCore, caller: Caller, request: TurnRequest): Promise<TurnRequest> {
+  const { sessionId, fork, rerun, fire, ...rest } = request;
+  if (sessionId === undefined || fork !== undefined || rerun !== undefined || fire === true) {
+    throw new AptoveError("request_invalid", "`retry` needs `sessionId`, and neither `fork`, `rerun` nor `fire`");
+  }
+  await continuableSession(deps, caller, sessionId);
+  const [newest] = await deps.records.turns.list(sessionId, { limit: 1, kind: "agent" });
+  if (newest === undefined) throw new AptoveError("not_found", `the session ${sessionId} has no turn to run again`);
+  if (newest.status === "pending") {
+    throw new AptoveError("session_busy", `turn ${newest.id} is running; wait for it or interrupt it`, {
+      facts: { turnId: newest.id },
+    });
+  }
+  return { ...rest, rerun: { turnId: newest.id } };
 }
 
 /**

@@ -14,7 +14,14 @@ import {
   sessionStartSchema,
 } from "../session.ts";
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
-import { headMoveSchema, purgeReportSchema, searchHitsSchema, searchQuerySchema, sessionGraphSchema } from "../tree.ts";
+import {
+  headMoveSchema,
+  purgeReportSchema,
+  searchHitsSchema,
+  searchQuerySchema,
+  sessionGraphSchema,
+  undoSchema,
+} from "../tree.ts";
 import { interruptionSchema, steerSchema, steeringSchema, turnSchema, turnListSchema } from "../turn.ts";
 
 export const sessionRoutes = {
@@ -94,6 +101,13 @@ export const sessionRoutes = {
     status: 200,
     answer: sessionSchema,
     errors: ["head_moved", "session_busy", "session_archived", "turn_not_continuable", "storage_full"],
+  },
+  undo: {
+    summary: "Moves the head back to before the newest turn of the session's agent.",
+    access: "write",
+    status: 200,
+    answer: undoSchema,
+    errors: ["head_moved", "session_busy", "session_archived", "storage_full"],
   },
   getGraph: {
     summary: "Returns the session's turns, the turns that it was forked from, and its forks.",

@@ -104,8 +104,8 @@ function moveHead(rows: Rows, move: HeadMove): MoveResult {
   if (running !== null) return { outcome: "busy", runningTurnId: running.id };
   const { headTurnId } = session;
   if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = rows.turns.get(move.to);
-  if (target?.sessionId !== session.id || !mayBeParent(target)) return { outcome: "missing" };
+  const target = move.to === null ? null : rows.turns.get(move.to);
+  if (target !== null && (target?.sessionId !== session.id || !mayBeParent(target))) return { outcome: "missing" };
 
   rows.sessions.set(session.id, { ...session, headTurnId: move.to, updatedAt: move.at });
   insert(rows.headMoves, pairKey(session.id, movesOf(rows, session.id).length + 1), move);

@@ -12,6 +12,9 @@ import type { SqlDialect } from "./sql-dialect.ts";
 import type { HeadMoveRow, SessionRow, Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
+/** The id that stands for no turn in a move that leaves no head: the column cannot be null. */
+const noTurnId = "00000000-0000-0000-0000-000000000000";
+
 /** The maximum number of attempts. Each lost race means that another writer succeeded, so this many in a row indicate a fault. */
 const updateAttemptsMax = 50;
 
@@ -208,8 +211,9 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
   if (running !== undefined) return { outcome: "busy", runningTurnId: running.id };
   const headTurnId = session.head_turn_id;
   if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = await selectTurn(tx, move.to);
-  if (target?.sessionId !== move.sessionId || !mayBeParent(target)) return { outcome: "missing" };
+  const target = move.to === null ? null : await selectTurn(tx, move.to);
+  const isMissing = target === null ? move.to !== null : target.sessionId !== move.sessionId || !mayBeParent(target);
+  if (isMissing) return { outcome: "missing" };
 
   await tx
     .updateTable("sessions")
@@ -222,7 +226,7 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
       session_id: move.sessionId,
       move: sql<number>`(select coalesce(max(move), 0) + 1 from head_moves where session_id = ${move.sessionId})`,
       from_turn_id: move.from,
-      to_turn_id: move.to,
+      to_turn_id: move.to ?? noTurnId,
       user_id: move.userId,
       moved_at: move.at,
     })
@@ -234,7 +238,7 @@ function rowToMove(row: HeadMoveRow): HeadMove {
   return {
     sessionId: row.session_id,
     from: row.from_turn_id,
-    to: row.to_turn_id,
+    to: row.to_turn_id === noTurnId ? null : row.to_turn_id,
     userId: row.user_id,
     at: row.moved_at,
   };

@@ -108,6 +108,13 @@ export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
     const move = { sessionId, from: cut.id, to: turn.id, userId: turn.createdBy, at: noon };
     assert.equal((await store.sessions.moveHead(move)).outcome, "moved");
     assert.equal((await store.sessions.moveHead({ ...move, from: turn.id, to: cut.id })).outcome, "moved");
+    assert.equal((await store.sessions.moveHead({ ...move, from: cut.id, to: null })).outcome, "moved");
+    assert.equal((await readSession(store, sessionId)).headTurnId, null);
+    const moves = await store.sessions.listHeadMoves(sessionId);
+    assert.deepEqual(
+      moves.map(({ to }) => to),
+      [turn.id, cut.id, null],
+    );
   });
 
   test("[S5] the head moves only from the turn's parent, and only if that is requested", async (context) => {

@@ -204,6 +204,21 @@ test("[P4] a command needs permission and is shown unchanged", async (t) => {
   assert.deepEqual(many.permission, { key, label: "cd x … in sub" });
 });
 
+test("[P4] nothing of a command is hidden from the person who allows it", async (t) => {
+  const world = await toolWorld(t, { local });
+  const hidden = `echo fine${" ".repeat(3_000)}; touch PWNED`;
+  const { title, content } = await world.view("run", { command: hidden });
+  assert.equal(title, "Run echo fine⟨3000 blanks⟩; touch PWNED");
+  assert.deepEqual(content, [{ type: "text", text: "echo fine⟨3000 blanks⟩; touch PWNED" }]);
+  // A client may cut the title, so a long command is in the content too.
+  const long = `echo ${"a".repeat(200)} ; touch PWNED`;
+  const shown = await world.view("run", { command: long });
+  assert.ok(shown.title.length < 140 && shown.title.endsWith(" …"));
+  assert.deepEqual(shown.content, [{ type: "text", text: long }]);
+  const tricks = await world.view("run", { command: "a\u200b\u202e\u001b[2K\rb\u00a0" });
+  assert.deepEqual(tricks.content, [{ type: "text", text: "a\\u200b\\u202e\\u001b[2K\\u000db\u00a0" }]);
+});
+
 test("[P4] if the client offers its terminals, commands run there", async (t) => {
   const asked: ShellCommandRequest[] = [];
   const run = async (request: ShellCommandRequest) => {

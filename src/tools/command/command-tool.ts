@@ -4,7 +4,7 @@ import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { SessionFolders, type ExistingPath, type SessionFoldersOptions } from "../session-folders.ts";
-import { shownPath } from "../shown-text.ts";
+import { visibleText } from "../shown-text.ts";
 import type { ShellCommandResult, CommandRunner } from "../session-tools.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -46,15 +46,17 @@ export function commandTool(options: CommandToolOptions): Tool {
     timeMs: limits.commandMsMax + 4 * limits.commandGraceMs,
     view: async ({ command, cwd = "." }) => {
       const target = await folder(folders, cwd);
-      const line = command.trim().split("\n", 1)[0] ?? "";
+      const whole = visibleText(command);
+      const line = firstWords(whole.trim());
       const isWhole = line === command.trim();
       const where = target.shown === "." ? "" : ` in ${target.shown}`;
-      const title = `Run ${shownPath(line)}${isWhole ? "" : " …"}${where}`;
+      const title = `Run ${line}${line === whole.trim() ? "" : " …"}${where}`;
       return {
         title,
         kind: "execute",
         locations: [{ path: target.known }],
-        content: isWhole ? [] : [{ type: "text", text: command }],
+        // A client may cut a title. What is not plain and short is shown whole.
+        content: isWhole ? [] : [{ type: "text", text: whole }],
         permission: { key: `run ${command} in ${JSON.stringify(target.real)}`, label: title.slice("Run ".length) },
       };
     },
@@ -82,6 +84,14 @@ function commandsOf({ commands, local }: CommandToolOptions): CommandRunner {
       return { ...result, output: hider.hide(result.output) };
     },
   };
+}
+
+const titleCharactersMax = 120;
+
+/** Returns the beginning of a command for its title. */
+function firstWords(command: string): string {
+  const line = [...(command.split("\n", 1)[0] ?? "").replaceAll("\t", " ")];
+  return line.length <= titleCharactersMax ? line.join("") : line.slice(0, titleCharactersMax).join("").trimEnd();
 }
 
 async function folder(folders: SessionFolders, cwd: string): Promise<ExistingPath> {

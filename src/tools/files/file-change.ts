@@ -1,8 +1,10 @@
 /** Shows a change of a file: the lines that differ, with a few lines around them. */
+import { resolve } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView, ToolContent } from "../../domain/tool.ts";
 import type { SessionPath } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
+import { selfRunning } from "./self-running.ts";
 
 const linesAround = 3;
 
@@ -27,15 +29,23 @@ interface ViewedChange {
   after: string;
 }
 
-/** Returns the view of a change. Its permission covers every change in the session's folder that contains the file. */
+/**
+ * Returns the view of a change. Its permission covers every change in the session's folder that contains the file, except for
+ * files that run by themselves: each of their changes is asked.
+ */
 export function changeView({ verb, target, before, after }: ViewedChange): ToolCallView {
   const { content, line } = shownChange({ path: target.known, before, after });
+  // A link can give such a file another name, in both directions.
+  const why =
+    selfRunning(target.folder, target.real) ?? selfRunning(target.folder, resolve(target.folder, target.shown));
+  const note = `${target.shown} runs by itself: ${why}. So each change of it is asked.`;
   return {
     title: `${verb} ${target.shown}`,
     kind: "edit",
     locations: [{ path: target.known, line }],
-    content,
-    permission: { key: `write ${target.folder}`, label: `change any file in ${shownPath(target.folder)}` },
+    content: why === null ? content : [{ type: "text", text: note }, ...content],
+    permission:
+      why !== null ? null : { key: `write ${target.folder}`, label: `change any file in ${shownPath(target.folder)}` },
   };
 }
 

@@ -1,5 +1,5 @@
 /** The state that the file tools of one session share: its folders, its files, and the versions that the model has read. */
-import { sep, relative } from "node:path";
+import { sep } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import type { SessionFolders, SessionPath } from "../session-folders.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -41,10 +41,11 @@ export class SeenFiles {
 }
 
 /** Throws a ToolFault for a path that may not be written. Git's own folder is protected because git runs hooks that are stored there. */
-export function checkWritable({ real, folder, kind, shown }: SessionPath): void {
+export function checkWritable({ real, kind, shown }: SessionPath): void {
   if (kind === "folder") throw new ToolFault(`${shown} is a folder`);
   if (kind === "other") throw new ToolFault(`${shown} is not a regular file`);
-  const names = relative(folder, real).split(sep);
+  // All names count, also those of the session's own folder: it may have been opened inside of git's.
+  const names = real.split(sep);
   if (names.some((name) => name.toLowerCase() === ".git")) {
     throw new ToolFault(`${shown} is in git's own folder; use git commands to change it`);
   }

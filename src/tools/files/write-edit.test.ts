@@ -136,6 +136,47 @@ test("[P4] a call that writes needs permission and is shown as its change", asyn
   assert.deepEqual(await readdir(world.folder), ["a.txt"]);
 });
 
+test("[P4] a file that runs by itself is asked each time, and the question says why", async (t) => {
+  const world = await toolWorld(t);
+  const asked = [".vscode/tasks.json", ".envrc", ".husky/pre-commit", "web/package.json", ".github/workflows/ci.yml"];
+  const more = [
+    ".mcp.json",
+    "sub/Makefile",
+    ".npmrc",
+    ".bashrc",
+    "AGENTS.md",
+    ".VSCode/Settings.json",
+    ".git-x.git/hooks/a",
+  ];
+  const agents = [".claude/settings.json", ".cargo/config.toml", ".pre-commit-config.yaml", "x.code-workspace"];
+  for (const path of [...asked, ...more, ...agents]) {
+    const { permission, content } = await world.view("write", { path, content: "x" });
+    assert.equal(permission, null, path);
+    const [why] = content;
+    assert.ok(why?.type === "text" && why.text.startsWith(`${path} runs by itself: `), path);
+  }
+  for (const path of ["src/a.ts", "vscode/tasks.json", "package.json.md", "makefiles/a.txt", "docs/agents.md.txt"]) {
+    assert.notEqual((await world.view("write", { path, content: "x" })).permission, null, path);
+  }
+  // Another name for such a file, and a session that was opened beside it.
+  await world.put(".envrc", "a");
+  await symlink(".envrc", join(world.folder, "notes.txt"));
+  assert.equal((await world.view("edit", { path: "notes.txt", find: "a", replace: "b" })).permission, null);
+  await world.put(".github/workflows/ci.yml", "a");
+  const inside = await toolWorld(t, { folders: [join(world.folder, ".github/workflows")] });
+  assert.equal((await inside.view("edit", { path: "ci.yml", find: "a", replace: "b" })).permission, null);
+});
+
+test("[P5] a session that was opened inside git's own folder writes nothing there", async (t) => {
+  const world = await toolWorld(t);
+  await world.put(".git/hooks/sample", "a");
+  for (const folder of [".git", ".git/hooks"]) {
+    const inside = await toolWorld(t, { folders: [join(world.folder, folder)] });
+    const path = folder === ".git" ? "hooks/post-checkout" : "post-checkout";
+    assert.match(await inside.fault("write", { path, content: "x" }), /git's own folder/);
+  }
+});
+
 test("[P4] if the client offers its files, an edit uses the client's text and is written by the client", async (t) => {
   const buffers = new Map<string, string>();
   const files: FileAccess = {

@@ -6,7 +6,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView } from "../../domain/tool.ts";
 import type { McpServer } from "../session-tools.ts";
-import { shownPath } from "../shown-text.ts";
+import { shownPath, visibleText } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { secretHider } from "./hide-secrets.ts";
@@ -87,7 +87,7 @@ export function openMcpTools(request: McpToolsRequest): McpTools {
       const byName = new Map(runs.map((run) => [run.server.name, run]));
       return offered.tools.flatMap((tool) => {
         const run = byName.get(tool.server);
-        return run === undefined ? [] : [toolOf(tool, run)];
+        return run === undefined ? [] : [toolOf(tool, run, serverKey(run.server, request.folders?.[0] ?? ""))];
       });
     },
     warnings: () => [
@@ -129,7 +129,7 @@ function fileName(name: string): string {
   return plain === name && plain === plain.toLowerCase() ? plain : `${plain}-${sha256(name).slice(0, 8)}`;
 }
 
-function toolOf(offered: OfferedMcpTool, run: ServerRun): Tool {
+function toolOf(offered: OfferedMcpTool, run: ServerRun, key: string): Tool {
   const { name, description, schema, isReadOnly, offeredName } = offered;
   return {
     definition: {
@@ -140,29 +140,41 @@ function toolOf(offered: OfferedMcpTool, run: ServerRun): Tool {
     },
     // The run's own limit applies first, because its message is more specific.
     timeMs: run.totalMs + 1_000,
-    view: (args) => viewOf(offered, args),
+    view: (args) => viewOf(offered, args, key),
     // A server may report falsely that a tool only reads. But such a server could also cause harm without a call.
     needsApproval: () => !isReadOnly,
     run: (args, context) => run.call(name, args, context),
   };
 }
 
-const shownArgumentsCharactersMax = 65_536;
+/**
+ * Returns what a permission says about a server beside its name: a hash of its command or address, and the folder in which it
+ * works. Another project's server of the same name is a different one. The values of headers do not count: they change with
+ * every new key, and do not say what the server is.
+ */
+function serverKey(server: McpServer, folder: string): string {
+  const what =
+    server.type === "stdio"
+      ? [server.command, server.args, Object.entries(server.env).toSorted(([one], [other]) => (one < other ? -1 : 1))]
+      : [server.url, Object.keys(server.headers).toSorted()];
+  return `${sha256(JSON.stringify([server.type, ...what])).slice(0, 32)} in ${JSON.stringify(folder)}`;
+}
 
-function viewOf({ server, name, isReadOnly }: OfferedMcpTool, args: Record<string, unknown>): ToolCallView {
+function viewOf(
+  { server, name, isReadOnly }: OfferedMcpTool,
+  args: Record<string, unknown>,
+  serverKeyWords: string,
+): ToolCallView {
   // Text that the server wrote must not look like a part of the permission question.
   const label = shownPath(`${server}: ${name}`);
   const text = JSON.stringify(args, null, 2);
-  const hidden = text.length - shownArgumentsCharactersMax;
-  const shown =
-    hidden > 0 ? `${text.slice(0, shownArgumentsCharactersMax)}\n[… ${hidden} characters more, not shown]` : text;
   return {
     title: label,
     kind: isReadOnly ? "read" : "other",
     locations: [],
-    content: text === "{}" ? [] : [{ type: "text", text: shown.toWellFormed() }],
+    content: text === "{}" ? [] : [{ type: "text", text: visibleText(text.toWellFormed()) }],
     // Names may contain spaces. The encoding makes sure that no two of them give the same key.
-    permission: { key: `mcp ${keyWord(server)} ${keyWord(name)}`, label },
+    permission: { key: `mcp ${keyWord(server)} ${keyWord(name)} ${serverKeyWords}`, label },
   };
 }
 

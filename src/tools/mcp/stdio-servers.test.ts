@@ -15,12 +15,14 @@ test("[P5] tools show their effect, need permission to change anything, and are 
   const [ask, change] = [await world.tool("obeys__ask"), await world.tool("obeys__change")];
   assert.deepEqual([ask.definition.effect, ask.needsApproval({})], ["read", false]);
   assert.deepEqual([change.definition.effect, change.needsApproval({})], ["run", true]);
-  assert.deepEqual(await change.view?.({ word: "hello" }), {
+  const view = await change.view?.({ word: "hello" });
+  assert.match(view?.permission?.key ?? "", /^mcp obeys change [0-9a-f]{32} in "/);
+  assert.deepEqual(view, {
     title: "obeys: change",
     kind: "other",
     locations: [],
     content: [{ type: "text", text: '{\n  "word": "hello"\n}' }],
-    permission: { key: "mcp obeys change", label: "obeys: change" },
+    permission: { key: view?.permission?.key, label: "obeys: change" },
   });
   assert.equal((await ask.view?.({}))?.kind, "read");
   assert.deepEqual(await world.call("obeys__change"), { output: "change", isError: false });
@@ -53,12 +55,32 @@ test("[P5] [P4] text of a server cannot look like a part of its permission quest
   const shown = '"bad-names: a\\n\\u001b[2J\\u202eb"';
   const view = await (await world.tool("bad-names__a___2J_b")).view?.({ long: "y".repeat(100_000) });
   assert.deepEqual([view?.title, view?.permission?.label], [shown, shown]);
-  // If a permission question shows only a part of the call, it says so.
+  // A permission question shows the whole call.
   const [content] = view?.content ?? [];
   assert.ok(content?.type === "text");
-  assert.match(content.text, /\[… 344\d\d characters more, not shown\]$/);
+  assert.ok(content.text.includes("y".repeat(100_000)));
   const { output } = await world.call("die-with-escapes__change");
   assert.match(output, /the last line of its standard error: \\u001b\]0;title\\u0007\\u202eend$/);
+});
+
+test("[P4] a permanent permission for a tool covers the same server in the same folder only", async (context) => {
+  const keyOf = async (server: McpServer, folder: string): Promise<string | undefined> => {
+    const { tool, mcp } = mcpWorld(context, [server], { folders: [folder] });
+    const view = await (await tool("obeys__change")).view?.({});
+    await mcp.close();
+    return view?.permission?.key;
+  };
+  const usual = hostile("obeys");
+  assert(usual.type === "stdio");
+  const [here, there] = [await temporaryFolder(context), await temporaryFolder(context)];
+  const key = await keyOf(usual, here);
+  assert.equal(await keyOf({ ...usual }, here), key);
+  const others = [
+    await keyOf(usual, there),
+    await keyOf({ ...usual, args: [...usual.args, "--of-another-project"] }, here),
+    await keyOf({ ...usual, env: { ...usual.env, WHERE: "elsewhere" } }, here),
+  ];
+  assert.equal(new Set([key, ...others]).size, 4);
 });
 
 const failures: [mode: string, words: RegExp][] = [

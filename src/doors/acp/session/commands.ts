@@ -52,22 +52,16 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
 }
 
 async function rerun(commanded: CommandContext, instruction: string): Promise<SessionCommandOutcome> {
-  const { headTurnId } = await sessionOf(commanded);
-  if (headTurnId === null) return await sendMessage(commanded, "There is no prompt in this session to answer again.");
-  return { kind: "turn", turn: { rerun: { turnId: headTurnId }, instruction } };
+  const { id, lastSequence } = await sessionOf(commanded);
+  if (lastSequence === 0) return await sendMessage(commanded, "There is no prompt in this session to answer again.");
+  return { kind: "turn", turn: { sessionId: id, retry: true, instruction } };
 }
 
 async function undo(commanded: CommandContext): Promise<SessionCommandOutcome> {
   const { opened, session } = commanded;
-  const { engine, caller } = opened;
-  const { id, headTurnId } = await sessionOf(commanded);
-  const head = headTurnId === null ? null : await engine.turns.get(caller, headTurnId);
-  const before = head === null || head.parentId === null ? null : await engine.turns.get(caller, head.parentId);
-  if (head === null || before?.sessionId !== id) {
-    return await sendMessage(commanded, "There is nothing before the last prompt in this session to go back to.");
-  }
-  await engine.tree.moveHead(caller, { sessionId: id, from: head.id, to: before.id });
-  session.seenTurnId = before.id;
+  const { undoneTurnId, session: after } = await opened.engine.tree.undo(opened.caller, session.facts.id);
+  if (undoneTurnId === null) return await sendMessage(commanded, "There is no prompt in this session to undo.");
+  session.seenTurnId = after.headTurnId;
   return await sendMessage(
     commanded,
     "The session continues from before the last prompt. The files on disk are not changed.",

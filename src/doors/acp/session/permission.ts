@@ -8,7 +8,8 @@ import type { ApprovalAnswer, ApprovalQuestion } from "../../../engine/engine.ts
 import type { AcpClient } from "../client/acp-client.ts";
 import type { AcpPermissions, AcpPorts } from "../ports.ts";
 import { clientLeft } from "../refusal.ts";
-import { shownView, toolCallId } from "./turn-updates.ts";
+import { visibleText } from "../../../tools/shown-text.ts";
+import { shownView, toolCallId, textContent } from "./turn-updates.ts";
 
 export interface PermissionPorts {
   client: AcpClient;
@@ -80,11 +81,17 @@ async function ask(
   const toolCall = {
     toolCallId: toolCallId(turnId, callId),
     ...shownView(view),
+    // Clients do not have to show the input, so a call without a view of its own shows it as text.
+    ...(view.content.length === 0 && view.kind === "other" && { content: [textContent(inputText(rawInput))] }),
     status: "pending",
     rawInput,
   } as const;
   const answer = await client.request("session/request_permission", { sessionId, toolCall, options }, signal);
   return chosen(answer, options);
+}
+
+function inputText(rawInput: unknown): string {
+  return visibleText(JSON.stringify(rawInput, null, 2) ?? "");
 }
 
 function optionsFor(permission: ToolPermission | null): PermissionOption[] {

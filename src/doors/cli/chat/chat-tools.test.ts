@@ -1,11 +1,14 @@
 /** The tools that a chat brings: what runs unasked, what is asked for, and what becomes of a call that was stopped. */
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli } from "../../../../testing/cli.ts";
+import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
+import { commandTool } from "../../../tools/command/command-tool.ts";
 import type { Tool, ToolContext } from "../../../tools/tool.ts";
 import { ToolFault } from "../../../tools/tool-fault.ts";
 import { findWorkingCopy } from "../working-copy/git.ts";
@@ -107,6 +110,53 @@ test("[P5] [L2] a call that cannot succeed gets an error, and the person is not 
   await chat.finished;
   assert.deepEqual(written, []);
   assert.doesNotMatch(await chat.screen(), /allow\?/);
+});
+
+test("[P4] [V5] [L2] a question shows the whole command, with nothing hidden, and takes commands that show more", async (t) => {
+  const folder = await temporaryFolder(t);
+  const hidden = "; touch PWNED\u200b\u001b[8m";
+  const command = `echo fine${" ".repeat(3_000)}${hidden}${"x".repeat(200)}END\n${"\n".repeat(300)}ls -a`;
+  const script: Script = ({ items }) =>
+    items.at(-1)?.type === "tool_result" ? "done" : [{ calls: "run", with: { command } }];
+  const on = await world(t, [commandTool({ folders: [folder] })], script);
+  const chat = chatting(on);
+  chat.type("go");
+  await chat.saw("allow? [y/a/N]");
+  const question = await chat.screen();
+  for (const part of ["⟨3000 blanks⟩; touch PWNED\\u200b\\u001b[8m", "END", "⟨300 empty lines⟩", "ls -a"]) {
+    assert.ok(question.replaceAll(/\n {2}/g, "").includes(part), `${part} in ${question}`);
+  }
+  chat.type("/mode edit");
+  await chat.saw("works after the answer");
+  chat.type("/details");
+  await chat.saw("r: no, with a reason", 2);
+  chat.type("n");
+  await chat.saw("done");
+  chat.type("/quit");
+  await chat.finished;
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test("[P4] [L2] a question shows all of a long change", async (t) => {
+  const lines = Array.from({ length: 60 }, (_, at) => `line ${at}\n`).join("");
+  const long: Tool = {
+    ...writes([]),
+    view: () => ({
+      title: "Write a",
+      kind: "edit",
+      locations: [],
+      content: [{ type: "diff", path: "/a", oldText: null, newText: lines }],
+      permission: null,
+    }),
+  };
+  const on = await world(t, [long]);
+  const chat = chatting(on);
+  chat.type("write a");
+  await chat.saw("allow? [y/N]");
+  const question = await chat.screen();
+  for (let at = 0; at < 60; at += 1) assert.ok(question.includes(`+line ${at}\n`), `line ${at}`);
+  chat.type("/quit");
+  await chat.finished;
 });
 
 test('[P4] [V5] [L2] a write is shown and needs permission; "always" is stored in the workspace, also for the next chat', async (t) => {

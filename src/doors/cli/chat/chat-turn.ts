@@ -35,7 +35,7 @@ async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteR
 function withUnsent(state: ChatState, place: ExecuteRequest): ExecuteRequest {
   const toolResults = state.unsent;
   state.unsent = [];
-  const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
+  const goesOn = toolResults.length > 0 && !place.rerun && !place.retry && place.toolResults == null;
   return goesOn ? { ...place, toolResults } : place;
 }
 
@@ -44,7 +44,9 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   const request = { ...(await chatRequest(state, place)), ...place };
   const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
-  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire });
+  const turnView = await view.turn({
+    isFollowing: place.instruction === undefined && !place.rerun && !place.retry && !place.fire,
+  });
   try {
     const run = runInstruction({
       call,

@@ -38,10 +38,11 @@ export async function askPersonForPermission(
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
     return { isGiven: true, wasAsked: false };
   }
-  showCall(state, own, { isOld });
+  const show = (): void => showCall(state, own, { isOld });
+  show();
   for (;;) {
     const [question, keys] = permission === null ? ["allow? [y/N] ", "yn"] : ["allow? [y/a/N] ", "yan"];
-    const { answer, isReason } = await askWithReason(state, question, keys);
+    const { answer, isReason } = await askWithReason(state, question, { keys, show });
     if (answer === null || isReason) return { isGiven: false, answer };
     if (isYes(answer)) return { isGiven: true, wasAsked: true };
     if (!/^a(lways)?$/i.test(answer.trim())) return { isGiven: false, answer };
@@ -56,13 +57,25 @@ export async function askPersonForPermission(
 /** The key that lets a person type a reason that begins with another key. */
 export const reasonKey = "r";
 
-/** Asks a question that one key answers. `isReason`: the answer is a denial with this text, whatever the text is. */
+/** Asks a question that one key answers. `show` shows what it is about again. `isReason`: the answer is a denial with this text, whatever the text is. */
 export async function askWithReason(
-  { lines }: ChatState,
+  state: ChatState,
   question: string,
-  keys: string,
+  { keys, show }: { keys: string; show(): void },
 ): Promise<{ answer: string | null; isReason: boolean }> {
-  const answer = await lines.ask(question, `${keys}${reasonKey}`);
+  const { lines } = state;
+  let answer = await lines.ask(question, `${keys}${reasonKey}`);
+  // A command is no answer.
+  while (answer?.trim().startsWith("/") === true) {
+    const { runQuestionCommand } = await import("./slash-commands.ts");
+    if (answer.trim() === "/details") show();
+    else if ((await runQuestionCommand(state, answer.trim())) === "quit") {
+      // The question stays open for the next chat, and the line ends this one.
+      lines.keep(answer);
+      return { answer: null, isReason: false };
+    }
+    answer = await lines.ask(question, `${keys}${reasonKey}`);
+  }
   if (answer?.trim() !== reasonKey) return { answer, isReason: false };
   return { answer: await lines.ask("reason: "), isReason: true };
 }

@@ -67,8 +67,9 @@ async function askWord(state: ChatState, waiting: WaitingCall): Promise<Settled>
   if (!lines.isTerminal) return "left";
   const hint = call.output.style.dim(`y: yes · n: no · ${reasonKey}: no, with a reason`);
   // The call is shown where the question is, also if notes go elsewhere.
-  call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
-  const { answer, isReason } = await askWithReason(state, "allow? [y/N] ", "yn");
+  const show = (): void => call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
+  show();
+  const { answer, isReason } = await askWithReason(state, "allow? [y/N] ", { keys: "yn", show });
   if (answer === null) return "left";
   if (!isReason && isYes(answer)) return { result: { callId, approved: true } };
   return { result: { callId, approved: false, ...reasonOf(answer) } };

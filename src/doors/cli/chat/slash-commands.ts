@@ -1,5 +1,6 @@
 /** The commands of a chat: lines that begin with a slash (L2). */
 import type { WireTurn } from "../../../client/client.ts";
+import { failureOf } from "../../../domain/errors.ts";
 import { UsageError } from "../failure.ts";
 import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
@@ -13,6 +14,8 @@ interface ChatCommand {
   /** The command as it is typed, with its arguments. */
   usage: string;
   about: string;
+  /** True if it only shows something, so that it can be used while a question is open. */
+  isShowing?: true;
   run(state: ChatState, rest: string): Promise<void> | void;
 }
 
@@ -21,20 +24,24 @@ const commands: Record<string, ChatCommand> = {
   "/context": {
     usage: "",
     about: "what the model has: messages, tokens, and what the last turn sent",
+    isShowing: true,
     run: showContext,
   },
   "/details": {
     usage: "[n]",
     about: "show all of the last tool call, or of the one n before it; also Ctrl-O",
+    isShowing: true,
     run: unfold,
   },
-  "/workspace": { usage: "", about: "show the workspace of this chat", run: showWorkspace },
-  "/session": { usage: "", about: "show the session of this chat", run: showSession },
+  "/workspace": { usage: "", about: "show the workspace of this chat", isShowing: true, run: showWorkspace },
+  "/session": { usage: "", about: "show the session of this chat", isShowing: true, run: showSession },
   "/fork": { usage: "[n]", about: "continue in a new session below turn n, or below the last turn", run: fork },
+  "/undo": { usage: "", about: "continue from before the last turn; files on disk stay as they are", run: undo },
   "/rerun": { usage: "[text]", about: "run the last turn again, with the same instruction or another", run: rerun },
   "/diff": {
     usage: "[n m]",
     about: "compare what two turns saw and answered; without numbers: the last two",
+    isShowing: true,
     run: diff,
   },
   "/model": { usage: "[name]", about: "use another model from now on; - for the configured one", run: chooseModel },
@@ -46,7 +53,7 @@ const commands: Record<string, ChatCommand> = {
   "/fire": { usage: "[text]", about: "send the waiting answers of subagents to the model", run: fire },
   "/steer": { usage: "<text>", about: "send the running turn a message; a plain line does the same", run: notRunning },
   "/clear": { usage: "", about: "start again with an empty transcript; the old session stays in the list", run: clear },
-  "/help": { usage: "", about: "show this help", run: help },
+  "/help": { usage: "", about: "show this help", isShowing: true, run: help },
 };
 
 /** All names that Tab completes. */
@@ -60,6 +67,22 @@ export async function runSlashCommand(state: ChatState, line: string): Promise<"
   if (command === undefined) output.note(`there is no command ${output.safeNote(line)}; /help lists the commands`);
   else await command.run(state, rest.join(" "));
   return "continue";
+}
+
+/** Runs a command that was typed in place of an answer to a question. Those that change something wait for the answer. */
+export async function runQuestionCommand(state: ChatState, line: string): Promise<"quit" | "continue"> {
+  const [name = ""] = line.split(/\s+/);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command !== undefined && command.isShowing !== true) {
+    state.call.output.note(`${name} works after the answer; to deny with a reason that begins so, press r first`);
+    return "continue";
+  }
+  try {
+    return await runSlashCommand(state, line);
+  } catch (error) {
+    state.call.output.note(state.call.output.safeNote(failureOf(error).message));
+    return "continue";
+  }
 }
 
 function help({ call }: ChatState): void {
@@ -159,8 +182,22 @@ async function fork(state: ChatState, rest: string): Promise<void> {
 async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
   if (turnId === null) return state.call.output.note("there is no turn yet");
-  await runChatTurn(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
+  // A fork that has no turn of its own yet repeats the turn that it was forked from.
+  const hasOwn = state.sessionId !== null && (await state.client.sessions.get(state.sessionId)).lastTurnStatus !== null;
+  const place = hasOwn ? { retry: true } : { rerun: { turnId } };
+  await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
+}
+
+/** Continues from before the last turn. What tools wrote on disk stays. */
+async function undo(state: ChatState): Promise<void> {
+  const { client, call, sessionId } = state;
+  if (sessionId === null) return call.output.note("there is no turn yet");
+  const { undoneTurnId, session } = await client.sessions.undo(sessionId);
+  if (undoneTurnId === null) return call.output.note("there is no turn to undo");
+  state.lastTurnId = session.headTurnId;
+  state.lastFailed = false;
+  call.output.note(`undid turn ${shortId(undoneTurnId)}; files on disk are not changed`);
 }
 
 async function fire(state: ChatState, rest: string): Promise<void> {

@@ -2,6 +2,7 @@
  * Shows a running turn on the terminal: the text of the answer goes to standard output as it streams, everything about
  * it (retrieval, tool calls, warnings, usage) to standard error.
  */
+import { visibleText } from "../../../tools/shown-text.ts";
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -74,7 +75,8 @@ export class TurnRenderer implements TurnView {
     this.endLine();
     for (const call of answer.toolCalls) {
       const asks = call.waitsFor === "approval" ? "waits for approval" : "waits for its result";
-      this.#note(`${call.name} ${firstLine(call.arguments, 80)} ${asks} (call ${call.callId})`);
+      // A person will decide about it, so nothing of it is hidden.
+      this.#note(`${call.name} ${visibleText(call.arguments)} ${asks} (call ${call.callId})`);
     }
     this.#output.note(this.#output.noteStyle.dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }

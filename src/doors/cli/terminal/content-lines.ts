@@ -1,6 +1,8 @@
 /** What a tool call shows besides its title, in a few lines: the change of a file, a plan, a text. */
 import { structuredPatch } from "diff";
 import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
+import { visibleText } from "../../../tools/shown-text.ts";
+import { chop } from "./cells.ts";
 import { neutralize, plural, type OutputStyle } from "../output.ts";
 
 type Change = Extract<ToolContent, { type: "diff" }>;
@@ -16,6 +18,32 @@ export function contentLines(
   const all = contents.flatMap((content) => linesOf(content, style)).map((line) => `  ${line}`);
   const more = all.length - linesMax;
   return more > 0 ? [...all.slice(0, linesMax), style.dim(`  … ${plural(more, "more line")}${moreHint}`)] : all;
+}
+
+/**
+ * Returns the lines of a question: everything, wrapped to the width, with hidden characters and long runs of blanks made
+ * visible. Each line is indented, so that none can look like a line of ours.
+ */
+export function wholeContentLines(
+  contents: readonly ToolContent[],
+  { style, width }: { style: OutputStyle; width: number },
+): string[] {
+  return contents
+    .flatMap((content) => {
+      if (content.type === "plan") return linesOf(content, style);
+      const text = content.type === "diff" ? changed(content) : content.text;
+      const lines = shown(visibleText(text)).flatMap((line) =>
+        wrapped(line, width, { isMarked: content.type === "diff" }),
+      );
+      return content.type === "diff" ? lines.map((line) => changedLine(line, style)) : lines;
+    })
+    .map((line) => `  ${line}`);
+}
+
+/** Splits a line. The rest of a marked one (`+`, `-`) has the same mark. */
+function wrapped(line: string, width: number, { isMarked }: { isMarked: boolean }): string[] {
+  if (!isMarked) return chop(line, width);
+  return chop(line.slice(1), width - 1).map((piece) => line.slice(0, 1) + piece);
 }
 
 function linesOf(content: ToolContent, style: OutputStyle): string[] {

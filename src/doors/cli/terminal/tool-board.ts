@@ -4,8 +4,9 @@
  */
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
-import { cut } from "./cells.ts";
-import { contentLines } from "./content-lines.ts";
+import { visibleText } from "../../../tools/shown-text.ts";
+import { chop, cut } from "./cells.ts";
+import { contentLines, wholeContentLines } from "./content-lines.ts";
 import { spinner } from "./spinner.ts";
 
 export interface BoardPorts {
@@ -124,9 +125,12 @@ export class ToolBoard {
     const { style } = this.#ports;
     const call = this.#running.get(callId) ?? this.#waiting.get(callId) ?? newCall(name, args);
     if (!this.#running.has(callId)) this.#waiting.set(callId, call);
+    // A person decides about all of it, so nothing is cut.
+    const [first = "", ...rest] = chop(visibleText(this.#words(call)).replaceAll(/\s*\n\s*/g, " ⏎ "), this.#room);
     return [
-      `${style.yellow("?")} ${style.bold(this.#title(call))}`,
-      ...contentLines(call.view?.content ?? [], { style, linesMax: 2 * foldedLinesMax, moreHint: this.#moreHint }),
+      `${style.yellow("?")} ${style.bold(first)}`,
+      ...rest.map((line) => `  ${style.bold(line)}`),
+      ...wholeContentLines(call.view?.content ?? [], { style, width: this.#room }),
     ];
   }
 
@@ -160,10 +164,17 @@ export class ToolBoard {
     return this.#ports.moreHint ?? "; /details shows them";
   }
 
-  #title({ view, name, args }: BoardCall): string {
-    // A call without a view is shown with its arguments.
-    const isNamed = view === null || view.title === name;
-    return this.#cut(isNamed ? `${name} ${args}`.trim() : view.title);
+  #title(call: BoardCall): string {
+    return this.#cut(this.#words(call));
+  }
+
+  /** A call without a view is described by its arguments. */
+  #words({ view, name, args }: BoardCall): string {
+    return view === null || view.title === name ? `${name} ${args}`.trim() : view.title;
+  }
+
+  get #room(): number {
+    return Math.max(10, this.#ports.width() - 3);
   }
 
   #cut(text: string): string {

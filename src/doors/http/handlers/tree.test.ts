@@ -5,7 +5,7 @@ import { newId } from "../../../domain/ids.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
 import type { WireTurnDiff, WireVerifyReport } from "../../../protocol/explain.ts";
 import type { WireSession, WireSessionList } from "../../../protocol/session.ts";
-import type { WireSearchHits, WireSessionGraph } from "../../../protocol/tree.ts";
+import type { WireSearchHits, WireSessionGraph, WireUndo } from "../../../protocol/tree.ts";
 import type { WireTurn } from "../../../protocol/turn.ts";
 import { testDoor, type CallOptions, type TestDoor } from "../../../../testing/http-door.ts";
 import { replaceBlob } from "../../../../testing/replace-blob.ts";
@@ -245,6 +245,18 @@ test("[S5] [T6] the head moves from where it was seen, to a turn that can be con
     ),
   );
   assert.deepEqual(races.map(({ status }) => status).toSorted(), [200, 409, 409]);
+});
+
+test("[T12] [T7] retry runs the newest turn again, and undo goes back to before it", async (t) => {
+  const door = await testDoor(t);
+  const { sessionId, ids } = await turns(door, "one", "two");
+  const again = await run(door, { sessionId, retry: true });
+  assert.equal((await at<WireTurn>(door, `GET /api/turns/${again.turnId}`)).rerunOf, ids[1]);
+  const line = `POST /api/sessions/${sessionId}/undo`;
+  const undone = await at<WireUndo>(door, line);
+  assert.deepEqual([undone.undoneTurnId, undone.session.headTurnId], [again.turnId, ids[0]]);
+  assert.equal((await at<WireUndo>(door, line)).session.headTurnId, null);
+  await door.refused("request_invalid", `POST ${execute}`, { json: { sessionId, retry: true, fire: true } });
 });
 
 test("[S5] the head of a session that runs a turn stays", async (t) => {

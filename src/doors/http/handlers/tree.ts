@@ -7,7 +7,15 @@ import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } 
 import { sessionWriter } from "./wire-session.ts";
 
 type MarkRoute = "archiveSession" | "unarchiveSession" | "removeSession" | "restoreSession";
-type TreeRoute = MarkRoute | "moveHead" | "purgeSession" | "getGraph" | "search" | "verifySession" | "collectGarbage";
+type TreeRoute =
+  | MarkRoute
+  | "moveHead"
+  | "undo"
+  | "purgeSession"
+  | "getGraph"
+  | "search"
+  | "verifySession"
+  | "collectGarbage";
 
 export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<TreeRoute> {
   const { tree } = engine;
@@ -24,6 +32,10 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
     purgeSession: async ({ caller, id }) => answer("purgeSession", await tree.purge(caller, id)),
     moveHead: async ({ caller, id, body }) =>
       answer("moveHead", await write.one(caller, await tree.moveHead(caller, { sessionId: id, ...body }))),
+    undo: async ({ caller, id }) => {
+      const { session, undoneTurnId } = await tree.undo(caller, id);
+      return answer("undo", { session: await write.one(caller, session), undoneTurnId });
+    },
     getGraph: async ({ caller, id }) => {
       const { session, turns, forks } = await tree.graph(caller, id);
       const wire = { session: await write.one(caller, session), forks: await write.all(caller, forks) };

@@ -144,6 +144,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         sessionId: request.sessionId || null,
         fork: request.fork,
         rerun: request.rerun,
+        retry: request.retry || null,
         fire: request.fire || null,
         ifBusy: request.ifBusy,
         mode: request.mode,

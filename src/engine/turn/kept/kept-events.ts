@@ -11,13 +11,12 @@ export async function keptEvents(
   { log, blobs }: Pick<EngineDependencies, "log" | "blobs">,
   turn: StoredTurn,
 ): Promise<SequencedEvent[]> {
-  if (turn.blobs.run === null)
-    return (await readAll(log, turn.id)) ?? numbered([plannedBeginning(turn), terminalOf(turn)]);
+  if (turn.blobs.run === null) return (await readAll(log, turn.id)) ?? numbered([beginningOf(turn), terminalOf(turn)]);
   const run = await readBlob<"run">(blobs, turn.blobs.run, turn.id);
   return numbered(splitDeltas(run.events));
 }
 
-function plannedBeginning(turn: StoredTurn): TurnEvent {
+function beginningOf(turn: StoredTurn): TurnEvent {
   return { type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId };
 }
 

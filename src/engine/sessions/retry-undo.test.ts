@@ -1,0 +1,60 @@
+/** Running the newest turn again, and going back to before it (T7, T12). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { alice, testEngine } from "../../../testing/engine.ts";
+import { hasCode } from "../../../testing/refusals.ts";
+import type { ScriptedAnswer } from "../../providers/scripted/scripted.ts";
+
+/** A model whose n-th answer is cut after some text, or fails at once. */
+function failing(at: Record<number, "cut" | "refused">) {
+  return (_call: unknown, n: number): ScriptedAnswer => {
+    if (at[n] === "cut") return [{ says: "half" }, { cuts: true }];
+    return at[n] === "refused" ? [{ fails: "provider_rejected" }] : `answer ${n}`;
+  };
+}
+
+test("[T12] [T7] retry runs the newest turn again beside it, whether or not it did something, and becomes the head", async (t) => {
+  for (const end of ["cut", "refused"] as const) {
+    const { ask, engine } = await testEngine(t, { script: failing({ 2: end }) });
+    const first = await ask("one");
+    const { sessionId } = first;
+    const failed = await ask("two", { sessionId });
+    const again = await ask("", { sessionId, retry: true });
+    assert.deepEqual([again.rerunOf, again.parentId, again.sessionId], [failed.id, first.id, sessionId]);
+    assert.equal(again.instructionSummary, "two");
+    assert.equal((await engine.sessions.get(alice, sessionId)).headTurnId, again.id);
+  }
+});
+
+test("[T12] undo moves the head back, leaves it where the turn did nothing, and of a root leaves none", async (t) => {
+  const { ask, engine } = await testEngine(t, { script: failing({ 2: "cut", 3: "refused" }) });
+  const first = await ask("one");
+  const { sessionId } = first;
+  const cut = await ask("two", { sessionId });
+  const undone = await engine.tree.undo(alice, sessionId);
+  assert.deepEqual([undone.undoneTurnId, undone.session.headTurnId], [cut.id, first.id]);
+  const refused = await ask("three", { sessionId });
+  const left = await engine.tree.undo(alice, sessionId);
+  assert.deepEqual([left.undoneTurnId, left.session.headTurnId], [refused.id, first.id]);
+  const fourth = await ask("four", { sessionId });
+  assert.equal(fourth.parentId, first.id);
+  await engine.tree.undo(alice, sessionId);
+  const none = await engine.tree.undo(alice, sessionId);
+  assert.deepEqual([none.undoneTurnId, none.session.headTurnId], [first.id, null]);
+  assert.equal((await engine.tree.undo(alice, sessionId)).undoneTurnId, null);
+  const root = await ask("five", { sessionId });
+  assert.deepEqual([root.parentId, root.depth, root.sessionId], [null, 1, sessionId]);
+});
+
+test("[T12] [T5] retry and undo of a session that has no turn, or one that runs, are refused or change nothing", async (t) => {
+  const { start, engine } = await testEngine(t, { script: () => [{ waits: new Promise<void>(() => {}) }] });
+  const { id } = await engine.sessions.create(alice, {});
+  await assert.rejects(engine.turns.run(alice, { sessionId: id, retry: true, instruction: "" }), hasCode("not_found"));
+  assert.equal((await engine.tree.undo(alice, id)).undoneTurnId, null);
+  const running = await start("one", { sessionId: id });
+  await assert.rejects(engine.tree.undo(alice, id), hasCode("session_busy"));
+  const again = engine.turns.run(alice, { sessionId: id, retry: true, instruction: "" });
+  await assert.rejects(again, hasCode("session_busy"));
+  await assert.rejects(engine.turns.run(alice, { retry: true, instruction: "" }), hasCode("request_invalid"));
+  await engine.turns.interrupt(alice, { turnId: running.turnId });
+});
