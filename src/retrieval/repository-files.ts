@@ -66,7 +66,7 @@ export function folderRoot(folder: string): string {
   return realpathSync(folder);
 }
 
-async function headCommit(root: string, signal?: AbortSignal): Promise<string | null> {
+export async function headCommit(root: string, signal?: AbortSignal): Promise<string | null> {
   const output = await runGit(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
     if (error instanceof AptoveError) return "";
     throw error;
