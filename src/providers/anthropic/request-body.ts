@@ -9,9 +9,10 @@ import type { MessageCreateParamsStreaming, Tool, ToolChoice } from "@anthropic-
 import type { ToolDefinition } from "../../domain/tool.ts";
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { settingNotes } from "../setting-notes.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
 import { historyMessages } from "./history-messages.ts";
-import { isBlank, sendableText } from "./sendable-text.ts";
+import { isBlank } from "./blank-text.ts";
 import { type ThinkingFields, thinkingFields } from "./thinking.ts";
 
 type AnthropicBody = Omit<MessageCreateParamsStreaming, "thinking"> & ThinkingFields;
@@ -38,14 +39,27 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
     ...(tools.length > 0 && { tools }),
     // This mark covers the tools too, and serves other sessions with the same prompt.
     ...(!isBlank(call.prompt ?? "") && {
-      system: [{ type: "text", text: sendableText(call.prompt ?? ""), cache_control: cached }],
+      system: [{ type: "text", text: call.prompt ?? "", cache_control: cached }],
     }),
     max_tokens: maxTokens,
     ...thinkingFields(call, maxTokens, messages),
     ...toolChoice(call, tools.length),
     messages,
   };
-  return { body, droppedReasoning };
+  return { body, droppedReasoning, adjusted: adjustedSettings(call, body) };
+}
+
+/** Returns a text for each setting that the model does not take as it is (G3). */
+function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): string[] {
+  const { reasoningEffort } = settings;
+  const hasEffort = body.output_config?.effort !== undefined || body.thinking?.type === "enabled";
+  const isMinimal = reasoningEffort === "minimal" && body.output_config?.effort === "low";
+  return settingNotes({
+    model,
+    settings,
+    leftOut: ["temperature", "verbosity", ...(hasEffort ? [] : (["reasoningEffort"] as const))],
+    replaced: isMinimal ? { reasoningEffort: "low" } : {},
+  });
 }
 
 function wireTool({ name, description, parameters, strict }: ToolDefinition): Tool {

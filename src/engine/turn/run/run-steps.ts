@@ -60,8 +60,9 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
     // Messages of other processes are read once more, so that the end includes them (R3).
     if (deferredCalls.length > 0) await followControls(core);
     const hasNews = recorder.items.length > answered;
+    if (deferredCalls.length === 0 && !hasNews && !isSteered) warnIfIncomplete(run, answer);
     if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return ended(answer, deferredCalls);
-    if (round >= limits.stepsPerTurnMax) return ended(atLimit(run, answer));
+    if (round >= stepsMax(run)) return ended(atLimit(run, answer));
     request = await nextRequest(core, run, { answer, news: recorder.items.slice(answered) });
   }
 }
@@ -128,9 +129,26 @@ async function handInSteers(core: EngineCore, { live, recorder, plan }: ModelRun
   return steers.length > 0;
 }
 
-function atLimit({ recorder }: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {
-  const message = `the turn was stopped after ${limits.stepsPerTurnMax} model calls; send another instruction to continue it`;
-  recorder.warn({ code: "step_limit", message });
+/** Adds a warning to a turn whose answer is not whole, because such an answer may look complete. */
+function warnIfIncomplete({ recorder }: ModelRun, { stopReason }: Extract<ModelAnswer, { ended: "answered" }>): void {
+  if (stopReason === "length") {
+    const message = "the answer is incomplete: the model reached its output limit";
+    recorder.warn({ code: "answer_truncated", message });
+  }
+  if (stopReason === "content_filter") {
+    const message = "the answer is incomplete: the provider's content filter stopped it";
+    recorder.warn({ code: "answer_filtered", message });
+  }
+}
+
+/** Returns the model calls that the turn may have. Calls for a summary and repeated calls do not count. */
+function stepsMax({ plan }: ModelRun): number {
+  return plan.accepted.settings.maxSteps ?? limits.stepsPerTurnMax;
+}
+
+function atLimit(run: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {
+  const message = `the turn was stopped at its limit of ${stepsMax(run)} model calls; send another instruction to continue it`;
+  run.recorder.warn({ code: "step_limit", message });
   // The provider's memory ends before the last results, so it cannot be continued.
   return { ...answer, stopReason: "step_limit", responseId: null };
 }
