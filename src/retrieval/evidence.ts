@@ -15,7 +15,7 @@ shorter sorry sound sounds stop sure thank thanks think true try understand wait
     .map(stem),
 );
 
-/** In a smaller index no word is rare. There, one word of the question in any chunk is enough. */
+/** No word is rare in a smaller index. There, one word of the question in any chunk is enough. */
 const smallIndexChunks = 50;
 const floorFactor = 0.9;
 /** A question with more words may be about code in other words than the code's own, which only a learned embedding finds. */

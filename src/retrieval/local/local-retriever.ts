@@ -12,7 +12,7 @@ import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
 import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
-import { headCommit } from "../repository-files.ts";
+import { checkedOutCommit } from "../repository-files.ts";
 import type {
   IndexInfo,
   IndexJob,
@@ -144,7 +144,7 @@ class LocalRetriever implements Retriever {
     if (row === null || embeddingMismatch({ ...row, repo: row.name }, this.#embedder) !== null) return "missing";
     // To look at every file of a large repository takes long. What is modified there is an active file, and is sent whole.
     if (fileCount(this.#reader, row) > limits.indexRefreshFilesMax) {
-      const head = await headCommit(copy.root, this.#closing.signal);
+      const head = await checkedOutCommit(copy.root, this.#closing.signal);
       if (head === row.commit_id && copy.root === row.root) return "current";
     }
     const summary = await this.#index(copy, this.#closing.signal, { isWaiting: false });

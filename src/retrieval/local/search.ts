@@ -26,14 +26,14 @@ export interface LexicalQuestion {
 
 /** Returns the `count` best chunks by BM25, best first, equal ones by number. */
 export function lexicalHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): ChunkHit[] {
-  return rankByWords(database, repository, query, tellingTerms(database, repository, questionTerms(query.question)));
+  const terms = tellingTerms(database, repository, questionTerms(query.question));
+  return rankByWords(database, repository, { ...query, terms });
 }
 
 function rankByWords(
   database: IndexDatabase,
   repository: RepositoryRow,
-  query: LexicalQuestion,
-  terms: string[],
+  { terms, ...query }: LexicalQuestion & { terms: string[] },
 ): ChunkHit[] {
   const table = termsTable(repository.id);
   // Each column is scored by itself. In one text, a symbol's single mention would not count beside the many in a long body.
@@ -107,7 +107,7 @@ export function wordEvidence(
   query: LexicalQuestion & { chunks: number },
 ): number {
   const terms = tellingTerms(database, repository, evidenceTerms(query.question));
-  const [best] = rankByWords(database, repository, { ...query, count: 1 }, terms);
+  const [best] = rankByWords(database, repository, { ...query, count: 1, terms });
   if (best === undefined) return 0;
   const table = termsTable(repository.id);
   const has = database

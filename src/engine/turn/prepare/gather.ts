@@ -173,7 +173,7 @@ export async function gatherChunks(
   }
 }
 
-/** A repository without an index stays so until a person makes one, so that is said once. Another failure may be over the next time. */
+/** A repository without an index stays so until a person makes one, so one warning is enough. Another failure may be over the next time. */
 function withoutChunks(
   { code, message }: Pick<Failure, "code" | "message">,
   repo: string,
