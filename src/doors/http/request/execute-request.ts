@@ -70,9 +70,12 @@ function refuseQuery(request: Request): void {
 }
 
 function queryRequest(request: Request): ExecuteRequest {
-  const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
-    parseWithSchema(executeQuerySchema, readQuery(request, ["paths"]));
-  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort });
+  const { paths, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
+    executeQuerySchema,
+    readQuery(request, ["paths"]),
+  );
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps, ...scalars } = rest;
+  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
@@ -159,6 +162,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         language: request.language,
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,
+        ifNotIndexed: request.ifNotIndexed,
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.session != null && { session: withoutNullish(request.session) }),

@@ -9,6 +9,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
+import { modelInfo, modelsOf } from "../../../domain/models.ts";
 import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
@@ -28,6 +29,7 @@ import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
+import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
 import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
 
@@ -120,8 +122,9 @@ async function chooseModel(
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
-  const known = await knownContexts(deps, caller, settings);
-  const { agentContext, conversationContext } = resolveContexts(known, request, session);
+  const known = await knownContexts(deps, caller, withProviderContexts(settings));
+  const words = meaningOf(known, request, session);
+  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const prompt = bootPrompt(conversationContext);
@@ -131,12 +134,26 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    model: words.model ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
   const contexts = { agentContext, conversationContext, contextRefs, mode, prompt, promptHash: sha256(prompt) };
   return { contexts, model };
+}
+
+/** Returns what the model's name in the request means (G3). */
+function meaningOf(known: WorkspaceSettings, request: TurnRequest, session: Session | null): ModelWords {
+  if (request.model === undefined) return {};
+  const { agentContext: current } = resolveContexts(known, request, session);
+  return readModelWords(request.model, { ...known, current, isNamed: request.agentContextId !== undefined });
+}
+
+/** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
+function modelOf({ model }: ConversationContext, provider: Provider): string {
+  const owner = model === null ? undefined : modelInfo(model)?.provider;
+  const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
+  return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
