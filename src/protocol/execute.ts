@@ -263,6 +263,8 @@ export const executeQuerySchema = scalars.partial().extend({
   temperature: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
+  verbosity: modelSettingsSchema.shape.verbosity,
+  maxSteps: z.coerce.number().optional(),
 });
 
 const source = z

@@ -176,15 +176,15 @@ test("[L2] words after chat are its first instruction, from a terminal and befor
   const { stdout } = await on.run(["chat", "first", "words"], { stdin: "second\n" });
   assert.equal(stdout, "**ok** `\u001b[1m`\r\n".repeat(2));
   const terminal = new TestTerminal({ columns: 80, rows: 30 });
-  const chat = on.start(["chat", "third"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  const chat = on.start(["chat", "greet"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
   await chat.saw("**ok**");
   chat.input.write("/quit\r");
   assert.equal((await chat.finished).exit, 0);
-  assert.match(await terminal.text(), /^› third\nwith 2 snippets\n\n\*\*ok\*\*/m);
+  assert.match(await terminal.text(), /^› greet\nwith 2 snippets\n\n\*\*ok\*\*/m);
   assert.deepEqual(
     (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
     [
-      ["third", 1],
+      ["greet", 1],
       ["first words", 2],
     ],
   );

@@ -70,9 +70,12 @@ function refuseQuery(request: Request): void {
 }
 
 function queryRequest(request: Request): ExecuteRequest {
-  const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
-    parseWithSchema(executeQuerySchema, readQuery(request, ["paths"]));
-  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort });
+  const { paths, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
+    executeQuerySchema,
+    readQuery(request, ["paths"]),
+  );
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps, ...scalars } = rest;
+  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
