@@ -246,6 +246,9 @@ const executeFields = z.strictObject({
     "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
   ),
   place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
+  ifNotIndexed: absent(z.enum(["fail", "warn"])).describe(
+    "What to do if `repo` has no index. `fail` (the default) unless the conversation context makes retrieval optional. `warn`: answer without retrieval, for a client whose own tools read the code.",
+  ),
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),
@@ -286,6 +289,8 @@ export const executeQuerySchema = scalars.partial().extend({
   temperature: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
+  verbosity: modelSettingsSchema.shape.verbosity,
+  maxSteps: z.coerce.number().optional(),
 });
 
 const source = z

@@ -15,6 +15,7 @@ import type { AcceptedRequest } from "../turn/prepare/accepted-request.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
+import { noClientTools } from "../turn/prepare/client-tools.ts";
 import { newRoot } from "../turn/place-turn.ts";
 import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
@@ -112,7 +113,8 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   const inherited = await core.histories.readableBefore(start.parent);
   // A subagent begins with the rules of its spawner.
   const keptRules = start.parent === null ? spawner.run.accepted.surroundings.rules : await core.rules.of(start.parent);
-  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, keptRules };
+  const clientTools = noClientTools;
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools, keptRules };
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });

@@ -9,17 +9,21 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
+import { modelInfo, modelsOf } from "../../../domain/models.ts";
 import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
+import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withTexts } from "./input-parts.ts";
+import type { AskedBeside } from "../kept/turn-blobs.ts";
+import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
@@ -28,6 +32,7 @@ import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
+import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
 import type {
   AcceptedRequest,
@@ -50,6 +55,7 @@ export interface AcceptInput {
   inherited: ReadonlyMap<string, PartRef>;
   /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
+  clientTools: ClientTools;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -63,12 +69,9 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
-  const surroundings = await acceptSurroundings(deps, {
-    request,
-    folder: ownFolder(asked),
-    context: contexts.conversationContext,
-    before: asked.keptRules,
-  });
+  const retriever = deps.retrievers.get(contexts.agentContext.index);
+  const folder = await folderOf(asked, retriever);
+  const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
@@ -78,6 +81,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     input,
     toolResults: request.toolResults ?? [],
     files,
+    asked: askedBeside(asked),
     ...contexts,
     ...promptOf(contexts, surroundings),
     ...model,
@@ -88,12 +92,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     subagent: subagent ?? null,
     mail: asked.mail ?? [],
     retrieval: {
-      retriever: deps.retrievers.get(contexts.agentContext.index),
+      retriever,
       policy: contexts.conversationContext.retrieval,
       orgId: caller.orgId,
       repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
       commit: request.commit ?? null,
-      workingCopy: workingCopyOf(deps, asked),
+      workingCopy: workingCopyOf(deps, asked, folder),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
@@ -110,22 +114,36 @@ function promptOf(
   return { prompt, promptHash: sha256(prompt) };
 }
 
-function workingCopyOf(deps: EngineDependencies, asked: AcceptInput): WorkingCopy | null {
-  const { workingCopy } = asked.request;
-  if (typeof workingCopy === "object") return workingCopy;
-  const folder = ownFolder(asked);
+function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
+  const { language, pathPrefixes, toolChoice } = request;
+  return {
+    ...(language !== undefined && { language }),
+    ...(pathPrefixes !== undefined && { pathPrefixes: [...pathPrefixes] }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(!clientTools.mayCall && { onlyListsTools: true as const }),
+  };
+}
+
+function workingCopyOf(deps: EngineDependencies, { request }: AcceptInput, folder: string | null): WorkingCopy | null {
+  if (typeof request.workingCopy === "object") return request.workingCopy;
   return folder === null ? null : (deps.workingCopy?.(folder) ?? null);
 }
 
 /**
  * Returns the folder of this machine that the request names. Without one, the people who run the server get the folder in
- * which the session was started. No other caller may choose a folder of this machine.
+ * which the session was started, if the index was made from it. No other caller may choose a folder of this machine.
  */
-function ownFolder({ caller, request, session }: AcceptInput): string | null {
-  if (typeof request.workingCopy === "object") return null;
-  const isOfSession = runsTheServer(caller) && (request.repo === undefined || request.repo === session?.repo);
-  const folder = request.workingCopy ?? (isOfSession ? session?.metadata[folderKey] : undefined);
-  return typeof folder === "string" && isAbsolute(folder) ? folder : null;
+async function folderOf(
+  { caller, request, session }: AcceptInput,
+  retriever: Retriever | undefined,
+): Promise<string | null> {
+  const { workingCopy } = request;
+  if (workingCopy !== undefined) return typeof workingCopy === "string" && isAbsolute(workingCopy) ? workingCopy : null;
+  const folder = session?.metadata[folderKey];
+  const repo = request.repo === undefined ? session?.repo : request.repo;
+  if (typeof folder !== "string" || !runsTheServer(caller) || retriever?.refresh === undefined) return null;
+  const index = (await retriever.list(caller.orgId)).find((each) => each.repo === repo);
+  return index?.root === folder ? folder : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -142,8 +160,9 @@ async function chooseModel(
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ContextChoice; model: ModelChoice }> {
-  const known = await knownContexts(deps, caller, settings);
-  const { agentContext, conversationContext } = resolveContexts(known, request, session);
+  const known = await knownContexts(deps, caller, withProviderContexts(settings));
+  const words = meaningOf(known, request, session);
+  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const contextRefs = {
@@ -152,17 +171,31 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    model: words.model ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
   return { contexts: { agentContext, conversationContext, contextRefs, mode }, model };
 }
 
+/** Returns what the model's name in the request means (G3). */
+function meaningOf(known: WorkspaceSettings, request: TurnRequest, session: Session | null): ModelWords {
+  if (request.model === undefined) return {};
+  const { agentContext: current } = resolveContexts(known, request, session);
+  return readModelWords(request.model, { ...known, current, isNamed: request.agentContextId !== undefined });
+}
+
+/** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
+function modelOf({ model }: ConversationContext, provider: Provider): string {
+  const owner = model === null ? undefined : modelInfo(model)?.provider;
+  const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
+  return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
-  { request, subagent, subagentTools, inherited }: AcceptInput,
+  { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
   { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
 ): OfferedTools {
   const readable = new Map(inherited);
@@ -170,13 +203,15 @@ function offerTools(
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const configured = subagent === undefined ? deps.tools : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
-  const serverTools = ownTools(own, request.tools ?? []);
+  const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
-  const tools = mergeTools(defaults, request.tools ?? []);
+  const tools = mergeTools(defaults, given.tools);
+  const closed = new Set(given.mayCall ? [] : given.tools.map(({ name }) => name));
   return {
-    toolUse: toolUse(tools, mode, request.toolChoice),
+    toolUse: toolUse(tools, mode, { choice: request.toolChoice, closed }),
+    clientTools: given,
     toolsHash: toolsHash(tools),
     serverTools,
     readable,

@@ -96,7 +96,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered),
-    manifest: manifest(accepted, { gathered, state, decision }),
+    manifest: manifest(turn.live.turnId, accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
     first,
@@ -131,7 +131,7 @@ async function gatherContext(
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
-  const known = { sent, versions, bounds: chunkBounds(deps.limits) };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
   const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
@@ -230,10 +230,14 @@ interface ManifestInput {
   decision: HistoryDecision;
 }
 
-function manifest(accepted: AcceptedRequest, { gathered, state, decision }: ManifestInput): ContextManifest {
+function manifest(
+  turnId: string,
+  accepted: AcceptedRequest,
+  { gathered, state, decision }: ManifestInput,
+): ContextManifest {
   const { files, chunks, news, around } = gathered;
   return {
-    ...bareManifest(accepted),
+    ...bareManifest(turnId, accepted),
     ...surroundingsRefs(accepted, state, around),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
@@ -259,8 +263,8 @@ function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): S
 }
 
 /** Returns the manifest of a turn that failed before anything was gathered. */
-export function bareManifest(accepted: AcceptedRequest): ContextManifest {
-  const { mail, surroundings } = accepted;
+export function bareManifest(turnId: string, accepted: AcceptedRequest): ContextManifest {
+  const { mail, clientTools, surroundings } = accepted;
   const { rules } = surroundings;
   return {
     ...accepted.contextRefs,
@@ -272,6 +276,7 @@ export function bareManifest(accepted: AcceptedRequest): ContextManifest {
     activeFiles: [],
     skippedFiles: [],
     historyTurns: emptyState.entries.length,
+    ...(clientTools.tools.length > 0 && { clientTools: clientTools.storedWith ?? turnId }),
     ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
     ...(rules !== null && { rules: rules.ref }),
   };

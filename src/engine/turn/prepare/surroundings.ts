@@ -23,17 +23,21 @@ import type { TurnPlan } from "./turn-plan.ts";
 
 interface SurroundingsInput {
   request: TurnRequest;
+  /** The rules of the boot prompt so far. Undefined: the conversation begins. */
+  keptRules: KeptRules | null | undefined;
+}
+
+interface SurroundingsSource {
   /** The folder of the working copy on this machine. Null: there is none. */
   folder: string | null;
   context: Pick<ConversationContext, "rules" | "place">;
-  /** The rules of the boot prompt before. Undefined: the conversation begins. */
-  before: KeptRules | null | undefined;
 }
 
 /** Returns the surroundings of a turn. Throws `request_invalid`. */
 export async function acceptSurroundings(
   deps: EngineDependencies,
-  { request, folder, context, before }: SurroundingsInput,
+  { request, keptRules: before }: SurroundingsInput,
+  { folder, context }: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
   const { rules, place } = await foundAround(deps, request, folder);
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
