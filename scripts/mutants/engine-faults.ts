@@ -39,9 +39,17 @@ export const engineFaults: readonly Mutant[] = [
     name: "garbage-young",
     does: "collects the blobs of a turn that is just being opened (K4)",
     file: "src/engine/sessions/purging.ts",
-    find: "timeOf(id) < core.deps.now() - limits.garbageAgeMs",
-    replace: "timeOf(id) < core.deps.now()",
+    find: "timeOfId(id) < core.deps.now() - limits.garbageAgeMs",
+    replace: "timeOfId(id) < core.deps.now()",
     tests: ["src/engine/sessions/purging.test.ts"],
+  },
+  {
+    name: "health-reads-only",
+    does: "says ready while no store can be written (H2)",
+    file: "src/engine/operations/health.ts",
+    find: "        await write();\n",
+    replace: "",
+    tests: ["src/engine/operations/health.test.ts"],
   },
   {
     name: "lost-turn-shows-events",
@@ -49,7 +57,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/turn/live/event-feed.ts",
     find: "      if (!holdsLease(this.#core, this.#live)) throw leaseLost(this.#live.turnId);\n",
     replace: "",
-    tests: ["src/engine/turn/live/turn-events.test.ts"],
+    tests: ["src/engine/turn/live/lost-turn.test.ts"],
   },
   {
     name: "lost-turn-appends-events",
@@ -65,7 +73,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/turn/live/leases.ts",
     find: "if (at >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);",
     replace: "",
-    tests: ["src/engine/turn/recover-turns.test.ts", "src/engine/turn/live/turn-events.test.ts"],
+    tests: ["src/engine/turn/recover-turns.test.ts", "src/engine/turn/live/lost-turn.test.ts"],
   },
   {
     name: "terminal-event-twice",
@@ -86,10 +94,10 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "recovery-of-a-live-log-forgotten",
     does: "keeps nothing of what a lost turn had shown (R2)",
-    file: "src/engine/turn/recover-turns.ts",
-    find: "const events = logged.map(({ event }) => event);",
-    replace: "const events: TurnEvent[] = logged.slice(0, 0).map(({ event }) => event);",
-    tests: ["src/engine/turn/recover-turns.test.ts"],
+    file: "src/engine/turn/lost-run.ts",
+    find: "return { logged: logged.map(({ event }) => event), warnings: [] };",
+    replace: "return { logged: logged.slice(0, 0).map(({ event }) => event), warnings: [] };",
+    tests: ["src/engine/turn/recover-turns.test.ts", "src/engine/turn/sealed-failure.test.ts"],
   },
   {
     name: "window-share-ignored",
@@ -103,8 +111,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "subagent-turn-is-head",
     does: "takes the turn of a subagent for one that the session can go on from (S5)",
     file: "src/domain/turn.ts",
-    find: 'return turn.kind === "agent" && (',
-    replace: 'return turn.kind !== "unknown" && (',
+    find: 'return turn.kind === "agent" && hasHistory(turn);',
+    replace: "return hasHistory(turn);",
     tests: ["src/domain/turn.test.ts", "src/engine/subagents/subagents.test.ts"],
   },
   {
