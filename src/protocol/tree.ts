@@ -77,8 +77,10 @@ export const searchHitsSchema = z
         session: sessionSchema,
         matches: z.array(
           z.object({
-            where: z.enum(["name", "instruction", "answer"]),
-            turnId: idSchema.nullable().describe("The turn that matches; null for a match in the session's name."),
+            where: z.enum(["name", "label", "metadata", "instruction", "answer"]),
+            turnId: idSchema
+              .nullable()
+              .describe("The turn that matches; null for a match in the session's name, labels or metadata."),
             excerpt: z.string().describe("The text around the match on one line, with `…` where text was cut."),
           }),
         ),

@@ -14,6 +14,7 @@ export interface SessionStart {
   description?: string;
   labels?: string[];
   isPublic?: boolean;
+  isDraft?: boolean;
   category?: string;
   metadata?: Record<string, unknown>;
   agentContextId?: string;
@@ -49,6 +50,15 @@ export interface SessionMailbox {
   runningTurnIds: string[];
 }
 
+/** A page of a list of sessions. */
+export interface SessionListPage extends SessionPage {
+  /**
+   * How many sessions the filters hide. Null without a filter, and on later pages. `archived` is no filter in this
+   * sense.
+   */
+  hidden: number | null;
+}
+
 /** Creating, reading, changing and listing sessions. */
 export interface Sessions {
   /**
@@ -68,7 +78,7 @@ export interface Sessions {
    * Returns a page of the sessions that the caller owns or takes part in, and of those that are public in the caller's
    * org: the newest activity first. `next` is the cursor of the next page, or null on the last one (S7).
    */
-  list(caller: Caller, page: SessionListRequest): Promise<SessionPage>;
+  list(caller: Caller, page: SessionListRequest): Promise<SessionListPage>;
   /**
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.

@@ -26,14 +26,16 @@ export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<
     listSessions: async ({ caller, query: { removed, ...query } }) => {
       if (removed === true) {
         const sessions = await engine.tree.listRemoved(caller);
-        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
+        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null, hidden: null });
       }
-      const { cursor, ...filters } = query;
+      const { cursor, metadata, activeFrom, activeUntil, ...filters } = query;
       const position = cursor === undefined ? undefined : parseCursor(cursor);
       const after = position && { activeAt: position.at, id: position.id };
-      const { sessions, next } = await engine.sessions.list(caller, withoutNullish({ ...filters, after }));
+      const times = { activeFrom: timeOf(activeFrom), activeUntil: timeOf(activeUntil) };
+      const wanted = withoutNullish({ ...filters, ...times, metadata: metadataOf(metadata), after });
+      const { sessions, next, hidden } = await engine.sessions.list(caller, wanted);
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
-      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
+      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
     createSession: async ({ caller, body }) => {
       const session = await newSession(engine, caller, withoutNullish(body));
@@ -75,4 +77,15 @@ async function newSession(
   const { workspaceId } = start;
   if (continueWorkspace !== true || workspaceId === undefined) return await engine.sessions.create(caller, start);
   return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** Reads `key` or `key=value`. */
+function metadataOf(text: string | undefined): { key: string; value?: string } | undefined {
+  if (text === undefined) return undefined;
+  const at = text.indexOf("=");
+  return at < 0 ? { key: text } : { key: text.slice(0, at), value: text.slice(at + 1) };
 }
