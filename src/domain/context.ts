@@ -115,6 +115,8 @@ export interface ContextManifest {
   skippedFiles: SkippedFile[];
   /** How many turns of history the model received. */
   historyTurns: number;
+  /** The turn that stored the tools that the client runs: this one, or an ancestor (E4). Absent: there are none. */
+  clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
 }

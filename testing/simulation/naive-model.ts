@@ -89,7 +89,7 @@ export class NaiveModel {
       marker,
       request: { ...request, workspaceId: marker },
       instruction: isSame ? repeats.instruction : request.instruction,
-      feedback: isSame && repeats.feedback.length > 0 ? repeats.feedback : (request.toolResults ?? []),
+      feedback: request.toolResults ?? repeats?.feedback ?? [],
       mustRefuse: aim.mustRefuse ?? null,
       sessionId: aim.sessionId ?? null,
       turnId: aim.turnId ?? null,

@@ -195,7 +195,7 @@ const reasons: readonly { when: string | undefined; text: RegExp }[] = [
   { when: "stopped", text: /^interrupted: the call was stopped$/ },
   {
     when: undefined,
-    text: /^(?:failed: (?:the call was not run$|the program ended while this call was open|there is no tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
+    text: /^(?:failed: (?:the call was not run$|the program ended while this call was open|there is no tool|no client of this turn runs the tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
   },
 ];
 

@@ -11,6 +11,7 @@ import { acceptRequest } from "./prepare/accept.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
+import { clientToolsOf } from "./prepare/client-tools.ts";
 import { openTurn } from "./open-turn.ts";
 import { placeTurn } from "./place-turn.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
@@ -48,12 +49,22 @@ function mayFollowHead({ sessionId, expectedHead, rerun }: TurnRequest, error: u
 }
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
-  const { place, request } = await placeTurn(core, caller, asked);
+  const { place, request, listed } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
   const inherited = await core.histories.readableBefore(place.parent);
   const session = place.model;
-  const accepted = await acceptRequest(core.deps, { caller, request, session, mail, subagentTools, inherited });
+  const clientTools = await clientToolsOf(core.histories, place.parent, request);
+  const accepting = {
+    caller,
+    request,
+    session,
+    mail,
+    subagentTools,
+    inherited,
+    clientTools: { ...clientTools, ...listed },
+  };
+  const accepted = await acceptRequest(core.deps, accepting);
   return await launchTurn(core, { place, request: asked, accepted });
 }
 

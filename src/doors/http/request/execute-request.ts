@@ -137,6 +137,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
     throw new AptoveError("too_many_active_files", detail, { facts: { limit: limits.activeFilesPerTurnMax } });
   }
   const tools = readTools(request);
+
   return {
     turn: {
       instruction: request.instruction ?? "",
@@ -163,7 +164,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       ...(request.session != null && { session: withoutNullish(request.session) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
-      ...(tools.length > 0 && { tools }),
+      ...(tools !== null && { tools }),
       ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),
     },
     continues: request.responseContinuationId || null,
@@ -172,11 +173,13 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
 }
 
 /** Reads the client's tools. `toolsJson` is the same list as `tools`, in a string (E4). */
-function readTools(request: ExecuteRequest): ToolDefinition[] {
+/** Returns the tools of the request. Null if it names none: then those of the parent turn stay (E4). */
+function readTools(request: ExecuteRequest): ToolDefinition[] | null {
   const asText = request.toolsJson ?? "";
   if (asText !== "" && request.tools != null) {
     throw new AptoveError("tool_invalid", "tools and toolsJson are both given; give one");
   }
+  if (asText === "" && request.tools == null) return null;
   const tools = asText === "" ? (request.tools ?? []) : readToolsJson(asText);
   return tools.map(({ name, description, parameters, strict, effect }) => ({
     name,

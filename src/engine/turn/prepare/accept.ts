@@ -20,6 +20,8 @@ import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withTexts } from "./input-parts.ts";
+import type { AskedBeside } from "../kept/turn-blobs.ts";
+import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
@@ -40,6 +42,7 @@ export interface AcceptInput {
   subagentTools: readonly Tool[];
   /** The input parts of the history that can be read, by name. */
   inherited: ReadonlyMap<string, PartRef>;
+  clientTools: ClientTools;
 }
 
 /** Accepts a request or throws. Nothing is written here, so that a refused request leaves nothing behind. */
@@ -60,6 +63,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     input,
     toolResults: request.toolResults ?? [],
     files,
+    asked: askedBeside(asked),
     ...contexts,
     ...model,
     ...offerTools(deps, asked, { contexts, input }),
@@ -78,6 +82,16 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
+  };
+}
+
+function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
+  const { language, pathPrefixes, toolChoice } = request;
+  return {
+    ...(language !== undefined && { language }),
+    ...(pathPrefixes !== undefined && { pathPrefixes: [...pathPrefixes] }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(!clientTools.mayCall && { onlyListsTools: true as const }),
   };
 }
 
@@ -128,7 +142,7 @@ async function chooseModel(
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
-  { request, subagent, subagentTools, inherited }: AcceptInput,
+  { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
   { contexts: { conversationContext, mode }, input }: { contexts: ChosenContexts; input: readonly AcceptedPart[] },
 ): OfferedTools {
   const readable = new Map(inherited);
@@ -136,13 +150,15 @@ function offerTools(
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const configured = subagent === undefined ? deps.tools : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
-  const serverTools = ownTools(own, request.tools ?? []);
+  const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
-  const tools = mergeTools(defaults, request.tools ?? []);
+  const tools = mergeTools(defaults, given.tools);
+  const closed = new Set(given.mayCall ? [] : given.tools.map(({ name }) => name));
   return {
-    toolUse: toolUse(tools, mode, request.toolChoice),
+    toolUse: toolUse(tools, mode, { choice: request.toolChoice, closed }),
+    clientTools: given,
     toolsHash: toolsHash(tools),
     serverTools,
     readable,

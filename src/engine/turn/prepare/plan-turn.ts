@@ -11,7 +11,7 @@ import { sha256 } from "../../../domain/ids.ts";
 import type { MailboxRef } from "../../../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
-import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
+import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
@@ -94,13 +94,13 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered),
-    manifest: manifest(accepted, { gathered, state, decision }),
+    manifest: manifest(turn.live.turnId, accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
     first,
     base,
   };
-  return { plan, warnings: planWarnings(ground, { gathered, closed, decision }) };
+  return { plan, warnings: planWarnings({ ...ground, parent, decision }, { gathered, closed }) };
 }
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
@@ -146,17 +146,16 @@ function withNews(sent: TurnPlan["sent"], { news, files }: TurnContext): TurnPla
 interface PlanFindings {
   gathered: TurnContext;
   closed: ClosedCalls;
-  decision: HistoryDecision;
 }
 
-function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFindings): Warning[] {
+function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Warning[] {
   const closedWarning: Warning[] =
     closed.unanswered === 0
       ? []
       : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
   return [
-    ...chainWarnings(decision, ground.accepted),
-    ...mediaWarnings(ground),
+    ...chainWarnings(sent),
+    ...mediaWarnings(sent),
     ...closedWarning,
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
@@ -215,10 +214,14 @@ interface ManifestInput {
   decision: HistoryDecision;
 }
 
-function manifest(accepted: AcceptedRequest, { gathered, state, decision }: ManifestInput): ContextManifest {
+function manifest(
+  turnId: string,
+  accepted: AcceptedRequest,
+  { gathered, state, decision }: ManifestInput,
+): ContextManifest {
   const { files, chunks, news } = gathered;
   return {
-    ...bareManifest(accepted),
+    ...bareManifest(turnId, accepted),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
     activeFiles: files.refs,
@@ -243,8 +246,8 @@ function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): S
 }
 
 /** Returns the manifest of a turn that failed before anything was gathered. */
-export function bareManifest(accepted: AcceptedRequest): ContextManifest {
-  const { mail } = accepted;
+export function bareManifest(turnId: string, accepted: AcceptedRequest): ContextManifest {
+  const { mail, clientTools } = accepted;
   return {
     ...accepted.contextRefs,
     promptHash: accepted.promptHash,
@@ -255,6 +258,7 @@ export function bareManifest(accepted: AcceptedRequest): ContextManifest {
     activeFiles: [],
     skippedFiles: [],
     historyTurns: emptyState.entries.length,
+    ...(clientTools.tools.length > 0 && { clientTools: clientTools.storedWith ?? turnId }),
     ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
   };
 }
