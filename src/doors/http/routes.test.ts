@@ -302,7 +302,7 @@ test("[H2] HEAD and OPTIONS work on existing paths and leave nothing open, and o
   for (const [at, allow] of [
     ["/api/sessions/import", "POST, OPTIONS"],
     [`/api/sessions/${turnId}`, "GET, HEAD, PATCH, DELETE, OPTIONS"],
-    [`/api/sessions/${turnId}/head`, "PUT, OPTIONS"],
+    [`/api/sessions/${turnId}/head`, "PUT, GET, HEAD, OPTIONS"],
   ]) {
     assert.equal((await door.call(`OPTIONS ${at}`)).headers.get("allow"), allow);
   }

@@ -1,6 +1,6 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { Attachments } from "./attachments.ts";
-import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
+import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
@@ -124,6 +124,8 @@ export interface SessionTree {
    * `session_archived`, `turn_not_continuable`.
    */
   moveHead(caller: Caller, move: { sessionId: string; from: string | null; to: string }): Promise<Session>;
+  /** Returns how people moved the head, oldest first (T6). Throws `not_found`. */
+  headMoves(caller: Caller, sessionId: string): Promise<HeadMove[]>;
   /**
    * Moves the head back to before the newest turn of the session's agent. A turn that failed and did nothing is not in the
    * history, so the head stays. Before the first turn there is no head. If the newest turn was undone already, the head
