@@ -169,6 +169,7 @@ export type WarningCode =
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"
   | "media_dropped"
@@ -180,6 +181,7 @@ export type WarningCode =
   | "history_not_kept"
   | "live_log_unreadable"
   | "step_limit"
+  | "setting_adjusted"
   | "answer_truncated"
   | "answer_filtered"
   | "file_bundle_invalid";

@@ -208,3 +208,9 @@ export function feedbackResult(
   if (!("approved" in answer)) return result(answer.output, answer.isError);
   return answer.approved ? null : result(`denied: ${answer.reason ?? "the user did not allow it"}`, true);
 }
+
+/** True if the turn was ended by a recovery, from what was stored while it ran (R2, R6). */
+export function wasRecovered(row: FinishedTurn): boolean {
+  if (row.status !== "failed") return false;
+  return row.failures[0].code === "runner_lost" || row.blobs.run?.includes("/run-recovered-") === true;
+}

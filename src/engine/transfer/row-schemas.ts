@@ -103,6 +103,8 @@ const settings = z.strictObject({
   temperature: z.number().exactOptional(),
   maxOutputTokens: z.number().exactOptional(),
   reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+  verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
+  maxSteps: wholeFromOne.exactOptional(),
 });
 
 const chunkRef = z.strictObject({

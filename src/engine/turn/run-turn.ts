@@ -16,6 +16,7 @@ import { openTurn } from "./open-turn.ts";
 import { placeTurn } from "./place-turn.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { answerOpenCalls, gatheredContext, tryToPlan } from "./prepare/plan-turn.ts";
+import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
@@ -100,6 +101,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   const { live, accepted } = registered;
   const { turnId, sessionId, watch } = live;
   const prepared = await tryToPlan(core, registered);
+  refuseWithoutIndex(registered, prepared);
   const result = await openTurn(core, { ...registered, prepared });
   if ("repeats" in result) {
     watch.repeats();
@@ -142,6 +144,16 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
  */
 function refuseWhileClosing(core: EngineCore): void {
   if (core.isShuttingDown) throw shuttingDown();
+}
+
+/**
+ * Throws `index_missing` for a new session: it can never answer, and nothing of it stays behind. In a session that there
+ * is, the turn fails and is kept (Q5).
+ */
+function refuseWithoutIndex({ place }: RegisteredTurn, prepared: PlanResult): void {
+  if (place.session !== null || place.subagent !== null || !("failure" in prepared)) return;
+  const { code, message } = prepared.failure;
+  if (code === "index_missing") throw new AptoveError(code, message);
 }
 
 /**

@@ -70,9 +70,12 @@ function refuseQuery(request: Request): void {
 }
 
 function queryRequest(request: Request): ExecuteRequest {
-  const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
-    parseWithSchema(executeQuerySchema, readQuery(request, ["paths"]));
-  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort });
+  const { paths, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
+    executeQuerySchema,
+    readQuery(request, ["paths"]),
+  );
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps, ...scalars } = rest;
+  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
@@ -160,6 +163,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: pathsOf(request.ragScope),
         session: sessionFactsOf(request),
+        ifNotIndexed: request.ifNotIndexed,
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.input != null && { input: request.input.map(readInput) }),

@@ -109,10 +109,16 @@ export class Histories {
     const turn = await this.#records.turns.get(turnId);
     if (turn === null) throw new AptoveError("blob_missing", `there is no turn ${turnId} to rebuild the request from`);
     const opening = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
-    if (opening.request === null && (await this.#blobs.size(blobKeys.request(turnId, 1))) === null) return null;
+    if (opening.request === null && !(await this.#wasSent(turnId))) return null;
     const body = await this.request(opening, 1);
     this.rememberBody(turnId, body);
     return body;
+  }
+
+  /** Returns true if a step has the first request. Without a step it is garbage: its turn was lost in the first call (K4). */
+  async #wasSent(turnId: string): Promise<boolean> {
+    const key = blobKeys.request(turnId, 1);
+    return (await this.#records.turns.listSteps(turnId)).some(({ request }) => request.blob === key);
   }
 
   /** Returns the exact body of the request that was stored for a step of a turn. */

@@ -9,11 +9,13 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
+import { modelInfo, modelsOf } from "../../../domain/models.ts";
 import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
+import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
@@ -28,6 +30,7 @@ import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
+import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
 import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
 
@@ -56,6 +59,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { contexts, model } = await chooseModel(deps, asked, settings);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
+  const retriever = deps.retrievers.get(contexts.agentContext.index);
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
   const files = checkFiles(request.activeFiles ?? []);
   return {
@@ -72,12 +76,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     subagent: subagent ?? null,
     mail: asked.mail ?? [],
     retrieval: {
-      retriever: deps.retrievers.get(contexts.agentContext.index),
+      retriever,
       policy: contexts.conversationContext.retrieval,
       orgId: caller.orgId,
       repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
       commit: request.commit ?? null,
-      workingCopy: workingCopyOf(deps, asked),
+      workingCopy: await workingCopyOf(deps, asked, retriever),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
@@ -97,13 +101,21 @@ function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
 
 /**
  * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
- * session was started. No other caller may choose a folder of this machine.
+ * session was started, if the index was made from it. No other caller may choose a folder of this machine.
  */
-function workingCopyOf(deps: EngineDependencies, { caller, request, session }: AcceptInput): WorkingCopy | null {
-  if (typeof request.workingCopy === "object") return request.workingCopy;
-  const isOfSession = runsTheServer(caller) && (request.repo === undefined || request.repo === session?.repo);
-  const folder = request.workingCopy ?? (isOfSession ? session?.metadata[folderKey] : undefined);
-  return typeof folder === "string" && isAbsolute(folder) ? (deps.workingCopy?.(folder) ?? null) : null;
+async function workingCopyOf(
+  deps: EngineDependencies,
+  { caller, request, session }: AcceptInput,
+  retriever: Retriever | undefined,
+): Promise<WorkingCopy | null> {
+  const { workingCopy } = request;
+  if (typeof workingCopy === "object") return workingCopy;
+  if (workingCopy !== undefined) return isAbsolute(workingCopy) ? (deps.workingCopy?.(workingCopy) ?? null) : null;
+  const folder = session?.metadata[folderKey];
+  const repo = request.repo === undefined ? session?.repo : request.repo;
+  if (typeof folder !== "string" || !runsTheServer(caller) || retriever?.refresh === undefined) return null;
+  const index = (await retriever.list(caller.orgId)).find((each) => each.repo === repo);
+  return index?.root === folder ? (deps.workingCopy?.(folder) ?? null) : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -120,8 +132,9 @@ async function chooseModel(
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
-  const known = await knownContexts(deps, caller, settings);
-  const { agentContext, conversationContext } = resolveContexts(known, request, session);
+  const known = await knownContexts(deps, caller, withProviderContexts(settings));
+  const words = meaningOf(known, request, session);
+  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const prompt = bootPrompt(conversationContext);
@@ -131,12 +144,26 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    model: words.model ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
   const contexts = { agentContext, conversationContext, contextRefs, mode, prompt, promptHash: sha256(prompt) };
   return { contexts, model };
+}
+
+/** Returns what the model's name in the request means (G3). */
+function meaningOf(known: WorkspaceSettings, request: TurnRequest, session: Session | null): ModelWords {
+  if (request.model === undefined) return {};
+  const { agentContext: current } = resolveContexts(known, request, session);
+  return readModelWords(request.model, { ...known, current, isNamed: request.agentContextId !== undefined });
+}
+
+/** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
+function modelOf({ model }: ConversationContext, provider: Provider): string {
+  const owner = model === null ? undefined : modelInfo(model)?.provider;
+  const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
+  return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
