@@ -8,6 +8,7 @@ import { type AnswerWire, AnswerReader } from "./answer-reader.ts";
 import { sendOverHttp } from "./http-call.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import { type ErrorWire, httpErrorEvent } from "./http-failures.ts";
+import { listModels } from "./model-list.ts";
 import type { ModelCall, PreparedRequest, Provider } from "./provider.ts";
 
 /** What a driver declares. `Part` is one parsed event of its stream, `WireError` an error as its wire writes it. */
@@ -20,6 +21,8 @@ export interface HttpDriver<Part, WireError> {
   remembers: boolean;
   /** Returns the path and query, below the base URL, for requests to a model. It begins with a slash. */
   pathFor(model: string): string;
+  /** The path and query of the list of models, below the base URL. */
+  modelsPath: string;
   /** Builds the body of a call. Pure. */
   bodyFor(call: ModelCall): HttpBody;
   /** Writes a body as JSON. `JSON.stringify` by default. */
@@ -46,6 +49,7 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
     remembers,
     takes: (model) => mediaTaken(wire, model),
     contextTokens: (model) => configuredWindow(connection, model),
+    models: (signal) => listModels(connection, driver.modelsPath, signal),
     prepare: (call) => prepare(driver, call),
     send: (request, signal) =>
       sendOverHttp(

@@ -256,7 +256,20 @@ export class AcpDoor {
     const opening = { ports: this.#ports, opened, client: this.#client };
     const open = await openSession(opening, session, { setup, mode: this.#ports.mode });
     this.#use(open);
+    this.#offerModelsLater(open);
     return open;
+  }
+
+  /** Sends the options again when the lists of the providers were read, for which no session waits. */
+  #offerModelsLater(open: OpenSession): void {
+    const { options, id } = open.facts;
+    const send = async (): Promise<void> => {
+      if (this.#sessions.get(id) !== open) return;
+      await open.update({ sessionUpdate: "config_option_update", configOptions: options.list() });
+    };
+    void options.allModels?.then((isNew) => {
+      if (isNew) this.#afterAnswer(send);
+    });
   }
 
   /** Makes the session the one that was used last, and lets the tools of the others rest if too many are open. */

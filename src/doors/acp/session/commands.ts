@@ -47,7 +47,7 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
     case "rerun":
       return await rerun(commanded, rest.trim());
     case "retry":
-      return await retry(commanded);
+      return await rerun(commanded, "");
     case "review":
       return review(commanded, rest.trim());
     case "undo":
@@ -65,14 +65,6 @@ async function rerun(commanded: CommandContext, instruction: string): Promise<Se
   const { id, lastSequence } = await sessionOf(commanded);
   if (lastSequence === 0) return await sendMessage(commanded, "There is no prompt in this session to answer again.");
   return { kind: "turn", turn: { sessionId: id, retry: true, instruction } };
-}
-
-/** Runs the newest turn of the agent again, also one that failed and is not the head (T12). */
-async function retry(commanded: CommandContext): Promise<SessionCommandOutcome> {
-  const { opened, session } = commanded;
-  const [newest] = await opened.engine.turns.list(opened.caller, session.facts.id, { kind: "agent", limit: 1 });
-  if (newest === undefined) return await sendMessage(commanded, "There is no prompt in this session to run again.");
-  return { kind: "turn", turn: { rerun: { turnId: newest.id }, instruction: "" } };
 }
 
 function review({ session }: CommandContext, what: string): SessionCommandOutcome {

@@ -200,19 +200,22 @@ test("[P1] /rerun answers the last prompt again, beside its old answer", async (
   assert.doesNotMatch(JSON.stringify(world.provider.exchanges.at(-1)?.context), /where\?/);
 });
 
-test("[P1] [T6] /undo continues from before the last prompt", async (t) => {
+test("[P1] [T6] [T12] /undo continues from before the last prompt, also of the first one", async (t) => {
   const world = await acpTest(t);
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "/undo");
-  assert.match(connection.text(sessionId), /nothing before the last prompt/);
+  assert.match(connection.text(sessionId), /no prompt in this session to undo/);
+  await connection.prompt(sessionId, "zero");
+  await connection.prompt(sessionId, "/undo");
+  assert.equal(await headOf(world, sessionId), null);
+  await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "two");
   await connection.prompt(sessionId, "/undo");
   await connection.prompt(sessionId, "three");
   const context = JSON.stringify(world.provider.exchanges.at(-1)?.context);
   assert.match(context, /one.*three/);
-  assert.doesNotMatch(context, /two/);
+  assert.doesNotMatch(context, /two|zero/);
 });
 
 test("[P1] /title names the session; other text with a slash is a prompt", async (t) => {

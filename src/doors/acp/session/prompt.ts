@@ -122,7 +122,7 @@ async function turnRequest(
       decidedAlready({ session, permissions: opened.permissions, report: ports.report }, question),
     // Every client that follows the turn is asked, this one too.
     askApproval: async () => null,
-    ...options.chosenModel,
+    ...(options.chosenModel !== null && { model: options.chosenModel }),
     repo,
     ...(commit === null ? {} : { commit }),
     // A folder below the top of its repository has other paths than the index, so nothing can be compared there.

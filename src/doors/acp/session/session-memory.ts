@@ -3,7 +3,7 @@
  * that `session/load` finds it after the process has died, and other doors can read it.
  */
 import { folderKey, type Session } from "../../../domain/session.ts";
-import type { ChosenModel } from "./session-options.ts";
+import type { ChosenModel } from "./model-choices.ts";
 
 const keys = {
   cwd: folderKey,
@@ -18,7 +18,8 @@ export interface SessionMemory {
   cwd: string | null;
   additionalDirectories: string[];
   mode: string | null;
-  model: ChosenModel | null;
+  /** The name of the model. Earlier versions wrote its agent context too. */
+  model: string | ChosenModel | null;
   /** How long the model thinks. `default`: as the contexts say. */
   effort: string | null;
 }
@@ -45,7 +46,7 @@ export function withMemory(
     ...(cwd != null && { [keys.cwd]: cwd }),
     ...(additionalDirectories !== undefined && { [keys.additionalDirectories]: additionalDirectories }),
     ...(mode != null && { [keys.mode]: mode }),
-    ...(model != null && { [keys.model]: { ...model } }),
+    ...(model != null && { [keys.model]: typeof model === "string" ? model : { ...model } }),
     ...(effort != null && { [keys.effort]: effort }),
   };
 }
@@ -54,7 +55,8 @@ function textOrNull(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function modelOrNull(value: unknown): ChosenModel | null {
+function modelOrNull(value: unknown): string | ChosenModel | null {
+  if (typeof value === "string") return textOrNull(value);
   if (typeof value !== "object" || value === null) return null;
   const { agentContextId, model } = value as Record<string, unknown>;
   return typeof agentContextId === "string" && typeof model === "string" ? { agentContextId, model } : null;

@@ -23,6 +23,7 @@ import { readParts, withTexts } from "./input-parts.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
+import { namedModel } from "../../contexts/named-model.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
@@ -107,8 +108,12 @@ async function chooseModel(
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
   const known = await knownContexts(deps, caller, settings);
-  const { agentContext, conversationContext } = resolveContexts(known, request, session);
-  const provider = await providerOf(settings, agentContext);
+  const own = resolveContexts(known, request, session).agentContext.provider;
+  const word = await namedModel(request.model, own, { ...settings, ...known });
+  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...word.contexts }, session);
+  const provider = word.provider ?? (await providerOf(settings, agentContext));
+  // The model of a conversation context is one of the agent context's provider.
+  const ofContext = word.provider === null ? conversationContext.model : null;
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const prompt = bootPrompt(conversationContext);
   const contextRefs = {
@@ -117,7 +122,7 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    model: word.model ?? ofContext ?? provider.defaultModel,
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
