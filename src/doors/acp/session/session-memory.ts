@@ -10,6 +10,7 @@ const keys = {
   additionalDirectories: "aptove.dev/additionalDirectories",
   mode: "aptove.dev/mode",
   model: "aptove.dev/model",
+  effort: "aptove.dev/effort",
 } as const;
 
 export interface SessionMemory {
@@ -18,6 +19,8 @@ export interface SessionMemory {
   additionalDirectories: string[];
   mode: string | null;
   model: ChosenModel | null;
+  /** How long the model thinks. `default`: as the contexts say. */
+  effort: string | null;
 }
 
 /** Reads the memory. Clients may write any metadata, so a value of another form counts as absent. */
@@ -28,13 +31,14 @@ export function readMemory({ metadata }: Pick<Session, "metadata">): SessionMemo
     additionalDirectories: Array.isArray(folders) ? folders.filter((folder) => typeof folder === "string") : [],
     mode: textOrNull(metadata[keys.mode]),
     model: modelOrNull(metadata[keys.model]),
+    effort: textOrNull(metadata[keys.effort]),
   };
 }
 
 /** Returns the metadata with these changes. All other keys stay. */
 export function withMemory(
   metadata: Session["metadata"],
-  { cwd, additionalDirectories, mode, model }: Partial<SessionMemory>,
+  { cwd, additionalDirectories, mode, model, effort }: Partial<SessionMemory>,
 ): Session["metadata"] {
   return {
     ...metadata,
@@ -42,6 +46,7 @@ export function withMemory(
     ...(additionalDirectories !== undefined && { [keys.additionalDirectories]: additionalDirectories }),
     ...(mode != null && { [keys.mode]: mode }),
     ...(model != null && { [keys.model]: { ...model } }),
+    ...(effort != null && { [keys.effort]: effort }),
   };
 }
 

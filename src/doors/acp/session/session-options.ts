@@ -1,9 +1,10 @@
 /** The mode and the model of a session, which the user chooses in the editor, as ACP's modes and config options (P1). */
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
-import type { ConversationContext, Mode } from "../../../domain/context.ts";
+import type { ConversationContext, ModelSettings } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SessionChoices } from "../ports.ts";
+import { defaultMode, editorModes, type EditorMode } from "./editor-modes.ts";
 
 /** A model, and the agent context whose provider offers it. */
 export interface ChosenModel {
@@ -17,32 +18,32 @@ interface ModelChoice extends ChosenModel {
   name: string;
 }
 
-export const defaultMode = "edit";
-
 /** The choices of one session, and the current ones. */
 export class SessionOptions {
-  readonly #modes: readonly Mode[];
+  readonly #modes: readonly EditorMode[];
   readonly #models: readonly ModelChoice[];
   #mode: string;
   #model: ModelChoice | null;
   #isModelChosen: boolean;
+  #effort: Effort | null;
 
-  private constructor(known: { modes: readonly Mode[]; models: readonly ModelChoice[] }, set: CurrentChoices) {
+  private constructor(known: { modes: readonly EditorMode[]; models: readonly ModelChoice[] }, set: CurrentChoices) {
     this.#modes = known.modes;
     this.#models = known.models;
     this.#mode = set.mode;
     this.#model = set.model;
     this.#isModelChosen = set.isModelChosen;
+    this.#effort = set.effort;
   }
 
   /** Creates the options. A remembered choice is used if it is still available. */
   static async of(
     session: Pick<Session, "agentContextId" | "conversationContextId">,
     choices: SessionChoices,
-    remembered: { mode: string | null; model: ChosenModel | null },
+    remembered: { mode: string | null; model: ChosenModel | null; effort: string | null },
   ): Promise<SessionOptions> {
     const conversation = conversationOf(session, choices);
-    const modes = conversation?.modes ?? [];
+    const modes = editorModes(conversation?.modes ?? []);
     const models = await modelChoices(session, choices, conversation?.model ?? null);
     const chosen = models.find(({ agentContextId, model }) => {
       return agentContextId === remembered.model?.agentContextId && model === remembered.model.model;
@@ -50,12 +51,29 @@ export class SessionOptions {
     const mode = modes.find(({ id }) => id === remembered.mode)?.id ?? modeByDefault(modes);
     return new SessionOptions(
       { modes, models },
-      { mode, model: chosen ?? models[0] ?? null, isModelChosen: chosen !== undefined },
+      {
+        mode,
+        model: chosen ?? models[0] ?? null,
+        isModelChosen: chosen !== undefined,
+        effort: efforts.find((effort) => effort === remembered.effort) ?? null,
+      },
     );
   }
 
   get mode(): string {
     return this.#mode;
+  }
+
+  /** The mode, with what it means for the turns. */
+  get modeChosen(): EditorMode {
+    return (
+      this.#modes.find(({ id }) => id === this.#mode) ?? { id: this.#mode, name: this.#mode, turnMode: this.#mode }
+    );
+  }
+
+  /** How long the model thinks. Null: the session's contexts decide. */
+  get effort(): Effort | null {
+    return this.#effort;
   }
 
   /** The model that the user chose. Null: none, so the session's contexts decide. */
@@ -81,6 +99,7 @@ export class SessionOptions {
     if (typeof value !== "string")
       throw new AptoveError("request_invalid", `the value of the option "${configId}" must be a text`);
     if (configId === "mode") return this.setMode(value);
+    if (configId === "effort") return this.#setEffort(value);
     if (configId !== "model")
       throw unknown(
         "option",
@@ -96,6 +115,12 @@ export class SessionOptions {
       );
     this.#model = chosen;
     this.#isModelChosen = true;
+  }
+
+  #setEffort(value: string): void {
+    const effort = efforts.find((known) => known === value) ?? null;
+    if (effort === null && value !== effortByDefault) throw unknown("effort", value, [effortByDefault, ...efforts]);
+    this.#effort = effort;
   }
 
   /** Returns the modes in ACP's older form. Null: the session's context no longer exists. */
@@ -116,6 +141,7 @@ export class SessionOptions {
         ? []
         : [
             select({ id: "model", name: "Model", category: "model", currentValue: this.#model.value, options: models }),
+            effortOption(this.#effort),
           ]),
     ];
   }
@@ -125,6 +151,20 @@ interface CurrentChoices {
   mode: string;
   model: ModelChoice | null;
   isModelChosen: boolean;
+  effort: Effort | null;
+}
+
+type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
+
+const efforts: readonly Effort[] = ["minimal", "low", "medium", "high"];
+const effortByDefault = "default";
+
+function effortOption(current: Effort | null): SessionConfigOption {
+  const options = [effortByDefault, ...efforts].map((value) => {
+    return { value, name: value.charAt(0).toUpperCase() + value.slice(1) };
+  });
+  const name = "Effort";
+  return select({ id: "effort", name, category: "thought_level", currentValue: current ?? effortByDefault, options });
 }
 
 type SelectOption = Extract<SessionConfigOption, { type: "select" }>;
@@ -164,22 +204,15 @@ async function modelChoices(
   return listed.flat();
 }
 
-function modeByDefault(modes: readonly Mode[]): string {
+function modeByDefault(modes: readonly EditorMode[]): string {
   return modes.find(({ id }) => id === defaultMode)?.id ?? modes[0]?.id ?? defaultMode;
 }
 
-const modeDescriptions: Record<string, string> = {
-  ask: "Answers and reads; writes and runs nothing",
-  edit: "Writes files and runs commands, and asks you first",
-};
-
-function shownMode({ id }: Mode): { id: string; name: string; description?: string } {
-  const name = id.charAt(0).toUpperCase() + id.slice(1).replaceAll(/[-_]/g, " ");
-  const description = modeDescriptions[id];
-  return { id, name, ...(description !== undefined && { description }) };
-}
-
-function unknown(kind: "mode" | "model" | "option", id: string, known: readonly string[]): AptoveError {
+function unknown(kind: "mode" | "model" | "effort" | "option", id: string, known: readonly string[]): AptoveError {
   const detail = `there is no ${kind} ${JSON.stringify(id)}; choose one of ${known.map((one) => `"${one}"`).join(", ")}`;
   return new AptoveError(kind === "mode" ? "mode_unknown" : "request_invalid", detail);
+}
+
+function shownMode({ id, name, description }: EditorMode): { id: string; name: string; description?: string } {
+  return { id, name, ...(description !== undefined && { description }) };
 }
