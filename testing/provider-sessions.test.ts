@@ -13,7 +13,7 @@ import { testEngine } from "./engine.ts";
 import { startFakeAnthropic } from "./fake-anthropic/fake-anthropic.ts";
 import { startFakeCompatible } from "./fake-compatible/fake-compatible.ts";
 import { startFakeGoogle } from "./fake-google/fake-google.ts";
-import { startFakeOpenai } from "./fake-openai/fake-openai.ts";
+import { startFakeOpenai, type FakeOpenAI } from "./fake-openai/fake-openai.ts";
 
 /** A provider with its strict fake. */
 interface Wired {
@@ -134,6 +134,41 @@ test("[C5] text in which a model only imitates a call goes to every other provid
     const events = await Array.fromAsync(provider.send(provider.prepare(call), new AbortController().signal));
     assert.equal(events.at(-1)?.type, "finished", JSON.stringify(events.at(-1)));
   }
+});
+
+test("[C5] no half of a character goes over any wire, wherever it comes from", async (context) => {
+  const half = "half \ud83d";
+  const definition = { name: "look", description: half, parameters: { type: "object", properties: { [half]: {} } } };
+  const items: HistoryItem[] = [
+    { type: "user", parts: [half] },
+    { type: "assistant", text: half },
+    { type: "tool_call", callId: "call_1", name: "look", arguments: JSON.stringify({ at: "a" }) },
+    { type: "tool_result", callId: "call_1", output: half },
+  ];
+  const choice = { tools: [definition], toolChoice: null, allowedTools: null, previousResponseId: null };
+  for (const { provider } of (await wireAll(context)).values()) {
+    const call = { model: provider.defaultModel, prompt: half, items, store: true, settings: {}, ...choice };
+    const { body } = provider.prepare(call);
+    assert.equal(body.split("half \ufffd").length, 7, provider.name);
+    assert.ok(body.isWellFormed() && !/\\ud[89a-f]/.test(body), provider.name);
+  }
+});
+
+test("[C3] a rebuilt chain gives OpenAI's model its own reasoning back", async (context) => {
+  const wired = (await wireAll(context)).get("openai") ?? assert.fail();
+  const fake = wired.fake as FakeOpenAI;
+  const { ask } = await testEngine(context, { provider: wired.provider, tools: [look] });
+  wired.lookNext("a place");
+  const { sessionId } = await ask("go");
+  fake.forget("all");
+  fake.next("still there");
+  const turn = await ask("and?", { sessionId });
+  assert.deepEqual(
+    turn.warnings.map(({ code }) => code),
+    ["chain_rebuilt"],
+  );
+  const sent = fake.requests.at(-1)?.raw.toString() ?? "";
+  assert.match(sent, /"store":true.*"type":"reasoning".*"encrypted_content":"fake-cipher/);
 });
 
 const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), randomBytes(30_000)]);

@@ -94,6 +94,7 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
   blob_missing: entry(500, "A stored blob is missing"),
@@ -179,4 +180,6 @@ export type WarningCode =
   | "history_not_kept"
   | "live_log_unreadable"
   | "step_limit"
+  | "answer_truncated"
+  | "answer_filtered"
   | "file_bundle_invalid";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { costOf, modelInfo } from "./models.ts";
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { addUsage, noUsage, unknownUsage, type Usage } from "./usage.ts";
 
 const usage = (over: Partial<Usage>): Usage => ({ ...noUsage, ...over });
 
@@ -16,6 +16,16 @@ test("[T4] cost counts cached input at its own price, and long requests at their
   assert.equal(costOf("gpt-6.2-sol", usage({ input: 100_000, output: 10_000 }))?.toFixed(4), "0.3000");
   assert.equal(costOf("gpt-6.2-sol", usage({ input: 300_000, output: 10_000 }))?.toFixed(4), "1.3500");
   assert.equal(costOf("some-local-model", usage({ input: 1 })), undefined);
+});
+
+test("[T4] input that a provider writes to its cache has its own price, and an unknown usage has no cost", () => {
+  const written = usage({ input: 1_000_000, cached: 200_000, written: 800_000 });
+  assert.equal(costOf("claude-sonnet-5", written)?.toFixed(4), "2.0400");
+  assert.equal(costOf("gpt-5.1", written)?.toFixed(4), "1.0250");
+  assert.equal(costOf("gpt-5.1", unknownUsage), undefined);
+  assert.equal(costOf("gpt-5.1", { ...unknownUsage, input: 1_000_000, total: 1_000_000 }), 1.25);
+  const sum = addUsage(written, unknownUsage);
+  assert.deepEqual([sum.written, sum.isPartial, addUsage(noUsage, noUsage).isPartial], [800_000, true, undefined]);
 });
 
 test("[T4] a sum has the cost of what has one", () => {

@@ -22,6 +22,8 @@ interface Price {
   input: number;
   /** The price of input that the provider had cached. */
   cached: number;
+  /** The price of input that the provider writes to its cache. Default: that of other input. */
+  written?: number;
   output: number;
 }
 
@@ -41,19 +43,27 @@ const anthropic = {
 const models: Record<string, ModelInfo> = {
   "gpt-6.2-sol": {
     contextTokens: 1_050_000,
-    price: { input: 2, cached: 0.1, output: 10 },
+    price: { input: 2, cached: 0.1, written: 2.5, output: 10 },
     longContext: openaiLong,
     ...openai("gpt-6.2-sol"),
   },
   "gpt-5.6-luna": {
     contextTokens: 1_050_000,
-    price: { input: 0.2, cached: 0.02, output: 1.2 },
+    price: { input: 0.2, cached: 0.02, written: 0.25, output: 1.2 },
     longContext: openaiLong,
     ...openai("gpt-5.6-luna"),
   },
   "gpt-5.1": { contextTokens: 400_000, price: { input: 1.25, cached: 0.125, output: 10 }, ...openai("gpt-5.1") },
-  "claude-opus-5": { contextTokens: 1_000_000, price: { input: 5, cached: 0.5, output: 25 }, ...anthropic },
-  "claude-sonnet-5": { contextTokens: 1_000_000, price: { input: 2, cached: 0.2, output: 10 }, ...anthropic },
+  "claude-opus-5": {
+    contextTokens: 1_000_000,
+    price: { input: 5, cached: 0.5, written: 6.25, output: 25 },
+    ...anthropic,
+  },
+  "claude-sonnet-5": {
+    contextTokens: 1_000_000,
+    price: { input: 2, cached: 0.2, written: 2.5, output: 10 },
+    ...anthropic,
+  },
   "gemini-3.8-flash": {
     provider: "google",
     contextTokens: 1_048_576,
@@ -116,15 +126,17 @@ export function modelsOf(provider: string): string[] {
   return Object.keys(models).filter((model) => models[model]?.provider === provider);
 }
 
-/** Returns the cost in US dollars, or undefined if the price is not known. */
+/** Returns the cost in US dollars, or undefined if the price or the usage is not known. */
 export function costOf(model: string, usage: Usage): number | undefined {
   const info = modelInfo(model);
-  if (info === null) return undefined;
+  if (info === null || (usage.isPartial === true && usage.total === 0)) return undefined;
   const isLong = info.longContext !== undefined && usage.input > info.longContext.overTokens;
   const inputFactor = isLong ? (info.longContext?.inputFactor ?? 1) : 1;
   const outputFactor = isLong ? (info.longContext?.outputFactor ?? 1) : 1;
-  const { input, cached, output } = info.price;
-  const inputCost = ((usage.input - usage.cached) * input + usage.cached * cached) * inputFactor;
+  const { input, cached, output, written = input } = info.price;
+  const writes = usage.written ?? 0;
+  const plain = usage.input - usage.cached - writes;
+  const inputCost = (plain * input + usage.cached * cached + writes * written) * inputFactor;
   return (inputCost + usage.output * output * outputFactor) / 1_000_000;
 }
 

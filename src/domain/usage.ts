@@ -8,13 +8,21 @@ export interface Usage {
   cached: number;
   reasoning: number;
   total: number;
+  /** The part of `input` that the provider wrote to its cache, which may cost more. Absent: none that it reported. */
+  written?: number;
   /** The cost in US dollars, by the table of prices (domain/models.ts). Absent if no price is known. */
   costUsd?: number;
+  /** True if an answer was cut before the provider reported all counts. These are then the least that were used (T4). */
+  isPartial?: true;
 }
 
 export const noUsage: Usage = { input: 0, output: 0, cached: 0, reasoning: 0, total: 0 };
 
+/** The usage of a call whose answer was cut before the provider reported anything. It is unknown, and not nothing. */
+export const unknownUsage: Usage = { ...noUsage, isPartial: true };
+
 export function addUsage(a: Usage, b: Usage): Usage {
+  const written = (a.written ?? 0) + (b.written ?? 0);
   const costUsd =
     a.costUsd === undefined && b.costUsd === undefined ? {} : { costUsd: (a.costUsd ?? 0) + (b.costUsd ?? 0) };
   return {
@@ -23,7 +31,9 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cached: a.cached + b.cached,
     reasoning: a.reasoning + b.reasoning,
     total: a.total + b.total,
+    ...(written > 0 && { written }),
     ...costUsd,
+    ...((a.isPartial === true || b.isPartial === true) && { isPartial: true }),
   };
 }
 
@@ -43,5 +53,5 @@ export interface RunSummary {
 /** Returns the size of the history after the run, as the provider counted it. Null if that is unknown. */
 export function countedContext({ contextTokens, modelRequests, usage }: RunSummary): number | null {
   if (contextTokens !== undefined) return contextTokens;
-  return modelRequests === 1 ? usage.input + usage.output : null;
+  return modelRequests === 1 && usage.isPartial !== true ? usage.input + usage.output : null;
 }

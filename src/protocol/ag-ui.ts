@@ -178,11 +178,14 @@ function interrupt({ callId, name, arguments: given }: DeferredCall): Interrupt 
 }
 
 function tokenUsage(usage: Usage): TokenUsage {
-  return {
+  const counts = {
     inputTokens: usage.input,
     outputTokens: usage.output,
     totalTokens: usage.total,
     reasoningTokens: usage.reasoning,
     cachedInputTokens: usage.cached,
   };
+  if (usage.isPartial !== true) return counts;
+  // A count that is not known is left out.
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }

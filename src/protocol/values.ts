@@ -48,7 +48,7 @@ export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "content
 export const turnStatusSchema = z.enum(["pending", "completed", "awaiting_tool_results", "failed", "archived"]);
 export const roleSchema = z.enum(["admin", "member", "reader"]);
 
-const tokens = z.int().min(0);
+const tokens = z.int().min(0).nullable();
 export const usageSchema = z
   .object({
     inputTokens: tokens,
@@ -56,23 +56,35 @@ export const usageSchema = z
     cachedTokens: tokens,
     reasoningTokens: tokens,
     totalTokens: tokens,
+    cacheWriteTokens: z.int().min(0).optional().describe("The part of the input that was written to a cache."),
     costUsd: z.number().optional().describe("Cost in US dollars. Absent if the price is not known."),
+    isPartial: z
+      .literal(true)
+      .optional()
+      .describe(
+        "Present if an answer was cut before the provider reported all counts: they are the least that were used.",
+      ),
   })
   .meta({
     id: "Usage",
-    description: "`inputTokens` includes the cached tokens, and `outputTokens` includes the reasoning tokens.",
+    description:
+      "`inputTokens` includes the cached tokens, and `outputTokens` includes the reasoning tokens. A count that is not known is null.",
   });
 
 export type WireTokenUsage = z.infer<typeof usageSchema>;
 
 export function toWireUsage(of: Usage): WireTokenUsage {
+  // Of an answer that was cut, nothing reported means nothing known.
+  const known = (count: number): number | null => (of.isPartial === true && count === 0 ? null : count);
   return {
-    inputTokens: of.input,
-    outputTokens: of.output,
-    cachedTokens: of.cached,
-    reasoningTokens: of.reasoning,
-    totalTokens: of.total,
-    ...(of.costUsd === undefined ? {} : { costUsd: of.costUsd }),
+    inputTokens: known(of.input),
+    outputTokens: known(of.output),
+    cachedTokens: known(of.cached),
+    reasoningTokens: known(of.reasoning),
+    totalTokens: known(of.total),
+    ...(of.written !== undefined && { cacheWriteTokens: of.written }),
+    ...(of.costUsd !== undefined && { costUsd: of.costUsd }),
+    ...(of.isPartial === true && { isPartial: true }),
   };
 }
 

@@ -46,10 +46,15 @@ export class AnswerReader<Part> implements StreamReader {
     return this.#answer.terminal;
   }
 
+  /** The usage if the answer ends here, before its own end. */
+  get usageOfFailure(): Usage {
+    return this.#answer.usageOfFailure;
+  }
+
   /** Data that cannot be understood ends the answer as a failure. After the end only the usage is read. */
   read(data: string): ProviderEvent[] {
     const answer = this.#answer;
-    if (answer.hasFailed || data === this.#wire.endMark) return [];
+    if (data === this.#wire.endMark) return [];
     try {
       const part = this.#wire.parse(data);
       this.hasBegun = true;

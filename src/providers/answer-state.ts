@@ -2,7 +2,7 @@
 import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { HistoryItem } from "../domain/history.ts";
-import type { Usage } from "../domain/usage.ts";
+import { unknownUsage, type Usage } from "../domain/usage.ts";
 import { CallIds } from "./call-ids.ts";
 import type { PreparedRequest, ProviderEvent } from "./provider.ts";
 import { failedEvent, type TerminalEvent } from "./terminal-event.ts";
@@ -19,6 +19,8 @@ export class AnswerState {
   responseId: string | null = null;
   /** The usage; null until the wire reports it. A whole answer without it gets an estimate. */
   usage: Usage | null = null;
+  /** True if the usage is that of the whole answer, and not only of its beginning. */
+  isUsageFinal = false;
   readonly #providerName: string;
   readonly #request: PreparedRequest;
   readonly #items: HistoryItem[] = [];
@@ -44,7 +46,7 @@ export class AnswerState {
     const end = this.#end;
     if (end === null) return null;
     const { usage, responseId, model } = this;
-    if ("failure" in end) return failedEvent(end.failure, usage === null ? {} : { usage });
+    if ("failure" in end) return failedEvent(end.failure, { usage: this.usageOfFailure });
     return {
       type: "finished",
       stopReason: end.stopReason,
@@ -53,6 +55,18 @@ export class AnswerState {
       responseId,
       model,
     };
+  }
+
+  /** Keeps the usage of the whole answer. Null if the wire did not report it. */
+  reportUsage(usage: Usage | null): void {
+    this.usage = usage;
+    this.isUsageFinal = usage !== null;
+  }
+
+  /** The usage if the answer fails now. What was not reported is unknown, because the answer is not whole. */
+  get usageOfFailure(): Usage {
+    if (this.usage === null) return unknownUsage;
+    return this.isUsageFinal ? this.usage : { ...this.usage, isPartial: true };
   }
 
   /** Checks whether a whole item of this type was given. */

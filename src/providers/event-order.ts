@@ -84,7 +84,8 @@ function itemFault({ itemId, item }: Extract<ProviderEvent, { type: "item" }>, p
 }
 
 function endFault(end: TerminalEvent, { given, whole }: Progress): string | null {
-  const counts = Object.values(end.usage);
+  const { isPartial: _isPartial, ...known } = end.usage;
+  const counts = Object.values(known);
   if (!counts.every((count) => Number.isInteger(count) && count >= 0)) return "the usage has a count that is none";
   if (end.type === "failed") return null;
   const open = [...given.keys()].filter((id) => !whole.has(id));

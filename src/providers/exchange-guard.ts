@@ -71,10 +71,18 @@ function networkReason(error: unknown): string {
   for (const at of reasonsIn(error)) {
     if (at instanceof AggregateError && at.message === "") continue;
     const code = codeOf(at);
-    reasons.push(`${at.message || at.name}${code === null ? "" : ` (${code})`}`);
+    reasons.push(`${wordsByCode.get(code) ?? (at.message || at.name)}${code === null ? "" : ` (${code})`}`);
   }
   return reasons.length === 0 ? String(error) : reasons.join(": ");
 }
+
+/** Errors whose own text does not say what happened: the text of a cut connection is "aborted". */
+const wordsByCode: ReadonlyMap<string | null, string> = new Map([
+  ["ECONNRESET", "the connection was cut"],
+  ["EPIPE", "the connection was cut"],
+  ["ETIMEDOUT", "the connection timed out"],
+  ["UND_ERR_SOCKET", "the connection was cut"],
+]);
 
 function reasonsIn(error: unknown): Error[] {
   const found: Error[] = [];

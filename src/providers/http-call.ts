@@ -5,6 +5,7 @@
  */
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
+import { noUsage, unknownUsage, type Usage } from "../domain/usage.ts";
 import { EventStream } from "./event-stream.ts";
 import { ExchangeGuard, isUnreachable } from "./exchange-guard.ts";
 import type { HttpConnection } from "./http-connection.ts";
@@ -22,6 +23,8 @@ export interface StreamReader {
   readonly terminal: TerminalEvent | null;
   /** True after the first event that could be parsed. */
   readonly hasBegun: boolean;
+  /** The usage if the answer ends now, before its own end: what is known of it. */
+  readonly usageOfFailure: Usage;
   /** Returns the events for the `data` of one server-sent event. Must not throw. */
   read(data: string): ProviderEvent[];
 }
@@ -43,6 +46,7 @@ export async function* sendOverHttp(
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const guard = new ExchangeGuard(signal);
+  const neverSent = signal.aborted;
   const { secrets } = call.connection;
   try {
     for await (const event of exchange(call, guard)) {
@@ -51,7 +55,9 @@ export async function* sendOverHttp(
   } catch (error) {
     const reason = guard.failureOf(error, "provider_unavailable");
     const shown = isUnreachable(error) ? withHint(reason, call.unreachableHint) : reason;
-    yield withoutSecrets(failedEvent(shown), secrets);
+    // The provider may have worked on a request that was sent, and nothing says how much.
+    const usage = isUnreachable(error) || neverSent ? noUsage : unknownUsage;
+    yield withoutSecrets(failedEvent(shown, { usage }), secrets);
   } finally {
     guard.end();
   }
@@ -124,10 +130,12 @@ async function* answerEvents(
     }
   } catch (error) {
     // The answer is whole after its terminal event, whatever happens to the connection then.
-    yield reader.terminal ?? failedEvent(guard.failureOf(error, "provider_stream_cut"));
+    const reason = guard.failureOf(error, "provider_stream_cut");
+    yield reader.terminal ?? failedEvent(reason, { usage: reader.usageOfFailure });
     return;
   }
-  yield reader.terminal ?? failedEvent(unfinished(reader.hasBegun, stream.isGarbage, response));
+  const reason = unfinished(reader.hasBegun, stream.isGarbage, response);
+  yield reader.terminal ?? failedEvent(reason, { usage: reader.usageOfFailure });
 }
 
 function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {

@@ -10,6 +10,7 @@ import type { HttpConnection } from "./http-connection.ts";
 import { type ErrorWire, httpErrorEvent } from "./http-failures.ts";
 import { listModels } from "./model-list.ts";
 import type { ModelCall, PreparedRequest, Provider } from "./provider.ts";
+import { wellFormedJson } from "./well-formed-json.ts";
 
 /** What a driver declares. `Part` is one parsed event of its stream, `WireError` an error as its wire writes it. */
 export interface HttpDriver<Part, WireError> {
@@ -25,8 +26,6 @@ export interface HttpDriver<Part, WireError> {
   modelsPath: string;
   /** Builds the body of a call. Pure. */
   bodyFor(call: ModelCall): HttpBody;
-  /** Writes a body as JSON. `JSON.stringify` by default. */
-  toJson?(body: object): string;
   answers: AnswerWire<Part>;
   errors: ErrorWire<WireError>;
   /** What the user can try if no connection to the server can be made. */
@@ -75,6 +74,5 @@ function configuredWindow({ contextTokens }: HttpConnection, model: string): num
 
 function prepare<Part, WireError>(driver: HttpDriver<Part, WireError>, call: ModelCall): PreparedRequest {
   const { body, droppedReasoning: count } = driver.bodyFor(call);
-  const { toJson = JSON.stringify } = driver;
-  return { model: call.model, body: toJson(body), dropped: count === 0 ? [] : [{ kind: "reasoning", count }] };
+  return { model: call.model, body: wellFormedJson(body), dropped: count === 0 ? [] : [{ kind: "reasoning", count }] };
 }

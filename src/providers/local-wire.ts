@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import { unknownUsage } from "../domain/usage.ts";
 import { onAbort } from "../system/abort.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failedEvent } from "./terminal-event.ts";
@@ -134,11 +135,13 @@ export async function* sendLocally(
 }
 
 function interrupted(): ProviderFailed {
-  return failedEvent(failure("interrupted", "the call was aborted"));
+  return failedEvent(failure("interrupted", "the call was aborted"), { usage: unknownUsage });
 }
 
 function cut(): ProviderFailed {
-  return failedEvent(failure("provider_stream_cut", "the answer ended without its last event"));
+  return failedEvent(failure("provider_stream_cut", "the answer ended without its last event"), {
+    usage: unknownUsage,
+  });
 }
 
 const encoder = new TextEncoder();

@@ -177,8 +177,9 @@ function abortTests(open: OpenProviderForTest): void {
       events.push(event);
       if (event.type === "text_delta") abort.abort();
     }
-    assertFailed(events, "interrupted");
+    const { usage } = assertFailed(events, "interrupted");
     assert.ok(events.some((event) => event.type === "text_delta"));
+    assert.equal(usage.isPartial, true, "what an answer that was cut has used is unknown (T4)");
   });
 
   test("a caller may stop reading", patience, async (context) => {
@@ -202,8 +203,10 @@ function failureTests(open: OpenProviderForTest): void {
       const there = await openIn(open, context, scene);
       if (there === null) return;
       const events = await collect(there.provider, there.provider.prepare(textCall("hello")));
-      const { failure } = assertFailed(events, code);
+      const { failure, usage } = assertFailed(events, code);
       assert.equal(failure.retryable, isRetryable);
+      if (scene !== "garbage")
+        assert.equal(usage.isPartial === true, scene === "cut", "a cut answer has an unknown usage (T4)");
       assertNoSecret(there.secrets, failure.message);
     });
   }

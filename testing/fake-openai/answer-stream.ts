@@ -108,7 +108,9 @@ function outputItem(part: FakeOutput, { newId, body }: AnswerFrame): ResponseOut
     case "reasoning": {
       const id = newId("rs");
       const summary = part.summary.map((text) => ({ type: "summary_text" as const, text }));
-      return { type: "reasoning", id, summary, encrypted_content: encryptedFor(String(body.model), id) };
+      const isAskedFor = body.include?.includes("reasoning.encrypted_content") === true;
+      const cipher = isAskedFor ? { encrypted_content: encryptedFor(String(body.model), id) } : {};
+      return { type: "reasoning", id, summary, ...cipher };
     }
     case "function_call": {
       const call_id = part.callId ?? newId("call");

@@ -100,7 +100,7 @@ async function ownEntry({ world, turn, row, core, above }: Sight, continuable: C
 }
 
 /** Checks that each model got the naive history, except for what the rules drop with a warning. */
-function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
+function checkShown({ world, turn, row, above }: Sight, own: OwnEntry | null): void {
   const { asked } = turn;
   let hasSummary = false;
   const lastSummary = asked.exchanges.findLastIndex(({ isSummary }) => isSummary);
@@ -128,7 +128,9 @@ function checkShown({ turn, row, above }: Sight, own: OwnEntry | null): void {
     assert.deepEqual(context, expected, `the model was not shown the history of ${asked.marker}`);
     const dropped = shownItems([...above, now]).length - expected.length;
     const isWarned = row.warnings.some(({ code }) => code === "reasoning_dropped");
-    if (dropped > 0 && !exchange.isChained) assert.ok(isWarned, "thoughts were dropped in silence (C5)");
+    const before = row.parentId === null ? null : world.model.turns.get(row.parentId)?.sealed?.row;
+    const isSwitch = before?.provider !== row.provider;
+    if (dropped > 0 && isSwitch) assert.ok(isWarned, "thoughts were dropped in silence (C5)");
   }
 }
 

@@ -60,7 +60,9 @@ export const exportedUsageSchema = z.strictObject({
   cached: z.number(),
   reasoning: z.number(),
   total: z.number(),
+  written: z.number().exactOptional(),
   costUsd: z.number().exactOptional(),
+  isPartial: z.literal(true).exactOptional(),
 });
 
 export const exportedStopReasonSchema = z.enum([

@@ -183,6 +183,43 @@ test("[C7] quota, bad requests and refused content are not tried again; after ou
   assert.equal(provider.exchanges.length, 1);
 });
 
+test("[C7] an answer that its output limit or a filter cut says so, and a limit that left nothing is a failure of its own", async (t) => {
+  for (const [stops, warning, code] of [
+    ["length", "answer_truncated", "output_limit_reached"],
+    ["content_filter", "answer_filtered", "provider_refused_content"],
+  ] as const) {
+    const usage = { input: 10, output: 5, cached: 0, reasoning: 5, total: 15 };
+    const script = (_call: unknown, n: number) =>
+      n === 1 ? [{ says: "The first half" }, { stops }] : [{ thinks: "hm" }, { stops, usage }];
+    const { ask, answer } = await testEngine(t, { script });
+    const cut = await ask("try");
+    assert.equal(cut.status === "completed" && cut.stopReason, stops);
+    assert.deepEqual([cut.warnings.map((one) => one.code), await answer(cut.id)], [[warning], "The first half"]);
+    const empty = await ask("again", { sessionId: cut.sessionId });
+    assert.equal(empty.status === "failed" && empty.failures[0].code, code);
+    assert.equal(empty.run.usage.total, 15);
+  }
+});
+
+test("[T4] what a cut turn has used is unknown, never 0; what was reported before counts", async (t) => {
+  const usage = { input: 100, output: 10, cached: 0, reasoning: 0, total: 110 };
+  const look = { name: "look", parameters: { type: "object" } };
+  const tool = { definition: look, needsApproval: () => false, run: async () => ({ output: "seen", isError: false }) };
+  const { ask } = await testEngine(t, {
+    tools: [tool],
+    script: (_call, n) =>
+      n === 1
+        ? [{ says: "It" }, { cuts: true }]
+        : n === 2
+          ? [{ calls: "look" }, { stops: "tool_calls", usage }]
+          : [{ says: "And" }, { cuts: true }],
+  });
+  const cut = await ask("try");
+  assert.deepEqual([cut.run.usage.total, cut.run.usage.isPartial, cut.run.usage.costUsd], [0, true, undefined]);
+  const later = await ask("try");
+  assert.deepEqual([later.run.usage.total, later.run.usage.isPartial], [110, true]);
+});
+
 test("[C7] an answer of nothing is a failure", async (t) => {
   const { ask } = await testEngine(t, { script: () => [{ stops: "stop" as const }] });
   const turn = await ask("try");

@@ -17,7 +17,7 @@ import { argumentsObject } from "../call-arguments.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
-import { isBlank, sendableText } from "./sendable-text.ts";
+import { isBlank } from "./blank-text.ts";
 
 export interface HistoryMessages {
   messages: MessageParam[];
@@ -65,14 +65,14 @@ function piecesOf(item: HistoryItem, call: ModelCall): MessagePiece[] {
 }
 
 function textPieces(role: MessagePiece["role"], text: string): MessagePiece[] {
-  return isBlank(text) ? [] : [{ role, block: { type: "text", text: sendableText(text) } }];
+  return isBlank(text) ? [] : [{ role, block: { type: "text", text: text } }];
 }
 
 function mediaBlock(media: LoadedMedia): ContentBlockParam {
   const { name, mediaType, base64: data } = media;
   if (!isImage(media)) {
     const source = { type: "base64", media_type: "application/pdf", data } as const;
-    return { type: "document", source, title: sendableText(name) };
+    return { type: "document", source, title: name };
   }
   // The table of media types that this provider takes holds only types that its wire has names for.
   const media_type = mediaType as Base64ImageSource["media_type"];
@@ -97,7 +97,7 @@ function toolResult({ callId, output, isError }: ToolResultItem): ToolResultBloc
   return {
     type: "tool_result",
     tool_use_id: wireId(callId),
-    ...(!isBlank(output) && { content: sendableText(output) }),
+    ...(!isBlank(output) && { content: output }),
     ...(isError === true && { is_error: true }),
   };
 }

@@ -11,7 +11,7 @@ import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
 import { historyMessages } from "./history-messages.ts";
-import { isBlank, sendableText } from "./sendable-text.ts";
+import { isBlank } from "./blank-text.ts";
 import { type ThinkingFields, thinkingFields } from "./thinking.ts";
 
 type AnthropicBody = Omit<MessageCreateParamsStreaming, "thinking"> & ThinkingFields;
@@ -38,7 +38,7 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
     ...(tools.length > 0 && { tools }),
     // This mark covers the tools too, and serves other sessions with the same prompt.
     ...(!isBlank(call.prompt ?? "") && {
-      system: [{ type: "text", text: sendableText(call.prompt ?? ""), cache_control: cached }],
+      system: [{ type: "text", text: call.prompt ?? "", cache_control: cached }],
     }),
     max_tokens: maxTokens,
     ...thinkingFields(call, maxTokens, messages),

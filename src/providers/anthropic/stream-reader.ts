@@ -187,6 +187,7 @@ class AnthropicStreamReader implements PartReader<AnthropicEvent> {
 
   #note({ delta, usage }: MessageDelta): ProviderEvent[] {
     this.#count(usage);
+    this.#answer.isUsageFinal = usage?.output_tokens !== undefined;
     this.#stopReason = delta.stop_reason ?? this.#stopReason;
     this.#refusal = delta.stop_details?.explanation ?? this.#refusal;
     return [];
@@ -243,5 +244,6 @@ class AnthropicStreamReader implements PartReader<AnthropicEvent> {
 
 function usageOf({ input, written, read, output, thinking }: AnthropicTokens): Usage {
   const whole = input + written + read;
-  return { input: whole, output, cached: read, reasoning: thinking, total: whole + output };
+  const reported = { input: whole, output, cached: read, reasoning: thinking, total: whole + output };
+  return written > 0 ? { ...reported, written } : reported;
 }

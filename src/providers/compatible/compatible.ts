@@ -5,7 +5,6 @@
 import { createHttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { httpProvider } from "../http-provider.ts";
 import type { Provider } from "../provider.ts";
-import { wellFormedJson } from "../well-formed-json.ts";
 import { compatibleErrors } from "./failures.ts";
 import { compatibleBody } from "./request-body.ts";
 import { compatibleAnswers } from "./stream-reader.ts";
@@ -32,7 +31,6 @@ export function compatibleProvider(options: CompatibleOptions): Provider {
     modelsPath: "/models",
     pathFor: () => "/chat/completions",
     bodyFor: (call) => compatibleBody(call, connection.name),
-    toJson: wellFormedJson,
     answers: compatibleAnswers,
     errors: compatibleErrors,
     unreachableHint: `is the server running, and is ${connection.baseUrl} its address? (Ollama: ollama serve)`,

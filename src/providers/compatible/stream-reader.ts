@@ -137,6 +137,7 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
 
   #finish(reason: string): ProviderEvent[] {
     const answer = this.#answer;
+    answer.isUsageFinal = true;
     const stopReason = stopReasons.get(reason);
     if (stopReason === undefined) {
       return answer.fail(failure("provider_stream_cut", `it stopped before the end: ${reason.slice(0, 200)}`));

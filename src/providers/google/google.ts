@@ -4,7 +4,6 @@
 import { createHttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { httpProvider } from "../http-provider.ts";
 import type { Provider } from "../provider.ts";
-import { wellFormedJson } from "../well-formed-json.ts";
 import { googleErrors } from "./failures.ts";
 import { googleBody } from "./request-body.ts";
 import { googleAnswers } from "./stream-reader.ts";
@@ -30,7 +29,6 @@ export function googleProvider(options: GoogleOptions): Provider {
     modelsPath: "/models?pageSize=1000",
     pathFor: (model) => `/${pathOf(model)}:streamGenerateContent?alt=sse`,
     bodyFor: (call) => googleBody(call, name),
-    toJson: wellFormedJson,
     answers: googleAnswers,
     errors: googleErrors,
   });

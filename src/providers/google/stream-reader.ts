@@ -137,6 +137,7 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
   #finish({ finishReason = "", finishMessage }: GoogleCandidate): ProviderEvent[] {
     const answer = this.#answer;
     const events = this.#endText();
+    answer.isUsageFinal = true;
     switch (isKnown(finishReason) ? endings[finishReason] : "cut") {
       case "stop":
         answer.finish(answer.has("tool_call") ? "tool_calls" : "stop");
@@ -160,6 +161,7 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
   }
 
   #refuse(reason: string, message: string | undefined): ProviderEvent[] {
+    this.#answer.isUsageFinal = true;
     return this.#answer.fail(failure("provider_refused_content", worded(reason, message)));
   }
 }

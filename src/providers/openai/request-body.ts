@@ -36,8 +36,8 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
     model: call.model,
     store: call.store,
     stream: true,
-    // Reasoning that is not stored can only be read again from its ciphertext.
-    ...(!call.store && { include: ["reasoning.encrypted_content"] }),
+    // Without its ciphertext, reasoning can not be sent again once the provider has forgotten it (C3).
+    include: ["reasoning.encrypted_content"],
     ...settings(call.settings),
     ...(call.tools.length > 0 && { tools: call.tools.map(functionTool), parallel_tool_calls: true }),
     ...toolChoice(call),

@@ -23,7 +23,7 @@ function wireBytes(answer: FakeAnswer): Uint8Array {
   const frame: AnswerFrame = {
     id: "resp_1",
     newId: (prefix) => `${prefix}_${(ids += 1)}`,
-    body: { model: "gpt-5.1-2025-11-13" },
+    body: { model: "gpt-5.1-2025-11-13", include: ["reasoning.encrypted_content"] },
     inputTokens: 100,
     cachedTokens: 40,
   };

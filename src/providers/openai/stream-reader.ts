@@ -4,7 +4,7 @@
  */
 import { failure } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
-import { noUsage, type Usage } from "../../domain/usage.ts";
+import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
 import { streamErrorFailure } from "../http-failures.ts";
@@ -64,7 +64,7 @@ class OpenAIStreamReader implements PartReader<OpenAIEvent> {
       case "response.incomplete":
         return this.#stopEarly(event.response);
       case "response.failed":
-        this.#answer.usage = readUsage(event.response.usage);
+        this.#answer.reportUsage(readUsage(event.response.usage));
         return this.#answer.fail(streamErrorFailure(openaiErrors, event.response.error));
       case "error":
         return this.#answer.fail(streamErrorFailure(openaiErrors, event.error ?? event));
@@ -165,19 +165,19 @@ class OpenAIStreamReader implements PartReader<OpenAIEvent> {
     if (reason === "max_output_tokens") return this.#finish(response, "length");
     if (reason === "content_filter" && this.#hasText) return this.#finish(response, "content_filter");
     if (reason === "content_filter") return this.#refuse(response, "its content filter stopped the answer");
-    this.#answer.usage = readUsage(response.usage);
+    this.#answer.reportUsage(readUsage(response.usage));
     return this.#answer.fail(failure("provider_stream_cut", `it stopped before the end: ${reason}`));
   }
 
   #refuse({ usage }: OpenAIResponse, words: string): ProviderEvent[] {
-    this.#answer.usage = readUsage(usage);
+    this.#answer.reportUsage(readUsage(usage));
     return this.#answer.fail(failure("provider_refused_content", words));
   }
 
   /** A response whose remembered content differs from what we keep must not be continued, so it gets no id (C1). */
   #finish({ id, model, usage }: OpenAIResponse, stopReason: StopReason): ProviderEvent[] {
     const answer = this.#answer;
-    answer.usage = readUsage(usage);
+    answer.reportUsage(readUsage(usage));
     answer.responseId = this.#isPartial ? null : id;
     answer.model = model;
     answer.finish(stopReason);
@@ -188,13 +188,15 @@ class OpenAIStreamReader implements PartReader<OpenAIEvent> {
   }
 }
 
-function readUsage(usage: OpenAIUsage | null | undefined): Usage {
-  if (usage === null || usage === undefined) return noUsage;
+function readUsage(usage: OpenAIUsage | null | undefined): Usage | null {
+  if (usage === null || usage === undefined) return null;
+  const written = usage.input_tokens_details?.cache_write_tokens ?? 0;
   return {
     input: usage.input_tokens,
     output: usage.output_tokens,
     cached: usage.input_tokens_details?.cached_tokens ?? 0,
     reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
     total: usage.total_tokens,
+    ...(written > 0 && { written }),
   };
 }

@@ -146,11 +146,12 @@ async function showContext(state: ChatState): Promise<void> {
 function contextSum({ manifest, steps, model }: WireTurn): string {
   const { chunks, activeFiles, historyTurns } = manifest;
   const last = steps.findLast(({ status }) => status === "completed")?.usage;
+  const size = (last?.inputTokens ?? 0) + (last?.outputTokens ?? 0);
   const sentChunks = chunks.filter(({ wasSent }) => wasSent).length;
   const sentFiles = activeFiles.filter(({ wasSentToLLM }) => wasSentToLLM).length;
   return [
     `${plural(2 * (historyTurns + 1), "message")} in context`,
-    ...(last === undefined ? [] : [tokensOfWindow(last.inputTokens + last.outputTokens, model)]),
+    ...(size === 0 ? [] : [tokensOfWindow(size, model)]),
     `${plural(sentChunks, "snippet")} and ${plural(sentFiles, "file")} sent by the last turn`,
   ].join(" · ");
 }

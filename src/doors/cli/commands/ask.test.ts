@@ -159,6 +159,18 @@ test("[L1] [G2] a refused turn is exit code 1 with one error, a fix and a code, 
   assert.match(debug.stderr, /\n {4}at /);
 });
 
+test("[L1] [C7] an answer that is not whole is printed, with a warning and exit code 1", async (t) => {
+  const provider = scriptedProvider({
+    name: "offline",
+    script: () => [{ says: "The first half" }, { stops: "length" }],
+  });
+  const world = await cliWorld(t, { providers: [provider] });
+  assert.equal((await world.run(["index"])).exit, 0);
+  const { exit, stdout, stderr } = await world.run(["ask", "how?"]);
+  assert.deepEqual([exit, stdout], [1, "The first half\n"]);
+  assert.match(stderr, /warning: the answer is incomplete: the model reached its output limit \(answer_truncated\)/);
+});
+
 test("[L1] [Q5] a failed turn is exit code 1 and names the fix", async (t) => {
   const world = await cliWorld(t);
   const { exit, stderr } = await world.run(["ask", "--repo", "elsewhere", "anything"]);

@@ -120,9 +120,14 @@ async function chosenPlace(
   return sessionId === null ? {} : { sessionId };
 }
 
+/** The stop reasons of an answer that is not whole. A warning of the turn says so. */
+const incompleteStops: readonly string[] = ["length", "content_filter", "step_limit"];
+
 function exitOf(answer: ExecuteAnswer, wasStopped: boolean): ExitCode {
   if (wasStopped || answer.stopReason === "interrupted" || answer.errorCode === "interrupted") {
     return exitCodes.interrupted;
   }
-  return answer.kind === "error" ? exitCodes.failed : exitCodes.fine;
+  // A script that reads the answer must not take a part for the whole.
+  const isWhole = answer.kind !== "error" && !incompleteStops.includes(answer.stopReason ?? "stop");
+  return isWhole ? exitCodes.fine : exitCodes.failed;
 }

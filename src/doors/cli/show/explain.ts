@@ -2,6 +2,7 @@
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
+import { directionWords } from "./usage-words.ts";
 
 export function sessionLines(session: WireSession, output: CliOutput): string[] {
   const { bold } = output.style;
@@ -77,9 +78,7 @@ function turnFacts(turn: WireTurn): string {
   parts.push(localTime(turn.createdAt), `${turn.provider} ${turn.model}`, `mode ${turn.mode}`);
   if (turn.run !== null) {
     const { usage, durationMs } = turn.run;
-    const cached = usage.cachedTokens > 0 ? `, ${usage.cachedTokens} cached` : "";
-    parts.push(duration(durationMs), `${usage.inputTokens} tokens in${cached}, ${usage.outputTokens} out`);
-    if (usage.costUsd !== undefined && usage.costUsd > 0) parts.push(dollars(usage.costUsd));
+    parts.push(duration(durationMs), ...directionWords(usage));
   }
   return parts.join(" · ");
 }
@@ -157,12 +156,11 @@ function callRows(turn: WireTurn): string[][] {
 }
 
 function stepRow(step: WireStep): string[] {
-  const { inputTokens, cachedTokens, outputTokens, costUsd = 0 } = step.usage;
   return [
     String(step.index),
     step.status === "completed" ? (step.stopReason ?? "") : `failed: ${step.failure?.code ?? ""}`,
     `${bytes(step.requestBytes)} sent`,
-    `${inputTokens} in (${cachedTokens} cached), ${outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}`,
+    directionWords(step.usage).join(", "),
     step.previousResponseId === null ? "whole history" : `continues ${step.previousResponseId}`,
   ];
 }

@@ -6,8 +6,9 @@ import { visibleText } from "../../../tools/shown-text.ts";
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { bytes, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
+import { totalWords } from "./usage-words.ts";
 
 /** Shows one turn while it runs. */
 export interface TurnView {
@@ -132,14 +133,11 @@ export class TurnRenderer implements TurnView {
 
 /** Names the ids of a finished turn, and what it used, in one line. */
 export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
-  const { totalTokens, cachedTokens, costUsd } = answer.usage;
-  const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
   const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
   return [
     `session ${shortId(answer.sessionId)}`,
     `turn ${shortId(answer.turnId)}`,
-    tokens,
-    ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
+    ...totalWords(answer.usage),
     duration(Date.now() - startedAt),
     ...stop,
   ].join(" · ");

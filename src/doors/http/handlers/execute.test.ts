@@ -27,7 +27,7 @@ test("[H1] JSON runs a turn, and the answer is complete", async (t) => {
     errorCode: null,
     errorMessage: null,
   });
-  assert.ok(answer.usage.totalTokens > 0);
+  assert.ok((answer.usage.totalTokens ?? 0) > 0);
 });
 
 test("[H1] plain text is the instruction, and the query has the rest", async (t) => {

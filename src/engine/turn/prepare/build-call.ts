@@ -5,6 +5,7 @@
 import type { Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import { visibleItems, type State } from "../../../domain/lineage.ts";
+import { modelFamily } from "../../../domain/models.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { decideChain } from "./chain.ts";
@@ -79,8 +80,22 @@ function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly strin
   return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
 }
 
-/** Returns a warning about the media of the history that this model cannot see. */
-export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted" | "visible">): Warning[] {
+/** Returns true if another model than this one answered the last turn. Models of one family read each other's memory. */
+function switchesModel({ provider, model }: AcceptedRequest, parent: ParentTurn | null): boolean {
+  return parent === null || parent.provider !== provider.name || modelFamily(parent.model) !== modelFamily(model);
+}
+
+/** A turn with the history that it sends. */
+export interface SentHistory {
+  accepted: AcceptedRequest;
+  visible: State;
+  parent: ParentTurn | null;
+  decision: HistoryDecision;
+}
+
+/** Returns a warning about the media of the history that this model cannot see. It comes once after each switch (C5). */
+export function mediaWarnings({ accepted, visible, parent, decision }: SentHistory): Warning[] {
+  if (usesChain(decision) || (decision === "replay" && !switchesModel(accepted, parent))) return [];
   const taken = accepted.provider.takes?.(accepted.model) ?? [];
   const media = visibleItems(visible).flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
   const dropped = media.filter(({ mediaType }) => !taken.includes(mediaType));
@@ -103,24 +118,53 @@ export function afterLastOutput(items: readonly HistoryItem[]): HistoryItem[] {
   return last === -1 ? [] : items.slice(last + 1);
 }
 
-export function chainWarnings(decision: HistoryDecision, accepted: AcceptedRequest): Warning[] {
-  if (decision === null || decision === "replay" || "use" in decision) return [];
+/** Returns why the provider cannot continue where it was: its memory is not used, or the beginning has changed (C3, E6). */
+export function chainWarnings({ decision, accepted, parent }: SentHistory): Warning[] {
+  if (decision === null || usesChain(decision)) return [];
+  if (decision === "replay") return switchesModel(accepted, parent) ? [] : prefixWarnings(accepted, parent);
   const rebuilt = rebuiltWarning(accepted, decision.rebuild);
   switch (decision.because) {
     case "prompt":
-      return [{ code: "prompt_changed", message: "the boot prompt differs from that of the last turn" }, rebuilt];
+      return [promptChanged, rebuilt];
     case "tools":
-      return [{ code: "tools_changed", message: "the list of tools differs from that of the last turn" }, rebuilt];
+      return [toolsChanged, rebuilt];
     case "memory":
       return [rebuilt];
   }
+}
+
+const promptChanged: Warning = {
+  code: "prompt_changed",
+  message: "the boot prompt differs from that of the last turn",
+};
+const toolsChanged: Warning = {
+  code: "tools_changed",
+  message: "the list of tools differs from that of the last turn",
+};
+
+/** Returns a warning if the beginning of a replay has changed: the provider's cache and its model's reasoning end there. */
+function prefixWarnings({ promptHash, toolsHash }: AcceptedRequest, parent: ParentTurn | null): Warning[] {
+  if (parent === null) return [];
+  return [
+    ...(parent.manifest.promptHash === promptHash ? [] : [promptChanged]),
+    ...(parent.manifest.toolsHash === toolsHash ? [] : [toolsChanged]),
+  ];
 }
 
 export function rebuiltWarning(accepted: AcceptedRequest, why: string): Warning {
   return { code: "chain_rebuilt", message: `the whole history was sent again to ${accepted.provider.name}: ${why}` };
 }
 
-export function droppedWarnings(request: PreparedRequest): Warning[] {
+/**
+ * Returns a warning about the reasoning that a request leaves out. In a replay the same reasoning is left out of every
+ * request, so the warning comes once: after a switch, and after an answer that was cut while the model thought (C5).
+ */
+export function droppedWarnings(
+  request: PreparedRequest,
+  { accepted, parent }: Pick<SentHistory, "accepted" | "parent">,
+): Warning[] {
+  const hasAnswer = parent !== null && "stopReason" in parent && parent.stopReason !== "interrupted";
+  if (accepted.history === "replay" && hasAnswer && !switchesModel(accepted, parent)) return [];
   return request.dropped.map(({ kind, count }) => ({
     code: "reasoning_dropped",
     message: `${count} ${kind} items were left out: another provider or model wrote them, or nothing follows them`,

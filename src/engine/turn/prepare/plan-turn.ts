@@ -11,7 +11,7 @@ import { sha256 } from "../../../domain/ids.ts";
 import type { MailboxRef } from "../../../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
-import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
+import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
@@ -100,7 +100,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     first,
     base,
   };
-  return { plan, warnings: planWarnings(ground, { gathered, closed, decision }) };
+  return { plan, warnings: planWarnings({ ...ground, parent, decision }, { gathered, closed }) };
 }
 
 async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
@@ -146,17 +146,16 @@ function withNews(sent: TurnPlan["sent"], { news, files }: TurnContext): TurnPla
 interface PlanFindings {
   gathered: TurnContext;
   closed: ClosedCalls;
-  decision: HistoryDecision;
 }
 
-function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFindings): Warning[] {
+function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Warning[] {
   const closedWarning: Warning[] =
     closed.unanswered === 0
       ? []
       : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
   return [
-    ...chainWarnings(decision, ground.accepted),
-    ...mediaWarnings(ground),
+    ...chainWarnings(sent),
+    ...mediaWarnings(sent),
     ...closedWarning,
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,

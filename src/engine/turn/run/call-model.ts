@@ -3,6 +3,7 @@
  * provider forgot (C3), retries what may succeed later (C7), and records every call as a step.
  */
 import { failure, type Failure } from "../../../domain/errors.ts";
+import type { StopReason } from "../../../domain/events.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
@@ -10,7 +11,7 @@ import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
-import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
+import { brokenCall, modelStep, type CallEnd } from "./model-step.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 import { waitToRetry } from "./wait-to-retry.ts";
@@ -70,11 +71,11 @@ async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecord
         return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
       }
       record(event, { recorder, step, messageId });
-      if (recorder.bytesReceived > limits.answerBytesMax) return failedCall(endless());
+      if (recorder.bytesReceived > limits.answerBytesMax) return brokenCall(endless());
     }
-    return failedCall(failure("provider_stream_cut", "the provider's driver ended without an end event"));
+    return brokenCall(failure("provider_stream_cut", "the provider's driver ended without an end event"));
   } catch (error) {
-    return failedCall(
+    return brokenCall(
       failure("internal", `the provider's driver threw: ${error instanceof Error ? error.message : String(error)}`),
     );
   }
@@ -84,10 +85,22 @@ function endless(): Failure {
   return failure("provider_answer_invalid", `the answers of the turn are longer than ${limits.answerBytesMax} bytes`);
 }
 
-function emptyAnswer(event: Extract<ProviderEvent, { type: "finished" }>): ProviderFailed {
-  const code = event.stopReason === "content_filter" ? "provider_refused_content" : "provider_answer_invalid";
-  const message = `the model's answer was empty (stop reason: ${event.stopReason})`;
-  return { type: "failed", failure: failure(code, message), retryAfterMs: null, usage: event.usage };
+function emptyAnswer({ stopReason, usage }: Extract<ProviderEvent, { type: "finished" }>): ProviderFailed {
+  return { type: "failed", failure: whyEmpty(stopReason), retryAfterMs: null, usage };
+}
+
+function whyEmpty(stopReason: StopReason): Failure {
+  switch (stopReason) {
+    case "length":
+      return failure(
+        "output_limit_reached",
+        "the model reached the output limit while it thought, or in the middle of its first tool call",
+      );
+    case "content_filter":
+      return failure("provider_refused_content", "the provider's content filter left nothing of the answer");
+    default:
+      return failure("provider_answer_invalid", `the model's answer was empty (stop reason: ${stopReason})`);
+  }
 }
 
 /** Returns the ids of messages. The ids of a provider may repeat; these are unique in the whole session. */

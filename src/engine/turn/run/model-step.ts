@@ -2,7 +2,7 @@
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
-import { noUsage, type Usage } from "../../../domain/usage.ts";
+import { noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -25,9 +25,10 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   const provider = plan.accepted.provider;
   const startedAt = deps.now();
   await storeStep(core, run);
-  if (!holdsLease(core, live)) return failedCall(runnerLost);
+  if (!holdsLease(core, live)) return { type: "failed", failure: runnerLost, retryAfterMs: null, usage: noUsage };
   recorder.modelRequests += 1;
-  for (const warning of droppedWarnings(request.request)) warnOnce(run, warning);
+  for (const warning of droppedWarnings(request.request, { accepted: plan.accepted, parent: run.place.parent }))
+    warnOnce(run, warning);
   recorder.emit({ type: "step_started", step: request.step });
   const end = await watchedCall(deps, run, {
     request,
@@ -113,6 +114,7 @@ function warnOnce({ recorder }: ModelRun, warning: Warning): void {
   if (!recorder.warnings.some(({ code }) => code === warning.code)) recorder.warn(warning);
 }
 
-export function failedCall(reason: Failure): ProviderFailed {
-  return { type: "failed", failure: reason, retryAfterMs: null, usage: noUsage };
+/** Returns the end of a call that was sent, and of which nothing more is known. */
+export function brokenCall(reason: Failure): ProviderFailed {
+  return { type: "failed", failure: reason, retryAfterMs: null, usage: unknownUsage };
 }

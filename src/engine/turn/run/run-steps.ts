@@ -60,6 +60,7 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
     // Messages of other processes are read once more, so that the end includes them (R3).
     if (deferredCalls.length > 0) await followControls(core);
     const hasNews = recorder.items.length > answered;
+    if (deferredCalls.length === 0 && !hasNews && !isSteered) warnIfIncomplete(run, answer);
     if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return ended(answer, deferredCalls);
     if (round >= limits.stepsPerTurnMax) return ended(atLimit(run, answer));
     request = await nextRequest(core, run, { answer, news: recorder.items.slice(answered) });
@@ -126,6 +127,18 @@ async function handInSteers(core: EngineCore, { live, recorder, plan }: ModelRun
     recorder.emit({ type: "steered", text });
   }
   return steers.length > 0;
+}
+
+/** Adds a warning to a turn whose answer is not whole, because such an answer may look complete. */
+function warnIfIncomplete({ recorder }: ModelRun, { stopReason }: Extract<ModelAnswer, { ended: "answered" }>): void {
+  if (stopReason === "length") {
+    const message = "the answer is incomplete: the model reached its output limit";
+    recorder.warn({ code: "answer_truncated", message });
+  }
+  if (stopReason === "content_filter") {
+    const message = "the answer is incomplete: the provider's content filter stopped it";
+    recorder.warn({ code: "answer_filtered", message });
+  }
 }
 
 function atLimit({ recorder }: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {

@@ -10,7 +10,7 @@ import type { ModelCall, ProviderEvent } from "../../../providers/provider.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { itemText } from "../prepare/history-size.ts";
 import type { ModelRun } from "./model-run.ts";
-import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
+import { brokenCall, modelStep, type CallEnd } from "./model-step.ts";
 import { waitToRetry } from "./wait-to-retry.ts";
 
 /** The result of one call: the new summary, or the reason why the request must be shorter. */
@@ -123,8 +123,8 @@ async function listen(events: AsyncIterable<ProviderEvent>, { run, step, written
       if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
       if (event.type === "finished" || event.type === "failed") return event;
     }
-    return failedCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
+    return brokenCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
   } catch (error) {
-    return failedCall(failureOf(error));
+    return brokenCall(failureOf(error));
   }
 }

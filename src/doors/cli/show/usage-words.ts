@@ -1,0 +1,28 @@
+/** The tokens and the cost of a turn or a step, in words. What is not known is never shown as 0. */
+import type { WireTurn } from "../../../client/client.ts";
+import { dollars, plural } from "../output.ts";
+
+export type ShownUsage = NonNullable<WireTurn["run"]>["usage"];
+
+/** Returns the sum and the cost, as the line under a turn shows them. */
+export function totalWords({ totalTokens, cachedTokens, costUsd, isPartial }: ShownUsage): string[] {
+  if (totalTokens === null) return ["tokens unknown"];
+  const least = isPartial === true ? "at least " : "";
+  const cached = cachedTokens !== null && cachedTokens > 0 ? ` (${cachedTokens} cached)` : "";
+  return [`${least}${plural(totalTokens, "token")}${cached}`, ...costWords(costUsd, least)];
+}
+
+/** Returns the tokens in either direction, and the cost. */
+export function directionWords(usage: ShownUsage): string[] {
+  const { inputTokens, cachedTokens, cacheWriteTokens = 0, outputTokens, costUsd, isPartial } = usage;
+  if (inputTokens === null && outputTokens === null) return ["tokens unknown"];
+  const least = isPartial === true ? "at least " : "";
+  const cached = cachedTokens !== null && cachedTokens > 0 ? `, ${cachedTokens} cached` : "";
+  const written = cacheWriteTokens > 0 ? `, ${cacheWriteTokens} written to the cache` : "";
+  const tokens = `${least}${inputTokens ?? "?"} tokens in${cached}${written}, ${outputTokens ?? "?"} out`;
+  return [tokens, ...costWords(costUsd, least)];
+}
+
+function costWords(costUsd: number | undefined, least: string): string[] {
+  return costUsd === undefined || costUsd === 0 ? [] : [`${least}${dollars(costUsd)}`];
+}
