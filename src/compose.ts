@@ -102,6 +102,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),
     isAlive,
+    hasJumpingClock: configuration.records.url === null,
     version,
     now,
     monotonic,

@@ -10,7 +10,7 @@ import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {
-  const [{ createAptove }, { localClients }] = await Promise.all([
+  const [{ createAptove }, { localClients, ownKey }] = await Promise.all([
     import("./compose.ts"),
     import("./compose/local-clients.ts"),
   ]);
@@ -46,14 +46,15 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
       ]);
       const operator = await listenForOperator(aptove);
       const acp = remoteAcpMount(aptove);
-      const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp] }), at);
+      const own = ownKey(engine, owner);
+      const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp], authenticate: own.authenticate }), at);
       stopListening = async () => {
         await acp.close();
         // The turns have ended, so open streams end by themselves. The grace is for clients that stopped reading.
         await listening.close({ graceMs: 1_000 });
         await operator?.close();
       };
-      return { url: listening.url };
+      return { url: listening.url, key: own.key };
     },
     close: async () => {
       await engine.close();
@@ -83,6 +84,11 @@ const ports: CliPorts = {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });
   },
+  checkProvider: async (providers, name) =>
+    await (await import("./compose/check-providers.ts")).checkProvider(providers, name),
+  postgresVersion: async (url) => await (await import("./compose/records-version.ts")).readRecordsVersion(url),
+  checkBlobs: async (configuration, folder, env) =>
+    await (await import("./compose/open-blobs.ts")).checkBlobs(configuration, folder, env),
   redisFault: async (url) => await (await import("./compose/open-live.ts")).findRedisFault(url),
 };
 

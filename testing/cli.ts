@@ -9,13 +9,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
-import { localClients } from "../src/compose/local-clients.ts";
+import { localClients, ownKey } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
+import { checkProvider } from "../src/compose/check-providers.ts";
+import { checkBlobs } from "../src/compose/open-blobs.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import { findRedisFault } from "../src/compose/open-live.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose/options.ts";
+import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
@@ -64,11 +67,13 @@ export interface CliWorld {
 export interface CliWorldOptions extends Partial<AptoveOptions> {
   /** The programs that a chat runs in this process. */
   sessionTools?: Tool[];
+  /** True if `doctor` and `config check` call the configured providers. Most tests name providers that do not exist. */
+  asksProviders?: boolean;
 }
 
 export async function cliWorld(
   context: TestContext,
-  { sessionTools = [], ...options }: CliWorldOptions = {},
+  { sessionTools = [], asksProviders = false, ...options }: CliWorldOptions = {},
 ): Promise<CliWorld> {
   const closers: (() => Promise<void>)[] = [];
   // Registered before the folder's cleanup: what still runs in the folder ends before it is removed.
@@ -96,6 +101,9 @@ export async function cliWorld(
       warnings: () => [],
       close: async () => {},
     }),
+    checkProvider: asksProviders ? checkProvider : async () => null,
+    checkBlobs,
+    postgresVersion: readRecordsVersion,
     redisFault: findRedisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
@@ -140,7 +148,8 @@ async function openTestEngine(
 ): Promise<LocalEngine> {
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
-  const door = httpDoor({ engine, report });
+  const own = ownKey(engine, owner);
+  const door = httpDoor({ engine, report, authenticate: own.authenticate });
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {
@@ -157,7 +166,10 @@ async function openTestEngine(
     },
     recordsAbout: () => engine.recordsAbout(),
     report,
-    listen: async (at) => (listening = await listen(door, at)),
+    listen: async (at) => {
+      listening = await listen(door, at);
+      return { url: listening.url, key: own.key };
+    },
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
   };
 }

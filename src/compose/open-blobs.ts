@@ -27,6 +27,16 @@ export async function openBlobs(
   );
 }
 
+/** Reads from a bucket to see whether it answers. Throws its fault. Files of the data folder need no check. */
+export async function checkBlobs(
+  configuration: Configuration,
+  folder: DataFolder,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  if (configuration.blobs.url === null) return;
+  await (await openBlobs(configuration, folder, env)).get("turns/none");
+}
+
 function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {
   const value = env[name];
   if (value !== undefined && value !== "") return value;

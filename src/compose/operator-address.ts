@@ -8,5 +8,8 @@ export async function listenForOperator({ engine, telemetry, configuration }: Ap
   const { metrics, report } = telemetry;
   const { host, port } = configuration.metrics;
   if (metrics === null || port === null) return null;
-  return await listen(operatorDoor({ engine, metrics, report }), { host, port });
+  return await listen(operatorDoor({ engine, metrics, report, allowedHosts: configuration.serve.allowedHosts }), {
+    host,
+    port,
+  });
 }

@@ -17,14 +17,16 @@ export function thisRunner(): Runner {
 }
 
 /**
- * Returns whether the process of a runner is alive, or null if it runs on another machine. A process of an earlier boot is
+ * Returns whether the process of a runner is alive, or null if it runs on another machine or is stopped. A process of an earlier boot is
  * dead. The start time is compared too, because the system reuses process ids.
  */
 export function isAlive(runner: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
   if (!isProcessAlive(runner.pid)) return false;
-  return runner.processStart === "" || processStart(runner.pid) === runner.processStart;
+  // A process that is stopped does nothing for its turns. Then only its leases decide.
+  const isSame = runner.processStart === "" || processStart(runner.pid) === runner.processStart;
+  return isSame && isStopped(runner.pid) ? null : isSame;
 }
 
 /**
@@ -42,6 +44,12 @@ export function monotonic(): number {
 /** How long the process's clock is trusted, in milliseconds. A sleep of the machine is noticed at most this much later. */
 const bootClockMs = 50;
 let sinceBoot = { readAt: -Infinity, ms: 0 };
+
+/** Returns true if the process was stopped by a signal, for example with Ctrl-Z. */
+function isStopped(pid: number): boolean {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
+  return ["T", "t"].includes(stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3));
+}
 
 /** Returns field 22 of the process's stat line, in clock ticks since the boot. Empty on a system without /proc. */
 function processStart(pid: number): string {

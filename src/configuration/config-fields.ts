@@ -61,6 +61,12 @@ const conversationContext = namedField(
         max: 10_000_000,
       }),
       reasoning_effort: choiceField("Reasoning effort of a reasoning model.", ["minimal", "low", "medium", "high"]),
+      verbosity: choiceField("Length and detail of the answers.", ["low", "medium", "high"]),
+      max_steps: numberField("Maximum number of model calls in one turn, between which tools run.", {
+        sample: limits.stepsPerTurnMax,
+        min: 1,
+        max: limits.stepsPerTurnSettingMax,
+      }),
     }),
     modes,
   },

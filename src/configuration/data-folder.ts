@@ -88,6 +88,17 @@ export function dataFolderAt(dir: string): DataFolder {
   };
 }
 
+/** Returns the folder with its version checked, and creates nothing. It may not exist. Throws like `openDataFolder`. */
+export function inspectDataFolder(dir: string): DataFolder {
+  try {
+    const found = readVersion(dir);
+    if (found !== null && found > dataFolderVersion) throw newer(dir, found);
+  } catch (error) {
+    throw unusable(dir, error);
+  }
+  return dataFolderAt(dir);
+}
+
 /**
  * Creates the folder (mode 0700) if it is missing, and checks its version. Throws `data_newer` if a newer
  * version wrote it, and `storage_failed` or `storage_full` if it cannot be used.

@@ -81,11 +81,18 @@ export interface ConversationContext {
   subagents?: boolean;
 }
 
-/** Settings of the model. Every provider's driver translates them to its own. */
+/**
+ * Settings of the model. Every provider's driver translates them to its own. What a model cannot take is left out or
+ * replaced by the nearest, with a warning on the turn (G3).
+ */
 export interface ModelSettings {
   temperature?: number;
   maxOutputTokens?: number;
   reasoningEffort?: "minimal" | "low" | "medium" | "high";
+  /** The length and detail of the answers. */
+  verbosity?: "low" | "medium" | "high";
+  /** The model calls of one turn, between which its tools run. Absent: the limit `stepsPerTurnMax`. */
+  maxSteps?: number;
 }
 
 /** How the model received the history of the turn. `none`: the turn had no history. */
@@ -115,6 +122,8 @@ export interface ContextManifest {
   skippedFiles: SkippedFile[];
   /** How many turns of history the model received. */
   historyTurns: number;
+  /** The turn that stored the tools that the client runs: this one, or an ancestor (E4). Absent: there are none. */
+  clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
 }

@@ -180,6 +180,7 @@ export type WarningCode =
   | "history_not_kept"
   | "live_log_unreadable"
   | "step_limit"
+  | "setting_adjusted"
   | "answer_truncated"
   | "answer_filtered"
   | "file_bundle_invalid";

@@ -101,8 +101,9 @@ export const limits = {
   mcpToolsBytesMax: 524_288,
   /** The log of one server. The log before it is kept too. */
   mcpLogBytesMax: 1_048_576,
-  /** The model calls of one turn. */
+  /** The model calls of one turn, and the most that its settings may allow. */
   stepsPerTurnMax: 50,
+  stepsPerTurnSettingMax: 10_000,
   /**
    * The number of times that one turn may repeat a call with the same arguments. After that the call returns an error.
    */

@@ -7,6 +7,7 @@ import { resolveContexts } from "./contexts/resolve-contexts.ts";
 import type { Engine, Indexes, Sessions, Turns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
+import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
@@ -38,14 +39,15 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   await dropLeftLogs(core);
   const jobs = startBackgroundJobs(core);
   const watch = new KeyWatch(deps);
+  const access = new AccessWatch(deps);
   return {
-    turns: turns(core),
-    sessions: sessions(deps),
+    turns: turns(core, access),
+    sessions: sessions(deps, access),
     keys: keyRing(deps, watch),
     devices: devices(deps, watch),
     people: people(deps, watch),
     operator: operator(deps, watch),
-    sharing: sharing(deps),
+    sharing: sharing(deps, access),
     audit: auditLog(deps),
     indexes: indexes(deps),
     contexts: contexts(deps),
@@ -65,18 +67,30 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     close: async (options) => {
       await close(core, jobs, options?.graceMs ?? deps.limits.shutdownGraceMs);
       watch.close();
+      access.close();
     },
   };
 }
 
-function turns(core: EngineCore): Turns {
+function turns(core: EngineCore, watch: AccessWatch): Turns {
   const { deps } = core;
   return {
-    run: (caller, request) => runTurn(core, caller, request),
+    run: async (caller, request) => {
+      const running = await runTurn(core, caller, request);
+      const { sessionId, turnId, events } = running;
+      // Who makes the first turn owns the session (S4), and never loses it.
+      if (turnId === sessionId) return running;
+      return { ...running, events: (signal) => whileVisible({ watch, caller, sessionId, signal, events }) };
+    },
     events: async (caller, turnId, { afterSeq, signal }) => {
-      await checkPosition(core, await visibleTurn(deps, caller, turnId), afterSeq);
+      const turn = await visibleTurn(deps, caller, turnId);
+      const { sessionId } = turn;
+      await checkPosition(core, turn, afterSeq);
       await checkEndIsKnown(core, turnId, afterSeq);
-      return eventsOf(core, turnId, { afterSeq, signal });
+      const events = (until: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: until });
+      // What is finished is read in one go.
+      if (turn.status !== "pending") return events(signal);
+      return whileVisible({ watch, caller, sessionId, signal, events });
     },
     steer: (caller, target) => steer(core, caller, target),
     interrupt: (caller, target) => interrupt(core, caller, target),
@@ -93,11 +107,15 @@ function turns(core: EngineCore): Turns {
   };
 }
 
-function sessions(deps: EngineDependencies): Sessions {
+function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
   return {
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
-    update: (caller, id, patch) => updateOrShare(deps, caller, { id, patch }),
+    update: async (caller, id, patch) => {
+      const session = await updateOrShare(deps, caller, { id, patch });
+      if (patch.isPublic === false) await watch.changed();
+      return session;
+    },
     list: (caller, page) => listSessions(deps, caller, page),
     attachments: attachments(deps),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),

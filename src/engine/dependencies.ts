@@ -137,6 +137,11 @@ export interface EngineProcess {
   runner: Runner;
   /** Returns whether the process of a runner may still be running, or null if this process cannot know that. */
   isAlive(runner: Runner): boolean | null;
+  /**
+   * True if the records count leases by the wall clock of a machine, which may jump: those of the embedded database do.
+   * Then the lease of a process that is known to be alive never counts as expired (R2).
+   */
+  hasJumpingClock?: boolean;
   /** The version of the program. */
   version: string;
   /** Returns the time, in milliseconds since the epoch. */

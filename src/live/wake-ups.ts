@@ -26,6 +26,8 @@ export const wakeTopics = {
   controls: (runnerId: string): string => `controls/${runnerId}`,
   /** A key was made, changed or revoked (H4, P3). */
   keys: "keys",
+  /** A session was made private, or a user was dismissed from one (H4). */
+  access: "access",
 } as const;
 
 /** The result of opening a driver for several servers. */

@@ -220,6 +220,9 @@ const executeFields = z.strictObject({
   workingCopy: absent(z.string()).describe(
     "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",
   ),
+  ifNotIndexed: absent(z.enum(["fail", "warn"])).describe(
+    "What to do if `repo` has no index. `fail` (the default) unless the conversation context makes retrieval optional. `warn`: answer without retrieval, for a client whose own tools read the code.",
+  ),
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),
@@ -260,6 +263,8 @@ export const executeQuerySchema = scalars.partial().extend({
   temperature: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
+  verbosity: modelSettingsSchema.shape.verbosity,
+  maxSteps: z.coerce.number().optional(),
 });
 
 const source = z

@@ -102,6 +102,13 @@ export const modelSettingsSchema = z
     temperature: z.number().min(0).max(2).optional(),
     maxOutputTokens: z.int().min(1).optional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).optional(),
+    verbosity: z.enum(["low", "medium", "high"]).optional().describe("The length and detail of the answer."),
+    maxSteps: z
+      .int()
+      .min(1)
+      .max(limits.stepsPerTurnSettingMax)
+      .optional()
+      .describe("The most model calls of one turn. A turn that reaches it ends with the stop reason `step_limit`."),
   })
   .meta({ id: "ModelSettings" });
 

@@ -66,7 +66,7 @@ export class ExchangeGuard {
  * Returns the text of a network error. The reason may be in the chain of causes, because the message of `fetch` itself
  * is only "fetch failed", or in one error for each address that was tried.
  */
-function networkReason(error: unknown): string {
+export function networkReason(error: unknown): string {
   const reasons: string[] = [];
   for (const at of reasonsIn(error)) {
     if (at instanceof AggregateError && at.message === "") continue;

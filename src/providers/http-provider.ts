@@ -36,6 +36,8 @@ export interface HttpBody<Body extends object = object> {
   body: Body;
   /** The number of reasoning items that were left out, because this provider or model cannot read them (C5). */
   droppedReasoning: number;
+  /** The settings that the model cannot take, one text each (G3). */
+  adjusted?: readonly string[];
 }
 
 /** Makes the provider that a driver declares. */
@@ -73,6 +75,11 @@ function configuredWindow({ contextTokens }: HttpConnection, model: string): num
 }
 
 function prepare<Part, WireError>(driver: HttpDriver<Part, WireError>, call: ModelCall): PreparedRequest {
-  const { body, droppedReasoning: count } = driver.bodyFor(call);
-  return { model: call.model, body: wellFormedJson(body), dropped: count === 0 ? [] : [{ kind: "reasoning", count }] };
+  const { body, droppedReasoning: count, adjusted = [] } = driver.bodyFor(call);
+  return {
+    model: call.model,
+    body: wellFormedJson(body),
+    dropped: count === 0 ? [] : [{ kind: "reasoning", count }],
+    ...(adjusted.length > 0 && { adjusted }),
+  };
 }

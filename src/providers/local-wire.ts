@@ -57,6 +57,7 @@ const modelCall = z.object({
     temperature: z.number().exactOptional(),
     maxOutputTokens: z.number().exactOptional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+    verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
   }),
   tools: z.array(
     z.object({

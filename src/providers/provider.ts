@@ -7,6 +7,7 @@
  *   sent, so that the engine can store it first (E7). Secrets are not part of it: they are sent as headers (E8).
  *   History items are sent as they are, in order. Items that this provider cannot take (another provider's opaque
  *   reasoning) are left out and counted in `dropped` (C5).
+ *   Settings that the model cannot take are named in `adjusted` (G3).
  * - `send` sends exactly those bytes once. It never throws or rejects: every failure is one `failed` event.
  *   The last event is `finished` or `failed`; a stream that ends without the provider's own terminal event
  *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`.
@@ -79,6 +80,11 @@ export interface PreparedRequest {
   /** The exact body. */
   body: string;
   dropped: { kind: "reasoning"; count: number }[];
+  /**
+   * The settings that this model cannot take, one text each: they were left out, or replaced by the nearest that it
+   * takes (G3). Absent: none.
+   */
+  adjusted?: readonly string[];
 }
 
 export type ProviderEvent =

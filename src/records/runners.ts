@@ -58,6 +58,8 @@ export interface LostTurnsTaking {
   leaseMs: number;
   /** Runners that are known to have ended. Their turns are lost even if their leases have not expired. */
   deadRunnerIds: readonly string[];
+  /** Runners whose turns are not lost, even if their leases have expired. Absent: none. */
+  sparedRunnerIds?: readonly string[];
   limit: number;
   /** If given, selects only this turn. */
   turnId?: string;

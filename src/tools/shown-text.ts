@@ -18,14 +18,19 @@ export function shownText(text: string): string {
   return text.replace(deceiving, code);
 }
 
+/** Returns the text with each deceiving character as its code. Line feeds and tabs stay. */
+export function shownLines(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replace(deceiving, (letter) => (letter === "\n" || letter === "\t" ? letter : code(letter)));
+}
+
 /**
  * Returns a text about which a person decides, with everything visible: characters that deceive or take no room as their
  * codes, and the number of blanks or empty lines in place of a long run of them. Line feeds and tabs stay.
  */
 export function visibleText(text: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replace(deceiving, (letter) => (letter === "\n" || letter === "\t" ? letter : code(letter)))
+  return shownLines(text)
     .replace(invisible, code)
     .replace(manyLines, (lines) => `\n⟨${lines.split("\n").length - 2} empty lines⟩\n`)
     .replace(manyBlanks, (blanks) => `⟨${blanks.length} blanks⟩`);

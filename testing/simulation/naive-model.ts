@@ -89,7 +89,7 @@ export class NaiveModel {
       marker,
       request: { ...request, workspaceId: marker },
       instruction: isSame ? repeats.instruction : request.instruction,
-      feedback: isSame && repeats.feedback.length > 0 ? repeats.feedback : (request.toolResults ?? []),
+      feedback: request.toolResults ?? repeats?.feedback ?? [],
       mustRefuse: aim.mustRefuse ?? null,
       sessionId: aim.sessionId ?? null,
       turnId: aim.turnId ?? null,
@@ -207,4 +207,10 @@ export function feedbackResult(
   if (answer === undefined) return result(waitsFor === "approval" ? "denied: no response" : "failed: no result", true);
   if (!("approved" in answer)) return result(answer.output, answer.isError);
   return answer.approved ? null : result(`denied: ${answer.reason ?? "the user did not allow it"}`, true);
+}
+
+/** True if the turn was ended by a recovery, from what was stored while it ran (R2, R6). */
+export function wasRecovered(row: FinishedTurn): boolean {
+  if (row.status !== "failed") return false;
+  return row.failures[0].code === "runner_lost" || row.blobs.run?.includes("/run-recovered-") === true;
 }

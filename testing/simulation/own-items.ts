@@ -8,7 +8,7 @@ import type { HistoryItem, ToolCallItem } from "../../src/domain/history.ts";
 import type { ContinuableTurn } from "../../src/domain/turn.ts";
 import { endingNotes, noteBlock } from "../../src/engine/turn/request/note-block.ts";
 import type { Asked, SeenExchange } from "./asked.ts";
-import { boundedOutput, feedbackResult, userItem } from "./naive-model.ts";
+import { boundedOutput, feedbackResult, userItem, wasRecovered } from "./naive-model.ts";
 
 export interface OwnItems {
   /** The number of the turn's items that each exchange received. */
@@ -174,7 +174,7 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
   assert.ok(runs.length <= 1, `the tool of ${call.callId} ran ${runs.length} times in one turn (V5)`);
   const outcome = runs[0]?.outcome;
   // What the tool did after the last commit of a process that died is not known.
-  if (isLost(row) && item.output.startsWith("failed: the program ended")) return;
+  if (wasRecovered(row) && item.output.startsWith("failed: the program ended")) return;
   if (typeof outcome === "object" && outcome !== null) {
     assert.equal(item.output, boundedOutput(call.callId, outcome.output));
     assert.equal(item.isError === true, outcome.isError);
@@ -185,17 +185,13 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
   assert.match(item.output, reason?.text ?? /^the tool runs and has no outcome$/);
 }
 
-function isLost(row: ContinuableTurn): boolean {
-  return row.status === "failed" && row.failures[0].code === "runner_lost";
-}
-
 const reasons: readonly { when: string | undefined; text: RegExp }[] = [
   { when: "threw", text: /^failed: it broke$/ },
   { when: "late", text: /^failed: no result within 120 s$/ },
   { when: "stopped", text: /^interrupted: the call was stopped$/ },
   {
     when: undefined,
-    text: /^(?:failed: (?:the call was not run$|the program ended while this call was open|there is no tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
+    text: /^(?:failed: (?:the call was not run$|the program ended while this call was open|there is no tool|no client of this turn runs the tool|the arguments are not a JSON object|this call was made|the tool ".*" can no longer be run)|interrupted: the call was not run)/,
   },
 ];
 

@@ -11,7 +11,7 @@ import { eventsOf } from "../../src/engine/turn/live/turn-events.ts";
 import { turnReader } from "../../src/engine/turn/turn-reader.ts";
 import { all, testParts } from "../engine.ts";
 import type { SeenExchange } from "./asked.ts";
-import { shownItems, withoutForeignThoughts, type NaiveTurn, type SealedTurn } from "./naive-model.ts";
+import { shownItems, withoutForeignThoughts, type NaiveTurn, type SealedTurn, wasRecovered } from "./naive-model.ts";
 import { compareOwnItems, openCalls } from "./own-items.ts";
 import type { OwnEntry, Sight } from "./sight.ts";
 import { checkEnd } from "./turn-end.ts";
@@ -157,7 +157,7 @@ async function checkRequests({ turn, row, core }: Sight): Promise<void> {
 
 /** R2: of a turn that was lost, every model call that had ended is there, but for one whose answer was just being taken. */
 function checkStepsKept({ asked }: NaiveTurn, row: FinishedTurn, kept: number): void {
-  if (row.status !== "failed" || row.failures[0].code !== "runner_lost" || asked.faults > 0) return;
+  if (!wasRecovered(row) || asked.faults > 0) return;
   const ended = asked.exchanges.filter(({ end }) => end !== null);
   const lastCalls = ended.at(-1)?.items.flatMap((item) => (item.type === "tool_call" ? [item.callId] : [])) ?? [];
   const isTaken = asked.toolRuns.some(({ turnId, callId }) => turnId === row.id && lastCalls.includes(callId));

@@ -5,6 +5,7 @@ import { limits } from "../../src/domain/limits.ts";
 import type { FinishedTurn } from "../../src/domain/turn.ts";
 import { addUsage, noUsage } from "../../src/domain/usage.ts";
 import type { Asked } from "./asked.ts";
+import { wasRecovered } from "./naive-model.ts";
 import type { OwnEntry, Sight } from "./sight.ts";
 
 export function checkEnd({ world, turn, row, events }: Sight, own: OwnEntry | null): void {
@@ -12,7 +13,7 @@ export function checkEnd({ world, turn, row, events }: Sight, own: OwnEntry | nu
   const mayBeStopped = world.model.mayBeStopped(turn);
   if (row.status === "failed") checkFailure({ asked, row, mayBeStopped, lastAt: world.now });
   else checkSuccess({ asked, row, mayBeStopped });
-  const wasLost = row.status === "failed" && row.failures[0].code === "runner_lost";
+  const wasLost = wasRecovered(row);
   if (row.status === "failed" && asked.faults === 0) checkSealed(asked, row);
   if (!wasLost) {
     const usage = asked.exchanges.map(({ end }) => end?.usage ?? noUsage).reduce(addUsage, noUsage);
@@ -74,7 +75,7 @@ function didSomething({ exchanges, feedback }: Asked): boolean {
  */
 function checkSealed(asked: Asked, row: Failing["row"]): void {
   const isSealed = row.blobs.state !== null;
-  const wasLost = row.failures[0].code === "runner_lost";
+  const wasLost = wasRecovered(row);
   const durable = { ...asked, exchanges: asked.exchanges.slice(0, -1) };
   if (didSomething(wasLost ? durable : asked)) assert.ok(isSealed, "a failed turn forgot what it did (T12, R6)");
   if (!didSomething(asked)) assert.ok(!isSealed, "a failed turn that did nothing can be continued (T12)");

@@ -6,6 +6,7 @@ import { callableProviders, providerFault } from "../../configuration/configured
 import { qdrantFault } from "../../configuration/configured-index.ts";
 import { configuredMcpServers } from "../../configuration/mcp-servers.ts";
 import type { CliInvocation } from "./invocation.ts";
+import type { ProviderCheck } from "./ports.ts";
 
 /** Returns what is wrong in single workspaces. A problem that the whole data folder has is left out (W7). */
 export async function checkWorkspaces(call: CliInvocation): Promise<{ count: number; problems: string[] }> {
@@ -28,6 +29,19 @@ async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
     if (error instanceof AptoveError) return [error.detail];
     throw error;
   }
+}
+
+/** Asks each provider that can be called for its models, all at once. Those without an address are left out. */
+export async function providerReports(call: CliInvocation): Promise<(ProviderCheck & { name: string })[]> {
+  const { configuration } = call.loadedOrNull() ?? {};
+  if (configuration === undefined) return [];
+  const reports = await Promise.all(
+    callableProviders(configuration.providers).map(async (name) => {
+      const check = await call.checkProvider(name);
+      return check === null ? [] : [{ name, ...check }];
+    }),
+  );
+  return reports.flat();
 }
 
 /** Returns what is wrong in a configuration that is well formed and still cannot work. */

@@ -3,6 +3,7 @@
  * first needed.
  */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
@@ -14,7 +15,7 @@ import {
   type LoadedConfiguration,
   type SharedLayers,
 } from "../../configuration/configuration.ts";
-import { dataFolderPath, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
+import { dataFolderPath, inspectDataFolder, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
 import type { LocalWorkingCopy } from "./working-copy/git.ts";
@@ -70,6 +71,26 @@ export class CliInvocation {
   override(section: string, values: Record<string, unknown>): void {
     const given = Object.entries(values).filter(([, value]) => value !== undefined);
     if (given.length > 0) this.#overrides[section] = Object.fromEntries(given);
+  }
+
+  /** Makes this invocation look at the data folder without creating it. Call it before the folder is first used. */
+  inspectOnly(): void {
+    this.#folder ??= inspectDataFolder(dataFolderPath({ env: this.io.env }));
+  }
+
+  /** Returns true if there are records to open. Opening them where there are none would create them. */
+  async hasRecords(): Promise<boolean> {
+    const { url } = this.loaded().configuration.records;
+    return url === null ? existsSync(this.folder().records) : (await this.#ports.postgresVersion(url)) > 0;
+  }
+
+  /** Reads from the configured bucket, also where there are no records yet. Throws what is wrong with it. */
+  async checkBlobs(): Promise<void> {
+    await this.#ports.checkBlobs(this.loaded().configuration, this.folder(), this.io.env);
+  }
+
+  async checkProvider(name: string): ReturnType<CliPorts["checkProvider"]> {
+    return await this.#ports.checkProvider(this.loaded().configuration.providers, name);
   }
 
   folder(): DataFolder {
@@ -169,7 +190,7 @@ export class CliInvocation {
       throw new UsageError("acp works on this machine's own data", "leave out --server (and APTOVE_SERVER)");
     }
     // A fault of the configuration is reported to the editor, by the session that it begins.
-    if (this.#hasConfiguration()) await this.#refuseOtherRecords();
+    if (this.loadedOrNull() !== null) await this.#refuseOtherRecords();
     const { env, stdin, stdout, stderr } = this.io;
     const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
@@ -229,12 +250,12 @@ export class CliInvocation {
     return createClient({ url, key });
   }
 
-  #hasConfiguration(): boolean {
+  /** Returns the configuration. Null if it has a fault, which another call reports. */
+  loadedOrNull(): LoadedConfiguration | null {
     try {
-      this.loaded();
-      return true;
+      return this.loaded();
     } catch {
-      return false;
+      return null;
     }
   }
 

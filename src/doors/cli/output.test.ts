@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { Writable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../testing/any-character.ts";
-import { dollars, duration, firstLine, neutralize } from "./output.ts";
+import { CliOutput, dollars, duration, firstLine, neutralize } from "./output.ts";
+import type { CliIo } from "./ports.ts";
 
 test("[L1] neutralised text holds no control character but line feed and tab, and loses no other", () => {
   fc.assert(
@@ -14,6 +16,28 @@ test("[L1] neutralised text holds no control character but line feed and tab, an
       assert.equal(plain(safe), plain(text));
     }),
   );
+});
+
+test("[L1] JSON on a terminal has no control character, and is the same value; a pipe gets it unchanged", () => {
+  const value = { "a\u009b2J": ["b\u007f", "c\u202e\u2028", "d\u001b", "line\n"] };
+  const printed = (isTTY: boolean): string => {
+    let text = "";
+    const stream = Object.assign(new Writable({ write: (chunk, _encoding, done) => ((text += chunk), done()) }), {
+      isTTY,
+    });
+    const io = { stdin: process.stdin, stdout: stream, stderr: stream, env: {}, cwd: "/" } as unknown as CliIo;
+    const output = new CliOutput(io, { color: false });
+    output.json(value);
+    output.jsonLine(value);
+    return text;
+  };
+  const shown = printed(true);
+  assert.doesNotMatch(shown, /(?!\n)[\p{Cc}\u2028\u202e]/u);
+  const lines = shown.trimEnd().split("\n");
+  assert.deepEqual(JSON.parse(lines.pop() ?? ""), value);
+  assert.deepEqual(JSON.parse(lines.join("\n")), value);
+  const plain = JSON.stringify(value);
+  assert.equal(printed(false), `${plain}\n${plain}\n`);
 });
 
 test("[L1] a line is cut by characters, never inside one", () => {

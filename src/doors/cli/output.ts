@@ -47,7 +47,16 @@ export class CliOutput {
     else if (!this.closed.aborted) this.#io.stdout.write(text);
   }
   json(value: unknown): void {
-    this.line(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
+    this.#json(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
+  }
+  /** Writes a value as one line, for readers of many values. */
+  jsonLine(value: unknown): void {
+    this.#json(JSON.stringify(value));
+  }
+  /** JSON allows control characters from U+007F on in its texts. A terminal gets their codes, which mean the same. */
+  #json(text: string): void {
+    const code = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    this.line(this.isTerminal ? text.replace(/(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, code) : text);
   }
   /** Writes a line beside the result: progress, a hint or a warning. */
   note(text = ""): void {

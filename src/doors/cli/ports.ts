@@ -63,8 +63,21 @@ export interface CliPorts {
    * Starts MCP servers, waits until each one is ready or has failed, and stops them again. Rejects when `stop` aborts.
    */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
+  /** Asks a provider of the configuration for its models. Null for one without an address, such as the offline model. */
+  checkProvider(providers: Configuration["providers"], name: string): Promise<ProviderCheck | null>;
+  /** Returns the version of the data in a PostgreSQL database, and changes nothing. 0: there is no data yet. */
+  postgresVersion(url: string): Promise<number>;
+  /** Reads from a configured bucket. Throws what is wrong with it. */
+  checkBlobs(configuration: Configuration, folder: DataFolder, env: CliIo["env"]): Promise<void>;
   /** Returns null if a Redis server answers at the address and accepts its user and password, else what is wrong. */
   redisFault(url: string): Promise<string | null>;
+}
+
+/** The answer of a provider to the check. `isUnsure`: it answers, but does not say whether the key is valid. */
+export interface ProviderCheck {
+  fault: string | null;
+  fix: string | null;
+  isUnsure: boolean;
 }
 
 export interface BackupRequest {
@@ -145,10 +158,10 @@ export interface LocalEngine {
   /** Reports a message to the operator, in the form of the log. */
   report(message: string): void;
   /**
-   * Starts the HTTP server. Resolves when it listens. Rejects with `address_unavailable`; its cause is the error of the
+   * Starts the HTTP server. Resolves when it listens. `key` acts as the owner of the data, and ends with this process. Rejects with `address_unavailable`; its cause is the error of the
    * system.
    */
-  listen(at: { host: string; port: number }): Promise<ListeningAddress>;
+  listen(at: { host: string; port: number }): Promise<ListeningAddress & { key: string }>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
 }

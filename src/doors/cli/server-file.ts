@@ -1,6 +1,7 @@
 /**
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
- * the same machine. The server writes it when it listens. The process id shows whether the server still runs.
+ * the same machine. The server writes it when it listens. The key is new at each start, only that process accepts it, and it
+ * is removed from the file when the server stops. The process id shows whether the server still runs.
  */
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
@@ -13,7 +14,8 @@ export interface ServerFile {
   pid: number;
   url: string;
   key: string;
-  keyId: string;
+  /** The stored key that earlier versions had here. */
+  keyId?: string;
   /** The fingerprint of the configuration that the server runs with. */
   configuration: string;
   /** The address of the server's records, without a password. */
@@ -46,10 +48,10 @@ export function writeServerFile(folder: DataFolder, server: ServerFile): void {
   writePrivateFile(serverFile(folder), JSON.stringify(server));
 }
 
-/** Marks the server as stopped and keeps the key for the next server. Does not change the file of another server. */
+/** Marks the server as stopped, and removes its key. Does not change the file of another server. */
 export function markStopped(folder: DataFolder, pid: number): void {
   const found = readServerFile(folder);
-  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0 });
+  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0, key: "" });
 }
 
 /**

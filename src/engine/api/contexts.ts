@@ -62,7 +62,7 @@ export interface OfferedModel {
   model: string;
   /** The size of the window. Null: it is not known. */
   contextTokens: number | null;
-  /** In US dollars for a million tokens. Null: it is not known. */
+  /** US dollars for a million tokens. Null: they are not known. */
   price: { input: number; cached: number; output: number } | null;
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from "../../domain/caller.ts";
 import type { ContextKind, ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { withProviderContexts } from "./model-words.ts";
 import { settingsOf } from "./resolve-contexts.ts";
 import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -14,7 +15,11 @@ import type { EngineDependencies } from "../dependencies.ts";
 export function contexts(deps: EngineDependencies): ContextRegistry {
   return {
     known: async (caller, workspaceId) => {
-      const known = await knownContexts(deps, caller, await settingsOf(deps, caller, workspaceId));
+      const known = await knownContexts(
+        deps,
+        caller,
+        withProviderContexts(await settingsOf(deps, caller, workspaceId)),
+      );
       return { agentContexts: known.agentContexts, conversationContexts: known.conversationContexts };
     },
     list: (caller) => list(deps, caller),

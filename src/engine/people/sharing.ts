@@ -4,6 +4,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
+import type { AccessWatch } from "../access/access-watch.ts";
 import { audited } from "../access/audit.ts";
 import type { SharedSession, SessionSharing } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
@@ -13,7 +14,7 @@ import { changeableSession, visibleSession } from "../access/visible.ts";
 
 type Change = Parameters<SessionSharing["change"]>[2];
 
-export function sharing(deps: EngineDependencies): SessionSharing {
+export function sharing(deps: EngineDependencies, watch: AccessWatch): SessionSharing {
   return {
     of: async (caller, sessionId) => await shared(deps, await visibleSession(deps, caller, sessionId)),
     change: async (caller, sessionId, change) => {
@@ -26,6 +27,7 @@ export function sharing(deps: EngineDependencies): SessionSharing {
           return await apply(deps, caller, session);
         });
       }
+      await watch.changed();
       return await shared(deps, changed ?? (await changeableSession(deps, caller, sessionId)));
     },
   };

@@ -5,6 +5,7 @@ import { newId } from "../../domain/ids.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
 import type { SessionPage } from "../../records/record-store.ts";
+import { withProviderContexts } from "../contexts/model-words.ts";
 import { resolveContexts, settingsOf } from "../contexts/resolve-contexts.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
@@ -25,7 +26,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
   const name = start.name ?? from?.name ?? "Untitled";
   const workspaceId = workspaceFor(caller, start.workspaceId ?? from?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
-  const known = await knownContexts(deps, caller, settings);
+  const known = await knownContexts(deps, caller, withProviderContexts(settings));
   const { agentContext, conversationContext } = resolveContexts(known, start, from);
   const repo = start.repo ?? from?.repo;
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;

@@ -14,6 +14,7 @@ import { acceptRequest } from "../turn/prepare/accept.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
+import { noClientTools } from "../turn/prepare/client-tools.ts";
 import { newRoot } from "../turn/place-turn.ts";
 import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
@@ -109,7 +110,7 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   const request = requestOf(core, spawner, start);
   const { subagentTools } = core;
   const inherited = await core.histories.readableBefore(start.parent);
-  const asked = { caller, request, session, subagent: ref, subagentTools, inherited };
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools: noClientTools };
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });

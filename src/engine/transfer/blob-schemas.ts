@@ -96,6 +96,21 @@ const deliveredMessage = z.strictObject({
   text: z.string(),
 });
 
+const toolDefinition = z.strictObject({
+  name: z.string(),
+  description: z.string().exactOptional(),
+  parameters: z.record(z.string(), z.unknown()),
+  strict: z.boolean().exactOptional(),
+  effect: z.enum(["read", "write", "run"]).exactOptional(),
+});
+
+const askedBeside = z.strictObject({
+  language: z.string().exactOptional(),
+  pathPrefixes: list(z.string()).exactOptional(),
+  toolChoice: z.string().exactOptional(),
+  onlyListsTools: z.literal(true).exactOptional(),
+});
+
 const opening = exactly<OpeningBlob>()(
   z.strictObject({
     format: z.literal(1),
@@ -104,6 +119,8 @@ const opening = exactly<OpeningBlob>()(
     instruction: z.string(),
     toolResults: list(toolFeedback),
     mailbox: list(deliveredMessage).exactOptional(),
+    tools: list(toolDefinition).exactOptional(),
+    asked: askedBeside.exactOptional(),
     message: list(z.string()),
     request: recipe.nullable(),
   }),

@@ -36,6 +36,8 @@ export interface CheckedTurnBlobs {
   hashes: BlobHashes;
   /** The blobs of input parts that the row and the other blobs refer to, of this turn or of an ancestor. */
   parts: string[];
+  /** The turn that stored the tools of the client. Null: there are none (E4). */
+  clientTools: string | null;
 }
 
 /**
@@ -71,7 +73,8 @@ export function namedBlobs(
   const hashes = { opening: openingBlob.hash, run: found(run)?.hash ?? null, state: found(state)?.hash ?? null };
   const all = [...given.values()];
   const parts = [...partBlobs(turn), ...all.flatMap((blob) => blob.parts)];
-  return { all, opening: openingBlob, state: found(state), hashes, parts };
+  const { clientTools = null } = turn.manifest;
+  return { all, opening: openingBlob, state: found(state), hashes, parts, clientTools };
 }
 
 interface Fault {
@@ -85,6 +88,10 @@ export function checkBases(
 ): string | null {
   if (blobs.opening.base !== null && above(turn, ({ id }) => id === blobs.opening.base) === null) {
     return `${blobs.opening.key} builds on a turn that is not an ancestor`;
+  }
+  const { clientTools } = blobs;
+  if (clientTools !== null && clientTools !== turn.id && above(turn, ({ id }) => id === clientTools) === null) {
+    return `its tools are those of a turn that is not an ancestor`;
   }
   const isOwnOrAbove = (key: string): boolean => {
     const owner = /^turns\/([0-9a-f-]{36})\/part-[0-9a-f-]{36}\.json$/.exec(key)?.[1];

@@ -48,7 +48,7 @@ export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | 
 /** Plans the import. Throws `import_conflict`, `session_busy`, `session_archived`. */
 export async function planImport(core: EngineCore, caller: Caller, file: CheckedExport): Promise<ImportPlan> {
   const stored = new Set(await core.deps.records.purges.existingTurnIds([...file.turns.keys()]));
-  for (const id of stored) await checkSame(core, file, id);
+  for (const id of stored) await checkSame(core, caller, { file, id });
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
   const restOn = turns.flatMap((turn) => (turn.parentId !== null && stored.has(turn.parentId) ? [turn.parentId] : []));
   const parents = [...new Set([...file.outside, ...restOn])];
@@ -56,13 +56,15 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
   for (const session of file.sessions.values()) {
     const news = turns.filter((turn) => turn.sessionId === session.id);
     const here = await core.deps.records.sessions.get(session.id);
+    // What the caller may not see gets one answer, whatever it is and whatever it contains (H4).
+    // A fork of a session that became private may still come with the turns that it took from there.
+    const isChanged = here !== null && (here.orgId !== caller.orgId || news.length > 0);
+    if (isChanged && !(await maySee(core.deps, caller, here))) throw unusableIds();
     if (here === null && (await isTurnElsewhere(core, session.id))) {
+      if ((await seenTurn(core, caller, session.id)) === null) throw unusableIds();
       throw conflict(`the id of the session ${session.id} is already that of a turn here`);
     } else if (here === null) plan.sessions.push(newSession(caller, session, news));
-    else if (here.orgId !== caller.orgId || (news.length > 0 && !(await maySee(core.deps, caller, here)))) {
-      // The error must not reveal whose session it is (H4).
-      throw conflict(`the id of the session ${session.id} is already taken here`);
-    } else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
+    else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
   }
   const touched = [...plan.sessions.map(({ id }) => id), ...plan.growths.map(({ sessionId }) => sessionId)];
   return { ...plan, mail: importedMail(file, new Set(touched)) };
@@ -74,16 +76,29 @@ async function isTurnElsewhere({ deps }: EngineCore, id: string): Promise<boolea
   return turn !== null && turn.sessionId !== id;
 }
 
+/**
+ * The answer for ids that are in use where the caller may not see it: it names neither a session nor a turn. That something
+ * has such an id cannot be hidden, because the ids are part of the digests and cannot be replaced.
+ */
+function unusableIds(): AptoveError {
+  return conflict("an id in the file cannot be used here");
+}
+
 function conflict(detail: string): AptoveError {
   return new AptoveError("import_conflict", `${detail}; nothing was imported`);
 }
 
 /** Throws unless a stored turn is identical to the one in the file, to the last byte. */
-async function checkSame(core: EngineCore, file: CheckedExport, id: string): Promise<void> {
+async function checkSame(
+  core: EngineCore,
+  caller: Caller,
+  { file, id }: { file: CheckedExport; id: string },
+): Promise<void> {
   const ours = await core.deps.records.turns.get(id);
   const theirs = file.turns.get(id);
   if (ours === null || theirs === undefined) return;
   if (ours.sessionId === theirs.sessionId && (await hasContent(core, ours, theirs))) return;
+  if ((await seenTurn(core, caller, id)) === null) throw unusableIds();
   throw conflict(`the turn ${id} is already stored with another content`);
 }
 

@@ -103,6 +103,8 @@ const settings = z.strictObject({
   temperature: z.number().exactOptional(),
   maxOutputTokens: z.number().exactOptional(),
   reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+  verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
+  maxSteps: wholeFromOne.exactOptional(),
 });
 
 const chunkRef = z.strictObject({
@@ -150,6 +152,7 @@ const manifest = z.strictObject({
   activeFiles: list(activeFileRef),
   skippedFiles: list(skippedFile),
   historyTurns: wholeFromZero,
+  clientTools: uuid.exactOptional(),
   mailbox: list(mailboxRef).exactOptional(),
 });
 

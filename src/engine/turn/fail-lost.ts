@@ -16,7 +16,6 @@ import { blobKeys, encodeBlob, readBlob, type OpeningBlob } from "./kept/turn-bl
 import { dropProgress } from "./kept/turn-progress.ts";
 import { closingResults, hasOutput, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { runnerLost } from "./live/leases.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
 import { closeCalls } from "./request/envelope.ts";
 import { historyNotKept, messageToMailbox } from "./settle-turn.ts";
@@ -25,7 +24,7 @@ import { historyNotKept, messageToMailbox } from "./settle-turn.ts";
  * Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over
  * meanwhile.
  */
-export async function failLost(core: EngineCore, turn: PendingTurn, reason: Failure = runnerLost): Promise<boolean> {
+export async function failLost(core: EngineCore, turn: PendingTurn, reason: Failure): Promise<boolean> {
   const { deps } = core;
   const run = await readLostRun(core, turn);
   const parent = turn.parentId === null ? null : await deps.records.turns.get(turn.parentId);

@@ -337,3 +337,19 @@ test("[R3] [V4] a message from another process that comes while the end is being
     hasCode("turn_not_running"),
   );
 });
+
+test("[T5] requests at once that name only the session run or are busy, and are never refused because the head moved", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const { sessionId } = await ask("one");
+  const codes: unknown[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const tries = Array.from({ length: 8 }, (_, n) =>
+      engine.turns.run(alice, { sessionId, instruction: `${round} ${n}` }),
+    );
+    for (const result of await Promise.allSettled(tries)) {
+      if (result.status === "fulfilled") await result.value.finished;
+      else codes.push((result.reason as AptoveError).code);
+    }
+  }
+  assert.deepEqual([...new Set(codes)], ["session_busy"]);
+});

@@ -13,6 +13,7 @@ import type { FinishedTurn } from "../../domain/turn.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
+import { noClientTools } from "./prepare/client-tools.ts";
 import { noProvider } from "./prepare/chain.ts";
 import { placeInput } from "./kept/kept-parts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -45,7 +46,7 @@ export async function importConversation(
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
   const request = requestOf(start, first.text);
   const { subagentTools, deps } = core;
-  const known = { caller, request, session: null, subagentTools, inherited: new Map() };
+  const known = { caller, request, session: null, subagentTools, inherited: new Map(), clientTools: noClientTools };
   const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), provider: noModel, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
@@ -142,7 +143,7 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     message: message.parts,
     input: placeInput(turnId, emptyState, []),
     sent: { chunks: [], files: [] },
-    manifest: bareManifest(accepted),
+    manifest: bareManifest(turnId, accepted),
     approved: [],
     decision: null,
     first: null,

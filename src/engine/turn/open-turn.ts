@@ -127,6 +127,7 @@ export function checkSameRequest(earlierHash: string, request: TurnRequest): voi
 
 function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
   const plan = "plan" in prepared ? prepared.plan : null;
+  const { tools, storedWith } = accepted.clientTools;
   return {
     format: 1,
     turnId: live.turnId,
@@ -134,6 +135,8 @@ function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
     instruction: accepted.instruction,
     toolResults: accepted.toolResults,
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
+    ...(tools.length > 0 && storedWith === null && { tools: [...tools] }),
+    ...(Object.keys(accepted.asked).length > 0 && { asked: accepted.asked }),
     message: plan?.message ?? [],
     request: plan?.first?.recipe ?? null,
   };
@@ -182,7 +185,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
     ...("plan" in prepared && prepared.plan.input.parts.length > 0 && { input: prepared.plan.input.parts }),
     workspaceId: accepted.workspaceId,
     repo: accepted.retrieval.repo,
-    manifest: "plan" in prepared ? prepared.plan.manifest : bareManifest(accepted),
+    manifest: "plan" in prepared ? prepared.plan.manifest : bareManifest(live.turnId, accepted),
     status: "pending",
     blobs: { opening: key, run: null, state: null },
     warnings: [],

@@ -14,11 +14,14 @@ import type { ParentTurn } from "./prepare/turn-plan.ts";
 import { mayContinue, continuableSession, visibleTurn, visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
+import { noProvider } from "./prepare/chain.ts";
 
 /** The request, with the fields that a rerun takes over from the turn that it repeats, and its position. */
 export interface PlacedRequest {
   place: TurnPlacement;
   request: TurnRequest;
+  /** Given if the client's tools are only listed, as in the turn that a rerun repeats (E4). */
+  listed?: { mayCall: false };
 }
 
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
@@ -123,20 +126,54 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const place: TurnPlacement = isHere
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
-  // An instruction that is repeated keeps the input that came with it (I1).
-  const isSame = request.instruction === "" && request.input === undefined;
-  const input = isSame ? { input: await inputAgain(deps.blobs, old) } : {};
-  return { place, request: { ...repeating(request, old, opening), ...input } };
+  const repeated = repeatedRequest(request, old, opening);
+  const input = request.input === undefined ? { input: await inputAgain(deps.blobs, old) } : {};
+  return { place, ...(await withToolsAgain(engine, old, { request: { ...repeated, ...input }, opening })) };
 }
 
-function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnRequest {
-  const isSame = request.instruction === "";
+/** Returns the request with everything that the old turn asked for and the request does not change (T7). */
+function repeatedRequest(
+  request: TurnRequest,
+  old: Turn,
+  { instruction, toolResults, asked }: OpeningBlob,
+): TurnRequest {
+  const { onlyListsTools: _only, ...beside } = asked ?? {};
   return {
+    ...beside,
+    repo: old.repo,
+    mode: old.mode,
+    toolResults,
+    ...sameModel(request, old),
     ...request,
-    mode: request.mode ?? old.mode,
-    instruction: isSame ? opening.instruction : request.instruction,
-    ...(isSame && request.toolResults === undefined && { toolResults: opening.toolResults }),
+    instruction: request.instruction === "" ? instruction : request.instruction,
+    ...(request.settings !== undefined && { settings: { ...sameModel(request, old).settings, ...request.settings } }),
   };
+}
+
+/** Returns the contexts, the model and the settings of the old turn. Another context brings its own model (G2). */
+function sameModel(
+  { agentContextId, conversationContextId }: TurnRequest,
+  { manifest, provider, model }: Turn,
+): Pick<TurnRequest, "agentContextId" | "conversationContextId" | "model" | "settings"> {
+  const contexts = {
+    agentContextId: manifest.agentContext.id,
+    conversationContextId: manifest.conversationContext.id,
+  };
+  const isOther = agentContextId !== undefined || conversationContextId !== undefined;
+  if (isOther || provider === noProvider) return contexts;
+  return { ...contexts, model, settings: manifest.settings };
+}
+
+async function withToolsAgain(
+  { histories }: EngineCore,
+  old: Turn,
+  { request, opening }: { request: TurnRequest; opening: OpeningBlob },
+): Promise<Pick<PlacedRequest, "request" | "listed">> {
+  if (request.tools !== undefined) return { request };
+  const from = old.manifest.clientTools;
+  const tools = from === undefined ? [] : [...(await histories.clientTools(from))];
+  const isListed = opening.asked?.onlyListsTools === true && (request.toolResults ?? []).length === 0;
+  return { request: { ...request, tools }, ...(isListed && { listed: { mayCall: false } }) };
 }
 
 async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<ParentTurn | null> {

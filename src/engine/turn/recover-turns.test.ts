@@ -10,6 +10,7 @@ import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { wrapMethods } from "../../records/wrap-methods.ts";
 import { noObserver, type ObserverNote } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { createEngine } from "../create-engine.ts";
 import type { RunningTurn } from "../engine.ts";
 
@@ -295,4 +296,30 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
   assert.equal(turn.status === "failed" && turn.run.modelRequests, 1, "the step that ended is kept");
   const kept = await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 }));
   assert.equal(kept.at(-1)?.event.type, "run_failed");
+});
+
+test("[R2] where the wall clock of a machine counts leases, a step of it never ends the turn of a live process", async (t) => {
+  const { deps, cut, die, runOut, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  runOut();
+  const { engine, start } = await testEngine(t, { ...deps, runner: testRunner(), hasJumpingClock: true });
+  assert.equal((await engine.turns.get(alice, cut.turnId)).status, "pending");
+  await assert.rejects(start("three", { sessionId: cut.sessionId }), hasCode("session_busy"));
+  die();
+  const later = await testEngine(t, { ...deps, runner: testRunner(), hasJumpingClock: true });
+  assert.equal((await later.engine.turns.get(alice, cut.turnId)).status, "failed");
+});
+
+test("[R2] [T11] a turn that a full disk ended says so, if its process lives to store the end", async (t) => {
+  const records = memoryRecords();
+  let isFull = true;
+  const { finish } = records.turns;
+  records.turns.finish = (end) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finish.call(records.turns, end);
+  const { ask, engine } = await testEngine(t, { records });
+  const ended = await ask("one");
+  isFull = false;
+  await ask("two", { sessionId: ended.sessionId });
+  const turn = await engine.turns.get(alice, ended.id);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "storage_full");
 });

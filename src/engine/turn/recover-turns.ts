@@ -3,19 +3,21 @@
  * a live runner is never touched. A lost turn is taken over first, so that one of several recoveries does the work, and
  * a runner that was only paused cannot write any more (R1).
  */
-import { failureOf } from "../../domain/errors.ts";
+import { failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { Runner } from "../../records/record-store.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { failLost } from "./fail-lost.ts";
+import { runnerLost } from "./live/leases.ts";
 
 /** Takes over and fails the lost turns of all processes. Returns how many there were. */
 export async function recoverLostTurns(core: EngineCore): Promise<number> {
   const { records, runner } = core.deps;
   let recovered = await recoverOwn(core);
-  const dead = await deadRunners(core);
-  const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds: dead, limit: limits.recoveredTurnsMax };
+  const { dead, spared } = await otherRunners(core);
+  const found = { deadRunnerIds: dead, sparedRunnerIds: spared };
+  const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, ...found, limit: limits.recoveredTurnsMax };
   for (;;) {
     const taken = await records.runners.takeLostTurns(asked);
     recovered += await failAll(core, taken);
@@ -47,16 +49,25 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
 
 /** Recovers one turn, because a request waits for its session. Returns true if it was lost and is now failed. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
-  const { records, runner, isAlive } = core.deps;
+  const { records, runner, isAlive, hasJumpingClock } = core.deps;
   const turn = await records.turns.get(turnId);
   if (turn?.status !== "pending") return false;
   if (turn.runnerId === runner.id) {
     return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
   }
   const owner = await records.runners.get(turn.runnerId);
-  const deadRunnerIds = owner !== null && isAlive(owner) === false ? [owner.id] : [];
-  const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds, limit: 1, turnId };
+  const lives = owner === null ? null : isAlive(owner);
+  const deadRunnerIds = lives === false ? [turn.runnerId] : [];
+  const sparedRunnerIds = lives === true && hasJumpingClock === true ? [turn.runnerId] : [];
+  const found = { deadRunnerIds, sparedRunnerIds };
+  const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, ...found, limit: 1, turnId };
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
+}
+
+/** Returns why the turn failed: a store whose failure kept this process from ending its own turn, or the lost runner. */
+function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
+  const known = unsettled.get(id);
+  return known?.code === "storage_full" || known?.code === "storage_failed" ? known : runnerLost;
 }
 
 /**
@@ -69,13 +80,13 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
   const work = async (): Promise<void> => {
     for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
       try {
-        if (await failLost(core, turn)) count += 1;
+        if (await failLost(core, turn, reasonOf(core, turn))) count += 1;
         core.unsettled.delete(turn.id);
       } catch (error) {
         // Its log may be damaged, or the disk full.
         if (!core.unsettled.has(turn.id))
           core.deps.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
-        core.unsettled.set(turn.id, failureOf(error));
+        core.unsettled.set(turn.id, core.unsettled.get(turn.id) ?? failure("runner_lost", failureOf(error).message));
       }
     }
   };
@@ -85,19 +96,21 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
 }
 
 /**
- * Returns the runners whose process has certainly ended. Deletes runners of other machines that have been unused for a
- * long time.
+ * Returns the runners whose process has certainly ended, and those whose leases do not count because their process is
+ * alive. Deletes runners of other machines that have been unused for a long time.
  */
-async function deadRunners(core: EngineCore): Promise<string[]> {
-  const { records, runner, isAlive, now } = core.deps;
+async function otherRunners(core: EngineCore): Promise<{ dead: string[]; spared: string[] }> {
+  const { records, runner, isAlive, hasJumpingClock, now } = core.deps;
   const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
   const dead: string[] = [];
+  const spared: string[] = [];
   for (const other of await records.runners.list()) {
     if (other.id === runner.id) continue;
     const lives = isAlive(other);
     if (lives === false) dead.push(other.id);
+    if (lives === true && hasJumpingClock === true) spared.push(other.id);
     // It may still be running. Then only the leases decide about its turns.
     if (lives === null && isOld(other)) await records.runners.delete(other.id);
   }
-  return dead;
+  return { dead, spared };
 }

@@ -11,10 +11,12 @@ import { acceptRequest } from "./prepare/accept.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
+import { clientToolsOf } from "./prepare/client-tools.ts";
 import { openTurn } from "./open-turn.ts";
 import { placeTurn } from "./place-turn.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { answerOpenCalls, gatheredContext, tryToPlan } from "./prepare/plan-turn.ts";
+import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
@@ -48,12 +50,22 @@ function mayFollowHead({ sessionId, expectedHead, rerun }: TurnRequest, error: u
 }
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
-  const { place, request } = await placeTurn(core, caller, asked);
+  const { place, request, listed } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
   const inherited = await core.histories.readableBefore(place.parent);
   const session = place.model;
-  const accepted = await acceptRequest(core.deps, { caller, request, session, mail, subagentTools, inherited });
+  const clientTools = await clientToolsOf(core.histories, place.parent, request);
+  const accepting = {
+    caller,
+    request,
+    session,
+    mail,
+    subagentTools,
+    inherited,
+    clientTools: { ...clientTools, ...listed },
+  };
+  const accepted = await acceptRequest(core.deps, accepting);
   return await launchTurn(core, { place, request: asked, accepted });
 }
 
@@ -89,6 +101,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   const { live, accepted } = registered;
   const { turnId, sessionId, watch } = live;
   const prepared = await tryToPlan(core, registered);
+  refuseWithoutIndex(registered, prepared);
   const result = await openTurn(core, { ...registered, prepared });
   if ("repeats" in result) {
     watch.repeats();
@@ -131,6 +144,16 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
  */
 function refuseWhileClosing(core: EngineCore): void {
   if (core.isShuttingDown) throw shuttingDown();
+}
+
+/**
+ * Throws `index_missing` for a new session: it can never answer, and nothing of it stays behind. In a session that there
+ * is, the turn fails and is kept (Q5).
+ */
+function refuseWithoutIndex({ place }: RegisteredTurn, prepared: PlanResult): void {
+  if (place.session !== null || place.subagent !== null || !("failure" in prepared)) return;
+  const { code, message } = prepared.failure;
+  if (code === "index_missing") throw new AptoveError(code, message);
 }
 
 /**

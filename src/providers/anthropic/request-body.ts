@@ -9,6 +9,7 @@ import type { MessageCreateParamsStreaming, Tool, ToolChoice } from "@anthropic-
 import type { ToolDefinition } from "../../domain/tool.ts";
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { settingNotes } from "../setting-notes.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
 import { historyMessages } from "./history-messages.ts";
 import { isBlank } from "./blank-text.ts";
@@ -45,7 +46,20 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
     ...toolChoice(call, tools.length),
     messages,
   };
-  return { body, droppedReasoning };
+  return { body, droppedReasoning, adjusted: adjustedSettings(call, body) };
+}
+
+/** Returns a text for each setting that the model does not take as it is (G3). */
+function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): string[] {
+  const { reasoningEffort } = settings;
+  const hasEffort = body.output_config?.effort !== undefined || body.thinking?.type === "enabled";
+  const isMinimal = reasoningEffort === "minimal" && body.output_config?.effort === "low";
+  return settingNotes({
+    model,
+    settings,
+    leftOut: ["temperature", "verbosity", ...(hasEffort ? [] : (["reasoningEffort"] as const))],
+    replaced: isMinimal ? { reasoningEffort: "low" } : {},
+  });
 }
 
 function wireTool({ name, description, parameters, strict }: ToolDefinition): Tool {

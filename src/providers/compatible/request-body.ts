@@ -20,6 +20,7 @@ import { argumentsJson } from "../call-arguments.ts";
 import { isOwnReasoning } from "../history-reasoning.ts";
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { settingNotes } from "../setting-notes.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
 
 /** The fields in which servers send a model's reasoning. It goes back in the field in which it came. */
@@ -43,7 +44,10 @@ export function compatibleBody(call: ModelCall, providerName: string): HttpBody<
     messages: [...prompt, ...messages(items, call)],
     ...tools(call),
   };
-  return { body, droppedReasoning: call.items.length - items.length };
+  const { model, settings: given } = call;
+  const replaced = given.reasoningEffort === "minimal" ? { reasoningEffort: "low" } : {};
+  const adjusted = settingNotes({ model, settings: given, leftOut: ["verbosity"], replaced });
+  return { body, droppedReasoning: call.items.length - items.length, adjusted };
 }
 
 /** All servers know the name `max_tokens`. Only OpenAI's own knows the effort `minimal`. */

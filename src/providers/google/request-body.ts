@@ -23,6 +23,7 @@ import { isGeneratedCallId } from "../call-ids.ts";
 import { isOwnReasoning } from "../history-reasoning.ts";
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { settingNotes } from "../setting-notes.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
 import { noSignature, type SignedReasoning, signedReasoning, wantsSignatures } from "./thought-signatures.ts";
 
@@ -52,7 +53,7 @@ export function googleBody(call: ModelCall, providerName: string): HttpBody<Goog
     contents: contents(items, call),
     ...toolConfig(call),
   };
-  return { body, droppedReasoning: call.items.length - items.length };
+  return { body, droppedReasoning: call.items.length - items.length, adjusted: adjustedSettings(call) };
 }
 
 function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBody["generationConfig"]> {
@@ -60,8 +61,28 @@ function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBod
   return {
     ...(temperature !== undefined && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(reasoningEffort !== undefined && { thinkingConfig: thinking(reasoningEffort, model) }),
+    ...(reasoningEffort !== undefined && thinks(model) && { thinkingConfig: thinking(reasoningEffort, model) }),
   };
+}
+
+/** Models before version 2.5 refuse every thinking setting. */
+function thinks(model: string): boolean {
+  return !/^(?:gemini-(?:1|2\.0)|gemma)/.test(model);
+}
+
+/** Returns a text for each setting that the model does not take as it is (G3). */
+function adjustedSettings({ model, settings }: ModelCall): string[] {
+  const isMinimal = settings.reasoningEffort === "minimal" && wantsSignatures(model) && isPro(model);
+  return settingNotes({
+    model,
+    settings,
+    leftOut: ["verbosity", ...(thinks(model) ? [] : (["reasoningEffort"] as const))],
+    replaced: isMinimal ? { reasoningEffort: "low" } : {},
+  });
+}
+
+function isPro(model: string): boolean {
+  return /\bpro\b/.test(model);
 }
 
 type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
@@ -73,8 +94,10 @@ const thinkingLevels = { minimal: "MINIMAL", low: "LOW", medium: "MEDIUM", high:
 /** Version 2.5 takes budgets, later ones take levels, and no Pro model takes `MINIMAL`. */
 function thinking(effort: Effort, model: string): Thinking {
   if (!wantsSignatures(model)) return { includeThoughts: true, thinkingBudget: thinkingBudgets[effort] };
-  const isPro = /\bpro\b/.test(model);
-  return { includeThoughts: true, thinkingLevel: thinkingLevels[isPro && effort === "minimal" ? "low" : effort] };
+  return {
+    includeThoughts: true,
+    thinkingLevel: thinkingLevels[isPro(model) && effort === "minimal" ? "low" : effort],
+  };
 }
 
 function functionDeclaration({ name, description, parameters }: ToolDefinition): FunctionDeclaration {

@@ -36,7 +36,7 @@ const first: ModelCall = {
 };
 
 const front =
-  '{"model":"gpt-5.1","store":true,"stream":true,"include":["reasoning.encrypted_content"],"temperature":0.2,"max_output_tokens":4000,"reasoning":{"effort":"low"},' +
+  '{"model":"gpt-5.1","store":true,"stream":true,"include":["reasoning.encrypted_content"],"max_output_tokens":4000,"reasoning":{"effort":"low"},' +
   '"tools":[{"type":"function","name":"ddr_document","description":"Writes a DDR.",' +
   '"parameters":{"type":"object","properties":{},"additionalProperties":false},"strict":true},' +
   '{"type":"function","name":"look-up","parameters":{"type":"object"},"strict":false}],"parallel_tool_calls":true,';

@@ -16,7 +16,6 @@ import type {
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
 import { z } from "zod";
-import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
@@ -24,9 +23,8 @@ import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "..
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
-
-/** The wire refuses a smaller limit. */
-const outputTokensMin = 16;
+import { adjustedSettings, effortFor, outputTokensMin, untaken } from "./model-settings.ts";
+import type { SettingName } from "../setting-notes.ts";
 
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
 export function openaiBody(call: ModelCall, providerName: string): HttpBody<ResponseCreateParamsStreaming> {
@@ -38,13 +36,13 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
     stream: true,
     // Without its ciphertext, reasoning can not be sent again once the provider has forgotten it (C3).
     include: ["reasoning.encrypted_content"],
-    ...settings(call.settings),
+    ...settings(call),
     ...(call.tools.length > 0 && { tools: call.tools.map(functionTool), parallel_tool_calls: true }),
     ...toolChoice(call),
     ...(call.previousResponseId !== null && { previous_response_id: call.previousResponseId }),
     input: call.prompt === null ? input : [systemMessage(call.prompt), ...input],
   };
-  return { body, droppedReasoning: call.items.length - input.length };
+  return { body, droppedReasoning: call.items.length - input.length, adjusted: adjustedSettings(call) };
 }
 
 /**
@@ -57,12 +55,16 @@ function roleOf(item: ResponseInputItem): ReasoningRole {
   return isOutcome ? "outcome" : "other";
 }
 
-function settings(given: ModelSettings): Partial<ResponseCreateParamsStreaming> {
-  const { temperature, maxOutputTokens, reasoningEffort } = given;
+function settings(call: ModelCall): Partial<ResponseCreateParamsStreaming> {
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity } = call.settings;
+  const leftOut = untaken(call);
+  const sends = (name: SettingName): boolean => !leftOut.includes(name);
   return {
-    ...(temperature !== undefined && { temperature }),
+    ...(temperature !== undefined && sends("temperature") && { temperature }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(outputTokensMin, maxOutputTokens) }),
-    ...(reasoningEffort !== undefined && { reasoning: { effort: reasoningEffort } }),
+    ...(reasoningEffort !== undefined &&
+      sends("reasoningEffort") && { reasoning: { effort: effortFor(call.model, reasoningEffort) } }),
+    ...(verbosity !== undefined && sends("verbosity") && { text: { verbosity } }),
   };
 }
 

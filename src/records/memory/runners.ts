@@ -24,9 +24,10 @@ export function runnerRecords(rows: Rows, now: () => number): RunnerRecords {
         rows.turns.set(turn.id, { ...turn, leaseExpiresAt: Math.max(turn.leaseExpiresAt, now() + leaseMs) });
       return own.map(({ id }) => id);
     },
-    async takeLostTurns({ runnerId, leaseMs, deadRunnerIds, limit, turnId }) {
-      const isLost = (turn: PendingTurn): boolean =>
-        turn.leaseExpiresAt <= now() || deadRunnerIds.includes(turn.runnerId);
+    async takeLostTurns({ runnerId, leaseMs, deadRunnerIds, sparedRunnerIds = [], limit, turnId }) {
+      const hasRunOut = (turn: PendingTurn): boolean =>
+        turn.leaseExpiresAt <= now() && !sparedRunnerIds.includes(turn.runnerId);
+      const isLost = (turn: PendingTurn): boolean => hasRunOut(turn) || deadRunnerIds.includes(turn.runnerId);
       const lost = [...rows.turns.values()].filter(isPending).filter(isLost);
       const asked = turnId === undefined ? lost : lost.filter(({ id }) => id === turnId);
       const first = asked.toSorted((a, b) => a.leaseExpiresAt - b.leaseExpiresAt || (a.id < b.id ? -1 : 1));

@@ -67,13 +67,19 @@ async function renew(
   return rows.map(({ id }) => id);
 }
 
-function lostTurns(db: Kysely<Tables>, dialect: SqlDialect, { deadRunnerIds, limit, turnId }: LostTurnsTaking) {
+function lostTurns(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { deadRunnerIds, sparedRunnerIds = [], limit, turnId }: LostTurnsTaking,
+) {
   let select = db
     .selectFrom("turns")
     .select("id")
     .where("status", "=", pending)
     .where((eb) => {
-      const ranOut = eb("lease_expires_at", "<=", dialect.now());
+      const isOver = eb("lease_expires_at", "<=", dialect.now());
+      const ranOut =
+        sparedRunnerIds.length === 0 ? isOver : eb.and([isOver, eb("runner_id", "not in", sparedRunnerIds)]);
       return deadRunnerIds.length === 0 ? ranOut : eb.or([ranOut, eb("runner_id", "in", deadRunnerIds)]);
     });
   if (turnId !== undefined) select = select.where("id", "=", turnId);

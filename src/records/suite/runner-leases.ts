@@ -75,6 +75,15 @@ export function runnerLeaseTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.runners.renewLeases({ runnerId: sampleRunnerId, turnIds: [], leaseMs }), []);
   });
 
+  test("[R2] the turn of a spared runner is not lost, even if its lease has expired", async (context) => {
+    const { store } = await open(context);
+    const turn = await startTurn(store, 0);
+    assert.deepEqual(await store.runners.takeLostTurns({ ...takingOf(), sparedRunnerIds: [sampleRunnerId] }), []);
+    assert.deepEqual(await store.turns.get(turn.id), turn);
+    const others = { ...takingOf(), sparedRunnerIds: ["runner-2"] };
+    assert.equal((await store.runners.takeLostTurns(others)).length, 1);
+  });
+
   test("[R1] [R2] a lost turn gets a new runner, and its former runner cannot write to it any more", async (context) => {
     const { store } = await open(context);
     const lost = await startTurn(store, 0);

@@ -19,6 +19,15 @@ test("[P5] a log has the events with their time and the server's lines, without 
   assert.equal((await stat(folder)).mode & 0o777, 0o700);
 });
 
+test("[P5] a log has no control characters of the server, so that it can be read in a terminal", async (context) => {
+  const folder = await temporaryFolder(context);
+  const log = serverLog({ folder, name: "loud", hide, now: () => 0 });
+  log.event("ended: \u001b]0;title\u0007");
+  log.stderr("a\u001b[2J\tb\u202e\r\nc\n");
+  const text = await readFile(join(folder, "loud.log"), "utf8");
+  assert.equal(text, "1970-01-01T00:00:00.000Z ended: \\u001b]0;title\\u0007\na\\u001b[2J\tb\\u202e\nc\n");
+});
+
 test("[P5] a log is limited in size over all sessions, and the previous one is kept", async (context) => {
   const folder = await temporaryFolder(context);
   const chunk = `${"x".repeat(99_999)}\n`;

@@ -5,6 +5,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
+import { shownLines } from "../shown-text.ts";
 
 export interface ServerLog {
   /** Writes one line about the connection, with its time. */
@@ -43,8 +44,9 @@ export function serverLog({ folder, name, hide, now }: ServerLogRequest): Server
     }
   };
   return {
-    event: (text) => write(`${new Date(now()).toISOString()} ${hide(text).replaceAll(/\s*\n\s*/g, " ")}\n`),
-    stderr: (text) => write(hide(text).slice(-limits.mcpLogBytesMax)),
+    event: (text) => write(`${new Date(now()).toISOString()} ${shownLines(hide(text)).replaceAll(/\s*\n\s*/g, " ")}\n`),
+    // A person reads the log in a terminal, and the server wrote it.
+    stderr: (text) => write(shownLines(hide(text)).slice(-limits.mcpLogBytesMax)),
   };
 }
 

@@ -9,7 +9,7 @@ export interface ChosenModel {
   model: string;
 }
 
-export interface ModelChoice {
+export interface OfferedChoice {
   /** The word that the client sends to choose it, and that the turn names. */
   value: string;
   name: string;
@@ -24,7 +24,7 @@ type ContextIds = Pick<Session, "agentContextId" | "conversationContextId">;
  * Returns the models of the session's own provider, those of the other providers, and the other agent contexts. The first is the one
  * that is used if the user chooses none.
  */
-export function modelChoices(session: ContextIds, choices: SessionChoices): ModelChoice[] {
+export function modelChoices(session: ContextIds, choices: SessionChoices): OfferedChoice[] {
   const { agentContexts, conversationContexts, models } = choices;
   const own = providerOf(session.agentContextId, choices);
   const preferred = conversationContexts.find(({ id }) => id === session.conversationContextId)?.model ?? null;
@@ -36,7 +36,8 @@ export function modelChoices(session: ContextIds, choices: SessionChoices): Mode
     ...models.filter((one) => one.provider === own && !isFirst(one)),
   ];
   const others = models.filter((one) => one.provider !== own);
-  const contexts = agentContexts.filter(({ id }) => id !== session.agentContextId);
+  // A context that has the name of its provider stands for the provider, whose models are listed.
+  const contexts = agentContexts.filter(({ id, provider }) => id !== session.agentContextId && id !== provider);
   return [
     ...ofOwn.map((one) => ({ value: one.model, name: one.model, alias: wordOf(one), ...described(one) })),
     ...others.map((one) => ({ value: wordOf(one), name: `${one.model} (${one.provider})`, ...described(one) })),

@@ -4,7 +4,7 @@ import type { ModelSettings } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SessionChoices } from "../ports.ts";
-import { chosenWord, modelChoices, type ChosenModel, type ModelChoice } from "./model-choices.ts";
+import { chosenWord, modelChoices, type ChosenModel, type OfferedChoice } from "./model-choices.ts";
 import { defaultMode, editorModes, type EditorMode } from "./editor-modes.ts";
 
 type ContextIds = Pick<Session, "agentContextId" | "conversationContextId">;
@@ -18,12 +18,12 @@ interface RememberedChoices {
 /** The choices of one session, and the current ones. */
 export class SessionOptions {
   readonly #modes: readonly EditorMode[];
-  #models: readonly ModelChoice[];
+  #models: readonly OfferedChoice[];
   #mode: string;
   #chosen: string | null;
   #effort: Effort | null;
 
-  private constructor(known: { modes: readonly EditorMode[]; models: readonly ModelChoice[] }, set: CurrentChoices) {
+  private constructor(known: { modes: readonly EditorMode[]; models: readonly OfferedChoice[] }, set: CurrentChoices) {
     this.#modes = known.modes;
     this.#models = known.models;
     this.#mode = set.mode;
@@ -38,7 +38,7 @@ export class SessionOptions {
     const mode = modes.find(({ id }) => id === remembered.mode)?.id ?? modeByDefault(modes);
     const effort = efforts.find((known) => known === remembered.effort) ?? null;
     const chosen = chosenWord(remembered.model, session, choices);
-    const listed = (models: SessionChoices["models"]): ModelChoice[] => modelChoices(session, { ...choices, models });
+    const listed = (models: SessionChoices["models"]): OfferedChoice[] => modelChoices(session, { ...choices, models });
     const options = new SessionOptions({ modes, models: listed(choices.models) }, { mode, chosen, effort });
     options.allModels = choices.allModels?.then((models) => options.#offer(listed(models))) ?? null;
     return options;
@@ -47,7 +47,7 @@ export class SessionOptions {
   /** Resolves when the lists of the providers were read, with true if they offer something else. Null: they were read before. */
   allModels: Promise<boolean> | null = null;
 
-  #offer(models: readonly ModelChoice[]): boolean {
+  #offer(models: readonly OfferedChoice[]): boolean {
     const isNew = JSON.stringify(models) !== JSON.stringify(this.#models);
     this.#models = models;
     return isNew;

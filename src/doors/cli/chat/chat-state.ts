@@ -9,6 +9,8 @@ import type { ChatTools } from "./chat-tools.ts";
 export interface ChatOptions extends TurnOptions {
   /** The workspace, of this machine or of the named server. */
   workspace?: string;
+  /** True if `--resume` was given: the person chooses the session. */
+  resume?: boolean;
   /** False if `--no-tools` was given. */
   tools?: boolean;
 }
@@ -34,6 +36,10 @@ export interface ChatState extends ChatParts {
   /** Results of tools that ran and that no turn has received yet, because the chat was stopped in between. */
   unsent: CallResult[];
   spent: ChatUsage;
+  /** The words that Tab completes after /model. */
+  modelNames: readonly string[];
+  /** The codes of warnings that are shown once in a chat, and were. */
+  notedWarnings: Set<string>;
   /** True if Ctrl-C was the last key. A second Ctrl-C leaves the chat. */
   isLeaving: boolean;
   hasLeft: boolean;

@@ -284,6 +284,22 @@ async function serverOf(on: CliWorld): Promise<{ url: string; key: string }> {
   return JSON.parse(await readFile(`${on.dataDir}/server.json`, "utf8")) as { url: string; key: string };
 }
 
+test("[Q5] [L2] a chat with tools works about a repository without an index, and says so once; without tools nothing is left", async (t) => {
+  const on = await world(t, [reads]);
+  const chat = chatting(on, "--repo", "elsewhere");
+  chat.type("read a");
+  await chat.saw("result: contents of a");
+  chat.type("read b");
+  await chat.saw("result: contents of b");
+  chat.type("/quit");
+  assert.equal((await chat.finished).exit, 0);
+  assert.equal((await chat.screen()).match(/\(index_missing\)/g)?.length, 1);
+  const refused = await on.run(["chat", "--repo", "elsewhere"], { stdin: "hello\n" });
+  assert.match(refused.stderr, /elsewhere is not indexed.*\(index_missing\)/);
+  const { stdout } = await on.run(["session", "list", "--json"]);
+  assert.equal((JSON.parse(stdout) as { sessions: unknown[] }).sessions.length, 1);
+});
+
 test("[V5] [L2] --no-tools offers no tools, and a pipe cannot be asked", async (t) => {
   const offered: string[][] = [];
   const on = await world(t, [reads], (call) => {

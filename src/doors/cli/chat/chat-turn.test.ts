@@ -160,7 +160,7 @@ test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with th
 test("[L2] [C5] /model calls another model from now on", async (t) => {
   const world = await scripted(t, () => "ok");
   const { stderr } = await world.run(["chat"], { stdin: "/model big\none\n/model\n/model -\ntwo\n" });
-  assert.match(stderr, /uses the model big\n[^]*uses the model big\nuses the configured model\n/);
+  assert.match(stderr, /uses the model big\n[^]*uses the model big;.*\nuses the configured model\n/);
   const models = (await turns(world)).map(({ model }) => model);
   assert.equal(models[0], "big");
   assert.notEqual(models[1], "big");

@@ -4,6 +4,7 @@
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
+import type { TurnView } from "../show/render-turn.ts";
 import { showProposal } from "../show/show-proposal.ts";
 import { runInstruction } from "../turn/run-instruction.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
@@ -44,9 +45,10 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   const request = { ...(await chatRequest(state, place)), ...place };
   const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
-  const turnView = await view.turn({
-    isFollowing: place.instruction === undefined && !place.rerun && !place.retry && !place.fire,
-  });
+  const turnView = withoutRepeated(
+    state,
+    await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.retry && !place.fire }),
+  );
   try {
     const run = runInstruction({
       call,
@@ -71,6 +73,21 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   }
 }
 
+/** The same warning of every turn is shown with the first one: nothing changes while the chat runs. */
+function withoutRepeated({ notedWarnings }: ChatState, view: TurnView): TurnView {
+  return {
+    event: (event) => {
+      const isWarning = event.type === "CUSTOM" && event.name === "aptove.warning";
+      const code = isWarning && event.value.code === "index_missing" ? event.value.code : null;
+      if (code !== null && notedWarnings.has(code)) return;
+      if (code !== null) notedWarnings.add(code);
+      view.event(event);
+    },
+    finish: (answer) => view.finish(answer),
+    endLine: () => view.endLine(),
+  };
+}
+
 /** Builds the request without the instruction: the session, the files and the tools of the chat. */
 async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<ExecuteRequest> {
   const { call, options, workspaceId } = state;
@@ -84,7 +101,8 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
     ...(await ofThisFolder(call, { ...at, ...place })),
     ...(workspaceId === null ? {} : { workspaceId }),
     ...at,
-    ...(tools.length === 0 ? {} : { tools }),
+    // The tools of the chat read the code where no index does.
+    ...(tools.length === 0 ? {} : { tools, ifNotIndexed: "warn" as const }),
   };
 }
 

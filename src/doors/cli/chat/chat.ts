@@ -4,26 +4,28 @@
  * pipe, every line is one turn and all output is plain text.
  */
 import { join } from "node:path";
-import type { WireSession } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { PipedLines } from "./piped-lines.ts";
 import { plainView, type ChatView } from "./chat-view.ts";
-import { exitCodes, reportFailure, type ExitCode } from "../failure.ts";
+import { exitCodes, reportFailure, UsageError, type ExitCode } from "../failure.ts";
 import { plural } from "../output.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import type { ChatInput } from "./line-queue.ts";
 import { refuseContradiction } from "../turn/turn-options.ts";
-import { settleCalls } from "./settle-tool-calls.ts";
 import { commandNames, runSlashCommand } from "./slash-commands.ts";
 import { nothingSpent, type ChatState, type ChatOptions } from "./chat-state.ts";
-import { newWatch, noteWaitingMessages } from "./subagent-notices.ts";
+import { newWatch } from "./subagent-notices.ts";
 import { statusLine } from "./status-line.ts";
 import { ChatTools } from "./chat-tools.ts";
 import { runChatTurn } from "./chat-turn.ts";
-import { showEarlierTurns } from "./earlier-turns.ts";
+import { chooseSession } from "./choose-session.ts";
+import { modelEntries } from "./model-list.ts";
+import { openInChat } from "./open-session.ts";
 import { chatSession, chatWorkspace } from "./chat-workspace.ts";
+
+const builtInModes = ["ask", "edit"];
 
 /** `words` are the first instruction. Without them the chat begins by waiting for a line. */
 export async function chat(call: CliInvocation, words: readonly string[], options: ChatOptions): Promise<ExitCode> {
@@ -37,12 +39,16 @@ export async function chat(call: CliInvocation, words: readonly string[], option
   }
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
+  if (options.resume === true && !isTerminal) {
+    throw new UsageError("--resume asks which session to open, and there is no terminal", "name it: --session <id>");
+  }
   const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
   // The person at the terminal is asked before anything is written or run, so the mode `edit` is no risk.
   if (tools !== null) options.mode ??= "edit";
   const { lines, view } = await openChat(call, isTerminal, {
     onInterrupt: () => onInterrupt(state),
     status: () => statusLine(state),
+    choices: (command) => (command === "/model" ? state.modelNames : command === "/mode" ? builtInModes : []),
   });
   const state: ChatState = {
     call,
@@ -57,6 +63,8 @@ export async function chat(call: CliInvocation, words: readonly string[], option
     running: null,
     subagents: newWatch(),
     unsent: [],
+    notedWarnings: new Set(),
+    modelNames: [],
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
     isLeaving: false,
     hasLeft: false,
@@ -66,6 +74,7 @@ export async function chat(call: CliInvocation, words: readonly string[], option
     if (isTerminal) await greet(state);
     await begin(state, words.join(" "));
     setImmediate(() => tools?.begin());
+    if (isTerminal) setImmediate(() => void learnModels(state));
     return await converse(state);
   } finally {
     lines.close();
@@ -75,9 +84,16 @@ export async function chat(call: CliInvocation, words: readonly string[], option
   }
 }
 
+/** Only the completion of /model needs the list, so its failure is ignored. */
+async function learnModels(state: ChatState): Promise<void> {
+  state.modelNames = (await modelEntries(state).catch(() => [])).map(({ words }) => words);
+}
+
 interface ChatLineOptions {
   onInterrupt(): void;
   status(): string;
+  /** Returns what can follow a command. */
+  choices(command: string): readonly string[];
 }
 
 async function openChat(
@@ -103,18 +119,16 @@ async function greet(state: ChatState): Promise<void> {
   const asks = tools === null ? [] : ["nothing is written or run without your permission"];
   const parts = [where, ...asks, "/help lists the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
-  if (session !== null) await showSession(state, session);
+  if (session !== null) await attempt(state, () => openInChat(state, session));
+  if (state.options.resume === true) await attempt(state, () => resume(state));
 }
 
-/** Shows a session that the chat continues, and settles the calls that it left open. */
-async function showSession(state: ChatState, session: WireSession): Promise<void> {
-  await showEarlierTurns(state, session);
-  const head = session.headTurnId;
-  if (head === null) return;
-  await noteWaitingMessages(state, session.id);
-  const { deferredCalls, model } = await state.client.turns.get(head);
-  state.spent.model = model;
-  if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));
+/** Begins with the session that the person chooses, or with a new one. */
+async function resume(state: ChatState): Promise<void> {
+  const chosen = await chooseSession(state, "");
+  if (chosen === null) return state.call.output.note("the next line starts a new session");
+  state.sessionId = chosen.id;
+  await openInChat(state, chosen);
 }
 
 /** Makes the words of the command line the first line. On a terminal they are shown as if they had been typed. */
@@ -122,12 +136,6 @@ async function begin({ call, lines }: ChatState, words: string): Promise<void> {
   if (words.trim() === "") return;
   lines.keep(words);
   if (lines.isTerminal) call.output.note(`\n${call.output.noteStyle.cyan("› ")}${call.output.safeNote(words)}`);
-}
-
-/** Settles tool calls that an earlier chat left without an outcome because it ended or was killed. */
-async function settleLeftOpen(state: ChatState, calls: Parameters<typeof settleCalls>[1]): Promise<void> {
-  const next = await settleCalls(state, calls, { isOld: true });
-  if (next !== null) await runChatTurn(state, next);
 }
 
 async function converse(state: ChatState): Promise<ExitCode> {

@@ -13,6 +13,8 @@ export interface OpenTerminalOptions {
   /** The folder that paths after `@` are relative to. */
   folder: string;
   historyFile: string | null;
+  /** Returns what can follow a command. */
+  choices(command: string): readonly string[];
   status(): string;
   onInterrupt(): void;
 }
@@ -33,6 +35,7 @@ export function openTerminal(
     history: new InputHistory(wishes.historyFile),
     commands: wishes.commands,
     folder: wishes.folder,
+    choices: (command) => wishes.choices(command),
     status: () => wishes.status(),
     onInterrupt: () => wishes.onInterrupt(),
     onDetails: () => showDetails(),

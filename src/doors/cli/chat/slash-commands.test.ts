@@ -207,3 +207,49 @@ test("[P1] [L2] a session that begins on the command line says which folder it i
   const folders = (await sessions(on)).map(({ metadata }) => metadata);
   assert.deepEqual(folders, [{ "aptove.dev/cwd": on.copy }, { "aptove.dev/cwd": on.copy }]);
 });
+
+test("[L2] [S7] /sessions and --resume list the sessions about this repository, and open the one that is chosen", async (t) => {
+  const on = await world(t);
+  await on.run(["chat"], { stdin: "about apples\n" });
+  await on.run(["chat"], { stdin: "about pears\nand more\n" });
+  const terminal = new TestTerminal({ columns: 80, rows: 60 });
+  const chat = on.start(["chat", "--resume"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  await chat.saw("open which?");
+  assert.match(
+    await terminal.text(),
+    /^ 1 {2}\w{8} {2}[\d :-]{16} {2}2 turns {2}about pears\n 2 {2}.* {2}1 turn +about apples$/m,
+  );
+  assert.match(await terminal.text(), /^sessions about this repository; all shows the others too$/m);
+  chat.input.write("2\r");
+  await chat.saw("› about apples");
+  chat.input.write("on with apples\r");
+  await chat.saw("› on with apples");
+  chat.input.write("/sessions pears\r");
+  await chat.saw("with these words");
+  chat.input.write("1\r");
+  await chat.saw("› and more");
+  chat.input.write("/quit\r");
+  assert.equal((await chat.finished).exit, 0);
+  assert.deepEqual(
+    (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
+    [
+      ["about apples", 2],
+      ["about pears", 2],
+    ],
+  );
+  const piped = await on.run(["chat", "--resume"], { stdin: "x\n" });
+  assert.equal(piped.exit, 2);
+  assert.match(piped.stderr, /--resume asks .*\nfix: name it: --session/);
+});
+
+test("[G3] [L2] /model lists the models with window and price, and takes one of another provider", async (t) => {
+  const on = await world(t);
+  const env = { OPENAI_API_KEY: "sk-none", ANTHROPIC_API_KEY: "sk-none" };
+  const { stdout, stderr } = await on.run(["chat"], {
+    stdin: "/model\n/model anthropic/claude-sonnet-5\n/model -\n",
+    env,
+  });
+  assert.match(stdout, /^ *gpt-6\.2-sol +1,050,000 tokens · \$2 in, \$10 out per million$/m);
+  assert.match(stdout, /^ *anthropic\/claude-sonnet-5 +1,000,000 tokens/m);
+  assert.match(stderr, /uses the model anthropic\/claude-sonnet-5\nuses the configured model$/m);
+});

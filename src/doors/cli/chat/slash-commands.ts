@@ -6,6 +6,9 @@ import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { plural } from "../output.ts";
 import { nothingSpent, type ChatState } from "./chat-state.ts";
+import { chooseSession } from "./choose-session.ts";
+import { modelEntries } from "./model-list.ts";
+import { goTo, openInChat } from "./open-session.ts";
 import { tokensOfWindow } from "./status-line.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
@@ -35,6 +38,7 @@ const commands: Record<string, ChatCommand> = {
   },
   "/workspace": { usage: "", about: "show the workspace of this chat", isShowing: true, run: showWorkspace },
   "/session": { usage: "", about: "show the session of this chat", isShowing: true, run: showSession },
+  "/sessions": { usage: "[words]", about: "choose the session to continue; all: of every repository", run: sessions },
   "/fork": { usage: "[n]", about: "continue in a new session below turn n, or below the last turn", run: fork },
   "/undo": { usage: "", about: "continue from before the last turn; files on disk stay as they are", run: undo },
   "/rerun": { usage: "[text]", about: "run the last turn again, with the same instruction or another", run: rerun },
@@ -44,7 +48,11 @@ const commands: Record<string, ChatCommand> = {
     isShowing: true,
     run: diff,
   },
-  "/model": { usage: "[name]", about: "use another model from now on; - for the configured one", run: chooseModel },
+  "/model": {
+    usage: "[name]",
+    about: "list the models, or use another from now on; - for the configured one",
+    run: chooseModel,
+  },
   "/mode": {
     usage: "[name]",
     about: "ask: nothing is written or run; edit: only with your permission",
@@ -103,14 +111,6 @@ async function clear(state: ChatState): Promise<void> {
   state.call.output.note("the next line starts a new session");
 }
 
-/** Drops the results of tools that ran here: in another session, no call waits for them. */
-function goTo(state: ChatState, sessionId: string | null, turnId: string | null): void {
-  state.sessionId = sessionId;
-  state.lastTurnId = turnId;
-  state.unsent = [];
-  if (sessionId === null) state.spent = { ...nothingSpent };
-}
-
 function notRunning({ call }: ChatState): void {
   call.output.note("no turn is running; send it as the next line");
 }
@@ -119,6 +119,15 @@ async function showSession({ client, call, sessionId }: ChatState): Promise<void
   if (sessionId === null) return call.output.note("no session yet; the first line starts one");
   const { sessionLines } = await import("../show/explain.ts");
   for (const line of sessionLines(await client.sessions.get(sessionId), call.output)) call.output.line(line);
+}
+
+/** Lists sessions and opens the one that the person chooses. */
+async function sessions(state: ChatState, rest: string): Promise<void> {
+  const chosen = await chooseSession(state, rest);
+  if (chosen === null) return;
+  goTo(state, chosen.id, null);
+  state.spent = { ...nothingSpent, costUsd: chosen.costUsd };
+  await openInChat(state, chosen);
 }
 
 async function showWorkspace(state: ChatState): Promise<void> {
@@ -224,13 +233,18 @@ async function diff(state: ChatState, rest: string): Promise<void> {
   await showDiff(state.call, state.client, { a: other, b: turn.id, sideBySide: false });
 }
 
-function chooseModel({ options, call }: ChatState, rest: string): void {
+async function chooseModel(state: ChatState, rest: string): Promise<void> {
+  const { options, call, spent } = state;
+  const { output } = call;
   if (rest === "-") delete options.model;
   else if (rest !== "") options.model = rest;
-  const { output } = call;
-  output.note(
-    options.model === undefined ? "uses the configured model" : `uses the model ${output.safeNote(options.model)}`,
-  );
+  if (rest === "") {
+    const entries = await modelEntries(state);
+    const current = options.model ?? spent.model;
+    output.table(entries.map(({ words, about }) => [words === current ? "*" : " ", words, about]));
+  }
+  const used = options.model === undefined ? "uses the configured model" : `uses the model ${options.model}`;
+  output.note(output.safeNote(rest === "" ? `${used}; /model <name> changes it, also <provider>/<name>` : used));
 }
 
 async function chooseMode(

@@ -7,7 +7,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
-import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
+import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";
 
 export function initConfig(call: CliInvocation, options: { force?: boolean }): ExitCode {
   const file = call.folder().config;
@@ -59,6 +59,9 @@ export async function checkConfig(call: CliInvocation, options: ConfigOptions): 
   const problems = configurationProblems(configuration, call.io.env);
   const others = options.workspace === undefined ? await checkWorkspaces(call) : { count: 0, problems: [] };
   problems.push(...others.problems);
+  for (const { name, fault, fix } of await providerReports(call)) {
+    if (fault !== null) problems.push(`the provider ${name} ${fault}${fix === null ? "" : `; ${fix}`}`);
+  }
   const { output } = call;
   const file = call.folder().config;
   const hasFile = existsSync(file);

@@ -1,12 +1,12 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
 import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
-import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
+import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";
 
 interface Check {
   name: string;
@@ -15,6 +15,9 @@ interface Check {
   fix?: string;
 }
 
+/** Runs a check and adds what it found, or its failure. */
+type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<void>;
+
 /** The oldest Node that runs the sources of the program directly. */
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that the servers in records.url and blobs.url run: aptove config show";
@@ -22,7 +25,8 @@ const storesFix = "check the disk, and that the servers in records.url and blobs
 export async function doctor(call: CliInvocation, ids: readonly string[]): Promise<ExitCode> {
   if (ids.length > 0) throw new UsageError("doctor takes the ids of sessions only with --attach");
   const checks: Check[] = [];
-  const run = async (name: string, check: () => Promise<Check> | Check): Promise<void> => {
+  call.inspectOnly();
+  const run: RunCheck = async (name, check) => {
     try {
       checks.push(await check());
     } catch (error) {
@@ -32,13 +36,17 @@ export async function doctor(call: CliInvocation, ids: readonly string[]): Promi
   await run("node", checkNode);
   await run("data folder", () => checkFolder(call));
   await run("configuration", () => checkConfiguration(call));
+  for (const check of await checkProviders(call)) checks.push(check);
   await run("workspaces", () => checkOwnWorkspaces(call));
   await run("git", () => checkGit(call));
-  await run("stores", () => checkStores(call));
-  await run("records", () => checkRecords(call));
-  await run("sessions", () => checkSessions(call));
-  await run("live log", () => checkLive(call));
-  await run("index", () => checkIndex(call));
+  const isOpen = await canOpen(call, run);
+  if (isOpen) {
+    await run("stores", () => checkStores(call));
+    await run("records", () => checkRecords(call));
+    await run("sessions", () => checkSessions(call));
+  }
+  await run("live log", () => checkLive(call, isOpen));
+  await run("index", () => checkIndex(call, isOpen));
   await run("server", () => checkServer(call));
   report(call, checks);
   return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
@@ -80,6 +88,9 @@ function checkNode(): Check {
 
 function checkFolder(call: CliInvocation): Check {
   const { dir } = call.folder();
+  if (!existsSync(dir)) {
+    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first command creates it` };
+  }
   accessSync(dir, constants.R_OK | constants.W_OK);
   const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
   if (isPrivate) return { name: "data folder", state: "ok", detail: dir };
@@ -103,6 +114,31 @@ function checkConfiguration(call: CliInvocation): Check {
     detail,
     fix: `for a real model set one of ${keys.join(", ")}`,
   };
+}
+
+/** Asks every provider that can be called whether it answers and accepts its key. */
+async function checkProviders(call: CliInvocation): Promise<Check[]> {
+  if (call.server() !== null) return [];
+  return (await providerReports(call)).map(({ name, fault, fix, isUnsure }): Check => {
+    const title = `provider ${name}`;
+    if (fault !== null) return { name: title, state: "failed", detail: fault, ...(fix !== null && { fix }) };
+    if (!isUnsure) return { name: title, state: "ok", detail: "answers and accepts the key" };
+    return { name: title, state: "note", detail: "answers, but has no list of models, so its key is not checked" };
+  });
+}
+
+/**
+ * Returns true if the stores can be opened without creating them. If there are none yet, adds that to the checks: this
+ * command only reads. A store that does not answer is opened, which finds the reason.
+ */
+async function canOpen(call: CliInvocation, run: RunCheck): Promise<boolean> {
+  if (call.server() !== null) return true;
+  if (await call.hasRecords().catch(() => true)) return true;
+  await run("stores", async () => {
+    await call.checkBlobs();
+    return { name: "stores", state: "note", detail: `${call.recordsLocation()}: no records yet` };
+  });
+  return false;
 }
 
 /** Checks the workspaces of this machine, also if a server is named. */
@@ -162,12 +198,12 @@ async function checkSessions(call: CliInvocation): Promise<Check> {
 }
 
 /** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
-async function checkLive(call: CliInvocation): Promise<Check> {
+async function checkLive(call: CliInvocation, isOpen: boolean): Promise<Check> {
   if (call.server() !== null) return { name: "live log", state: "note", detail: "is checked on the server's machine" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
   // It was opened with the records. If they do not answer, it does not either.
-  if (records.url !== null) await call.local("checking the live log");
+  if (records.url !== null && isOpen) await call.local("checking the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { host } = new URL(live.redis);
   const fault = await call.redisFault(live.redis);
@@ -181,15 +217,15 @@ async function checkLive(call: CliInvocation): Promise<Check> {
   };
 }
 
-async function checkIndex(call: CliInvocation): Promise<Check> {
+async function checkIndex(call: CliInvocation, isOpen: boolean): Promise<Check> {
   if (call.server() !== null) return { name: "index", state: "note", detail: "is checked on the server's machine" };
   const { repo, root, hasGit } = await call.copy();
   const { store, qdrant } = call.loaded().configuration.retrieval;
   const isShared = store === "qdrant";
   const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
   if (!hasGit) return { name: "index", state: "note", detail: "code is searched only in a git repository" };
-  const { indexes } = await call.local("checking the index");
-  const found = (await indexes.list()).find((index) => index.repo === repo);
+  const listed = isOpen ? await (await call.local("checking the index")).indexes.list() : [];
+  const found = listed.find((index) => index.repo === repo);
   if (found !== undefined) {
     const head = await headCommit(root);
     const detail = `${repo}: ${found.files} files, ${found.chunks} chunks, ${found.embedding.model}${where}`;

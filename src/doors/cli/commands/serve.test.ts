@@ -67,22 +67,45 @@ test("[L1] a second signal ends the server at once, with 130", async (t) => {
   await asked.finished;
 });
 
-test("[B6] [H4] only its owner can read server.json, and its key is in the list of keys", async (t) => {
+test("[B6] [H4] only its owner can read server.json, whose key is new at each start and ends with the server", async (t) => {
   const world = await cliWorld(t);
   const server = await serving(world);
   assert.equal(statSync(join(world.dataDir, "server.json")).mode & 0o777, 0o600);
-  const { key, keyId } = serverFile(world);
-  const me = await fetch(`${server.url}/api/me`, { headers: { authorization: `Bearer ${key}` } });
-  assert.equal(me.status, 200);
-  const { keys } = JSON.parse((await world.run(["key", "list", "--json"])).stdout) as { keys: { id: string }[] };
-  assert.deepEqual(
-    keys.map((each) => each.id),
-    [keyId],
-  );
+  const statusOf = async (url: string, key: string): Promise<number> =>
+    (await fetch(`${url}/api/me`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const { key } = serverFile(world);
+  assert.equal(await statusOf(server.url, key), 200);
+  const { keys } = JSON.parse((await world.run(["key", "list", "--json"])).stdout) as { keys: unknown[] };
+  assert.deepEqual(keys, [], "it is stored nowhere else");
   await stop(server);
+  assert.equal(serverFile(world).key, "");
   const again = await serving(world);
-  assert.equal(serverFile(world).keyId, keyId);
+  const fresh = serverFile(world).key;
+  assert.notEqual(fresh, key);
+  // Also the key of a server that was killed before it could remove it.
+  assert.deepEqual([await statusOf(again.url, key), await statusOf(again.url, fresh)], [401, 200]);
   await stop(again);
+});
+
+test("[H4] a key that an earlier version stored in server.json ends at the next start", async (t) => {
+  const world = await cliWorld(t);
+  const made = JSON.parse((await world.run(["key", "create", "commands on this machine", "--json"])).stdout) as {
+    key: { id: string };
+    secret: string;
+  };
+  const former = {
+    pid: 0,
+    url: "http://127.0.0.1:1",
+    key: made.secret,
+    keyId: made.key.id,
+    configuration: "",
+    records: "",
+  };
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(former));
+  const server = await serving(world);
+  const me = await fetch(`${server.url}/api/me`, { headers: { authorization: `Bearer ${made.secret}` } });
+  assert.equal(me.status, 401);
+  await stop(server);
 });
 
 test("[L1] commands of the same configuration go to the running server, others do it themselves", async (t) => {
@@ -112,7 +135,10 @@ test("[L1] a server that was killed is not taken for a running one", async (t) =
   const { url } = server;
   await stop(server);
   // The process id belongs to another process, and no server listens.
-  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...serverFile(world), pid: process.ppid, url }));
+  writeFileSync(
+    join(world.dataDir, "server.json"),
+    JSON.stringify({ ...serverFile(world), pid: process.ppid, url, key: "ended" }),
+  );
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
   writeFileSync(join(world.dataDir, "server.json"), "{damaged");
   assert.equal((await world.run(["ask", "greet"])).exit, 0);

@@ -15,7 +15,7 @@ export interface ServeOptions {
   port?: number;
 }
 
-/** The name of the key that commands on this machine use while the server runs. */
+/** The name of the key that earlier versions stored for commands on this machine. */
 const localKeyName = "commands on this machine";
 const firstKeyName = "first key";
 
@@ -109,8 +109,8 @@ async function serveUntilStopped(
   onReady: (url: string) => void,
 ): Promise<ExitCode> {
   const { host, port } = call.loaded().configuration.serve;
-  const url = await listenOrTell(call, local, { host, port });
-  await announce(call, local, url);
+  const { url, key } = await listenOrTell(call, local, { host, port });
+  await announce(call, local, { url, key });
   // A program that reads JSON from standard error expects no other text there.
   const isRead = call.loaded().configuration.log.format === "json";
   const say = (lines: string[]): void => {
@@ -139,25 +139,13 @@ function plainHttp(host: string): string[] {
   ];
 }
 
-/** Lets other commands of this person find the server. Their key outlives the server (see server-file.ts). */
-async function announce(call: CliInvocation, local: LocalEngine, url: string): Promise<void> {
-  const former = readServerFile(call.folder());
-  const keys = await allKeys(local.client);
-  const isKept = keys.some((key) => key.id === former?.keyId && key.revokedAt === null);
-  const { key, keyId } = former !== null && isKept ? former : await newLocalKey(local);
-  writeServerFile(call.folder(), {
-    pid: process.pid,
-    url,
-    key,
-    keyId,
-    configuration: call.fingerprint(),
-    records: call.recordsLocation(),
-  });
-}
-
-async function newLocalKey(local: LocalEngine): Promise<{ key: string; keyId: string }> {
-  const created = await local.client.keys.create({ name: localKeyName });
-  return { key: created.secret, keyId: created.key.id };
+/** Lets other commands of this person find the server. A key that an earlier version stored for them ends. */
+async function announce(call: CliInvocation, local: LocalEngine, at: { url: string; key: string }): Promise<void> {
+  const { keyId } = readServerFile(call.folder()) ?? {};
+  const isStored = (await allKeys(local.client)).some(({ id, revokedAt }) => id === keyId && revokedAt === null);
+  if (keyId !== undefined && isStored) await local.client.keys.revoke(keyId);
+  const configuration = call.fingerprint();
+  writeServerFile(call.folder(), { pid: process.pid, ...at, configuration, records: call.recordsLocation() });
 }
 
 async function refuseSecondServer(call: CliInvocation): Promise<void> {
@@ -176,9 +164,9 @@ async function listenOrTell(
   call: CliInvocation,
   local: LocalEngine,
   at: { host: string; port: number },
-): Promise<string> {
+): Promise<{ url: string; key: string }> {
   try {
-    return (await local.listen(at)).url;
+    return await local.listen(at);
   } catch (error) {
     // The door reports that it cannot listen. The cause of its error has the reason.
     const code = systemCode(error instanceof Error ? error.cause : null);

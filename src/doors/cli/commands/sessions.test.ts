@@ -61,7 +61,8 @@ test("[L1] session log: a line per turn with status, time, counts and warnings; 
 
 test("[L1] session log shows why a turn failed", async (t) => {
   const world = await cliWorld(t);
-  const asked = await world.run(["ask", "--json", "--repo", "elsewhere", "no index there"]);
+  const first = JSON.parse((await world.run(["ask", "--json", "greet"])).stdout) as { sessionId: string };
+  const asked = await world.run(["ask", "--json", "-s", first.sessionId, "--repo", "elsewhere", "no index there"]);
   const { sessionId } = JSON.parse(asked.stdout) as { sessionId: string };
   assert.match((await world.run(["session", "log", sessionId])).stdout, /failed index_missing/);
   assert.match((await world.run(["session", "show", sessionId])).stdout, /failed: .*\(index_missing\)/);

@@ -1,6 +1,7 @@
 /** The commands that set things up and look after them: config, key, index, doctor. */
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -193,6 +194,60 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
   assert.ok(json.checks.every((check) => check.state !== "failed"));
 });
 
+test("[L1] [B4] doctor only reads: without data it creates nothing, and says so", async (t) => {
+  const world = await cliWorld(t);
+  const { exit, stdout } = await world.run(["doctor"]);
+  assert.equal(exit, 0, stdout);
+  assert.match(stdout, /^-- data folder .* does not exist yet; the first command creates it$/m);
+  assert.match(stdout, /^-- stores +SQLite in the data folder: no records yet$/m);
+  assert.ok(!existsSync(world.dataDir));
+});
+
+test("[L1] [W7] doctor and config check find a wrong key and a dead address, and say what is wrong", async (t) => {
+  const world = await cliWorld(t, { asksProviders: true });
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const isRight = request.headers.authorization === "Bearer sk-right" || request.headers["x-api-key"] === "sk-right";
+    response.statusCode = isRight ? 200 : 401;
+    response.end('{"data":[]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const base = `http://127.0.0.1:${port}`;
+  const right = {
+    OPENAI_API_KEY: "sk-right",
+    OPENAI_BASE_URL: `${base}/v1`,
+    ANTHROPIC_API_KEY: "sk-right",
+    ANTHROPIC_BASE_URL: base,
+  };
+  const fine = await world.run(["doctor"], { env: right });
+  assert.equal(fine.exit, 0, fine.stdout);
+  assert.match(fine.stdout, /^ok provider openai +answers and accepts the key$/m);
+  assert.match(fine.stdout, /^ok provider anthropic +answers and accepts the key$/m);
+  assert.deepEqual(asked.toSorted(), ["GET /v1/models", "GET /v1/models?limit=1"]);
+  const wrong = { ...right, OPENAI_API_KEY: "sk-wrong-0123456789" };
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+  const { port: deadPort } = closed.address() as { port: number };
+  await new Promise((resolve) => closed.close(resolve));
+  const dead = { ...right, OPENAI_BASE_URL: `http://127.0.0.1:${deadPort}/v1` };
+  for (const [env, fault] of [
+    [wrong, /does not accept the key.*\n? *(?:fix: |; )set another one in OPENAI_API_KEY/],
+    [dead, /cannot be reached at 127\.0\.0\.1:\d+: .*ECONNREFUSED/],
+  ] as const) {
+    const doctor = await world.run(["doctor"], { env });
+    assert.equal(doctor.exit, 1);
+    assert.match(doctor.stdout, /^!! provider openai /m);
+    assert.match(doctor.stdout, fault);
+    const check = await world.run(["config", "check"], { env });
+    assert.equal(check.exit, 1);
+    assert.match(check.stderr, fault);
+    assert.doesNotMatch(doctor.stdout + check.stderr, /sk-/);
+  }
+});
+
 test("[L1] doctor sees a damaged configuration, an open folder and a server", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
@@ -231,6 +286,7 @@ test("[B2] [L1] a data folder of a newer version is refused by every command", a
 
 test("[L1] doctor reports a fault of a store once, with its fix, and which checks it prevents", async (t) => {
   const world = await cliWorld(t);
+  await world.run(["index"]);
   const faults: [env: Record<string, string>, line: RegExp][] = [
     [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +blobs.url: "ab" is not a valid bucket name.*\n {3}fix: /m],
     [{ APTOVE_BLOBS_URL: "s3://bucket/x" }, /^!! stores .*blobs.region is missing.*\n {3}fix: /m],

@@ -84,6 +84,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
   addTurnOptions(program.command("chat"))
     .description("chat line by line; /help lists its commands")
     .argument("[instruction...]", "the first instruction")
+    .option("-r, --resume", "choose the session to continue from a list")
     .option("-w, --workspace <id>", "workspace of the chat (an id, a part of one, or `default`)")
     .option("--no-tools", "offer the model no access to files and commands of this machine")
     .action((words: string[], options: ChatOptions) =>

@@ -55,6 +55,7 @@ function desk(t: TestContext, more: DeskOptions = {}): Desk {
     history: more.history ?? new InputHistory(null),
     commands: ["/details", "/diff", "/help"],
     folder: more.folder ?? "/nowhere",
+    choices: (command) => (command === "/model" ? ["anthropic/claude", "gpt"] : []),
     status: () => "the state",
     onSubmit: (text) => void submitted.push(text),
     onInterrupt: () => void happened.push("interrupt"),
@@ -254,6 +255,8 @@ test("[L2] Tab completes commands, and paths after @", async (t) => {
     ["@.h\t", "@.hidden "],
     ["mail@al\t", "mail@al"],
     ["@zzz\t", "@zzz"],
+    ["/model an\t", "/model anthropic/claude "],
+    ["/model z\t", "/model z"],
   ];
   for (const [typed, text] of cases) {
     const { keys, submitted } = desk(t, { folder });

@@ -10,13 +10,29 @@ export interface LineCompletion {
   choices: string[];
 }
 
+export interface CompletionSource {
+  /** The names of commands, with their slashes. */
+  commands: readonly string[];
+  /** The folder that paths after `@` are relative to. */
+  folder: string;
+  /** Returns what can follow a command. */
+  choices?(command: string): readonly string[];
+}
+
 const choicesMax = 40;
 
 /** Completes the text before the cursor. Null if nothing fits. `folder` is what paths are relative to. */
-export function complete(
-  before: string,
-  { commands, folder }: { commands: readonly string[]; folder: string },
-): LineCompletion | null {
+export function complete(before: string, { commands, folder, choices }: CompletionSource): LineCompletion | null {
+  const argument = /^(\/\S+)[ ]+(\S*)$/.exec(before);
+  const following = argument === null ? [] : (choices?.(argument[1] ?? "") ?? []);
+  if (argument !== null && following.length > 0) {
+    const typed = argument[2] ?? "";
+    return ofChoices(
+      typed,
+      following.filter((words) => words.startsWith(typed)),
+      " ",
+    );
+  }
   if (/^\/\S*$/.test(before))
     return ofChoices(
       before,

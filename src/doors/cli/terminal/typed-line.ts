@@ -8,6 +8,8 @@ export interface TypedLineOptions {
   history: InputHistory;
   /** The names of commands, with their slashes. */
   commands: readonly string[];
+  /** Returns what can follow a command. Without it: nothing is completed there. */
+  choices?(command: string): readonly string[];
   /** The folder that paths after `@` are relative to. */
   folder: string;
 }

@@ -33,7 +33,7 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
   };
   const onEvent = (streamed: StreamedEvent): void => {
     const { event } = streamed;
-    if (show === "events") call.output.line(JSON.stringify({ id: streamed.id, ...event }));
+    if (show === "events") call.output.jsonLine({ id: streamed.id, ...event });
     else if (show === "text") renderer.event(event);
     run.onEvent?.(event);
     if (event.type !== "RUN_STARTED") return;

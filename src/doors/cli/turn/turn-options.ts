@@ -18,12 +18,13 @@ export interface TurnOptions {
   modified?: boolean;
 }
 
-export function refuseContradiction(options: TurnOptions & { fork?: string; rerun?: string }): void {
+export function refuseContradiction(options: TurnOptions & { fork?: string; rerun?: string; resume?: boolean }): void {
   const { session, fork, rerun } = options;
   refuseSeveral([
     ["--session", session !== undefined],
     ["--continue", options.continue],
     ["--new", options.new],
+    ["--resume", options.resume],
     ["--fork", fork !== undefined],
     ["--rerun", rerun !== undefined],
   ]);

@@ -70,9 +70,12 @@ function refuseQuery(request: Request): void {
 }
 
 function queryRequest(request: Request): ExecuteRequest {
-  const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
-    parseWithSchema(executeQuerySchema, readQuery(request, ["paths"]));
-  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort });
+  const { paths, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
+    executeQuerySchema,
+    readQuery(request, ["paths"]),
+  );
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps, ...scalars } = rest;
+  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
@@ -137,6 +140,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
     throw new AptoveError("too_many_active_files", detail, { facts: { limit: limits.activeFilesPerTurnMax } });
   }
   const tools = readTools(request);
+
   return {
     turn: {
       instruction: request.instruction ?? "",
@@ -158,12 +162,13 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         language: request.language,
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,
+        ifNotIndexed: request.ifNotIndexed,
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.session != null && { session: withoutNullish(request.session) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
-      ...(tools.length > 0 && { tools }),
+      ...(tools !== null && { tools }),
       ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),
     },
     continues: request.responseContinuationId || null,
@@ -172,11 +177,13 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
 }
 
 /** Reads the client's tools. `toolsJson` is the same list as `tools`, in a string (E4). */
-function readTools(request: ExecuteRequest): ToolDefinition[] {
+/** Returns the tools of the request. Null if it names none: then those of the parent turn stay (E4). */
+function readTools(request: ExecuteRequest): ToolDefinition[] | null {
   const asText = request.toolsJson ?? "";
   if (asText !== "" && request.tools != null) {
     throw new AptoveError("tool_invalid", "tools and toolsJson are both given; give one");
   }
+  if (asText === "" && request.tools == null) return null;
   const tools = asText === "" ? (request.tools ?? []) : readToolsJson(asText);
   return tools.map(({ name, description, parameters, strict, effect }) => ({
     name,

@@ -18,6 +18,7 @@ import {
   type StateFile,
 } from "../../../domain/lineage.ts";
 import type { RecordStore } from "../../../records/record-store.ts";
+import type { ToolDefinition } from "../../../domain/tool.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
 import { applyRecipe, type RequestRecipe } from "../request/recipe.ts";
 import { blobKeys, readBlob, type OpeningBlob } from "./turn-blobs.ts";
@@ -26,6 +27,7 @@ export class Histories {
   readonly #blobs: BlobStore;
   readonly #records: Pick<RecordStore, "turns">;
   readonly #states = new BoundedCache<State>(limits.stateCacheBytesMax);
+  readonly #tools = new BoundedCache<readonly ToolDefinition[]>(limits.stateCacheBytesMax);
   readonly #bodies = new BoundedCache<string>(limits.stateCacheBytesMax);
 
   constructor(blobs: BlobStore, records: Pick<RecordStore, "turns">) {
@@ -107,10 +109,16 @@ export class Histories {
     const turn = await this.#records.turns.get(turnId);
     if (turn === null) throw new AptoveError("blob_missing", `there is no turn ${turnId} to rebuild the request from`);
     const opening = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
-    if (opening.request === null && (await this.#blobs.size(blobKeys.request(turnId, 1))) === null) return null;
+    if (opening.request === null && !(await this.#wasSent(turnId))) return null;
     const body = await this.request(opening, 1);
     this.rememberBody(turnId, body);
     return body;
+  }
+
+  /** Returns true if a step has the first request. Without a step it is garbage: its turn was lost in the first call (K4). */
+  async #wasSent(turnId: string): Promise<boolean> {
+    const key = blobKeys.request(turnId, 1);
+    return (await this.#records.turns.listSteps(turnId)).some(({ request }) => request.blob === key);
   }
 
   /** Returns the exact body of the request that was stored for a step of a turn. */
@@ -122,6 +130,17 @@ export class Histories {
     const { request, baseStep } = await readBlob<"request">(this.#blobs, blobKeys.request(turnId, step), turnId);
     const base = baseStep === null ? ofTurn : () => this.request(opening, baseStep);
     return await this.#rebuild(request, opening, base);
+  }
+
+  /** Returns the tools of the client that a turn stored (E4). */
+  async clientTools(turnId: string): Promise<readonly ToolDefinition[]> {
+    const cached = this.#tools.get(turnId);
+    if (cached !== undefined) return cached;
+    const turn = await this.#records.turns.get(turnId);
+    if (turn === null) throw new AptoveError("history_unavailable", `the turn ${turnId}, which has the tools, is gone`);
+    const { tools = [] } = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
+    this.#tools.set(turnId, tools, 2 * JSON.stringify(tools).length);
+    return tools;
   }
 
   /** Reads the media of a call into `loaded`, so that the call can be prepared. */

@@ -28,10 +28,19 @@ import type { HistoryItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { StateFile } from "../../../domain/lineage.ts";
 import type { Step } from "../../../domain/step.ts";
-import type { ToolFeedback } from "../../../domain/tool.ts";
+import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
 import type { TurnBeginning } from "./turn-state.ts";
+
+/** The part of a request that neither the row nor the manifest of its turn has (T4). */
+export interface AskedBeside {
+  language?: string;
+  pathPrefixes?: string[];
+  toolChoice?: string;
+  /** True if the model could only see the client's tools, and not call them. */
+  onlyListsTools?: true;
+}
 
 export interface OpeningBlob {
   format: 1;
@@ -42,6 +51,10 @@ export interface OpeningBlob {
   toolResults: ToolFeedback[];
   /** The messages of the mailbox that the turn delivered (A2). Absent: none. */
   mailbox?: DeliveredMessage[];
+  /** The tools that the client runs, if no ancestor stored the same (E4). Absent: there are none, or an ancestor has them. */
+  tools?: ToolDefinition[];
+  /** What the request asked for beside what the row has, for a rerun (T7). Absent: nothing. */
+  asked?: AskedBeside;
   /** The parts of the user message as the model received them. Empty if the turn only brings tool results. */
   message: string[];
   /** The first request. Null if the turn failed before there was one. */

@@ -225,3 +225,23 @@ test("[R1] [V2] a process that was paused for longer than its lease shows no eve
   await assert.rejects(late.next(), { code: "runner_lost" });
   held.resolve();
 });
+
+test("[T13] [R1] the end of a repeated request is known although this process lost the turn to another one", async (t) => {
+  const records = memoryRecords();
+  let isTaken = true;
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = async (finish) =>
+    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records.turns, finish);
+  const held = Promise.withResolvers<void>();
+  const waits = () => [{ says: "half" }, { waits: held.promise }];
+  const { start, engine } = await testEngine(t, testParts({ records, script: waits }));
+  const turn = await start("one", { idempotencyKey: "k" });
+  const again = await start("one", { idempotencyKey: "k" });
+  await engine.turns.interrupt(alice, { turnId: turn.turnId });
+  held.resolve();
+  await turn.finished;
+  isTaken = false;
+  const next = await start("two", { sessionId: turn.sessionId });
+  assert.equal((await again.finished).status, "failed");
+  await next.finished;
+});

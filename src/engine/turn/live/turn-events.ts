@@ -88,13 +88,26 @@ export function shuttingDown(): AptoveError {
 
 /** Waits until a turn is finished, in whichever process it runs, and returns it. */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
-  const seen = await core.deps.records.turns.get(turnId);
-  if (seen?.status === "pending")
-    for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
-  const turn = await core.deps.records.turns.get(turnId);
+  let turn = await core.deps.records.turns.get(turnId);
+  while (turn?.status === "pending" && !core.isShuttingDown) {
+    await followToEnd(core, turnId);
+    turn = await core.deps.records.turns.get(turnId);
+  }
   if (turn?.status === "pending" && core.isShuttingDown) throw shuttingDown();
   if (turn === null || turn.status === "pending" || turn.status === "archived") {
     throw new AptoveError("turn_not_finished", `turn ${turnId} did not finish`);
   }
   return turn;
+}
+
+/** Resolves when the turn has ended, or when this process has lost it and knows no more of it than any other (R1). */
+async function followToEnd(core: EngineCore, turnId: string): Promise<void> {
+  try {
+    for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
+  } catch (error) {
+    const live = core.live.get(turnId);
+    if (!(error instanceof AptoveError) || error.code !== "runner_lost") throw error;
+    // From here on the turn is followed like one of another process.
+    if (live !== undefined) await core.live.untilEnded(live);
+  }
 }

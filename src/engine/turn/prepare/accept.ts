@@ -9,6 +9,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
+import { modelInfo, modelsOf } from "../../../domain/models.ts";
 import { folderKey, type Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
@@ -20,13 +21,15 @@ import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withTexts } from "./input-parts.ts";
+import type { AskedBeside } from "../kept/turn-blobs.ts";
+import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
-import { namedModel } from "../../contexts/named-model.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
+import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
 import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
 
@@ -41,6 +44,7 @@ export interface AcceptInput {
   subagentTools: readonly Tool[];
   /** The input parts of the history that can be read, by name. */
   inherited: ReadonlyMap<string, PartRef>;
+  clientTools: ClientTools;
 }
 
 /** Accepts a request or throws. Nothing is written here, so that a refused request leaves nothing behind. */
@@ -61,6 +65,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     input,
     toolResults: request.toolResults ?? [],
     files,
+    asked: askedBeside(asked),
     ...contexts,
     ...model,
     ...offerTools(deps, asked, { contexts, input }),
@@ -79,6 +84,16 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
+  };
+}
+
+function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
+  const { language, pathPrefixes, toolChoice } = request;
+  return {
+    ...(language !== undefined && { language }),
+    ...(pathPrefixes !== undefined && { pathPrefixes: [...pathPrefixes] }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(!clientTools.mayCall && { onlyListsTools: true as const }),
   };
 }
 
@@ -107,13 +122,10 @@ async function chooseModel(
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
-  const known = await knownContexts(deps, caller, settings);
-  const own = resolveContexts(known, request, session).agentContext.provider;
-  const word = await namedModel(request.model, own, { ...settings, ...known });
-  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...word.contexts }, session);
-  const provider = word.provider ?? (await providerOf(settings, agentContext));
-  // The model of a conversation context is one of the agent context's provider.
-  const ofContext = word.provider === null ? conversationContext.model : null;
+  const known = await knownContexts(deps, caller, withProviderContexts(settings));
+  const words = meaningOf(known, request, session);
+  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
+  const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const prompt = bootPrompt(conversationContext);
   const contextRefs = {
@@ -122,7 +134,7 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: word.model ?? ofContext ?? provider.defaultModel,
+    model: words.model ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
@@ -130,10 +142,24 @@ async function chooseModel(
   return { contexts, model };
 }
 
+/** Returns what the model's name in the request means (G3). */
+function meaningOf(known: WorkspaceSettings, request: TurnRequest, session: Session | null): ModelWords {
+  if (request.model === undefined) return {};
+  const { agentContext: current } = resolveContexts(known, request, session);
+  return readModelWords(request.model, { ...known, current, isNamed: request.agentContextId !== undefined });
+}
+
+/** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
+function modelOf({ model }: ConversationContext, provider: Provider): string {
+  const owner = model === null ? undefined : modelInfo(model)?.provider;
+  const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
+  return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
-  { request, subagent, subagentTools, inherited }: AcceptInput,
+  { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
   { contexts: { conversationContext, mode }, input }: { contexts: ChosenContexts; input: readonly AcceptedPart[] },
 ): OfferedTools {
   const readable = new Map(inherited);
@@ -141,13 +167,15 @@ function offerTools(
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const configured = subagent === undefined ? deps.tools : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
-  const serverTools = ownTools(own, request.tools ?? []);
+  const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
-  const tools = mergeTools(defaults, request.tools ?? []);
+  const tools = mergeTools(defaults, given.tools);
+  const closed = new Set(given.mayCall ? [] : given.tools.map(({ name }) => name));
   return {
-    toolUse: toolUse(tools, mode, request.toolChoice),
+    toolUse: toolUse(tools, mode, { choice: request.toolChoice, closed }),
+    clientTools: given,
     toolsHash: toolsHash(tools),
     serverTools,
     readable,

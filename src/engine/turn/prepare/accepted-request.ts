@@ -19,7 +19,9 @@ import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
+import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
+import type { ClientTools } from "./client-tools.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -41,6 +43,8 @@ export interface AcceptedInput {
   /** Answers to the tool calls that the parent turn waits for (T9). */
   toolResults: ToolFeedback[];
   files: CheckedFile[];
+  /** What the request asked for and only the opening keeps (T7). */
+  asked: AskedBeside;
 }
 
 /** The contexts that count for the turn, and what follows from them alone. */
@@ -67,6 +71,7 @@ export interface ModelChoice {
 /** The tools that the model may call, and how their calls are carried out. */
 export interface OfferedTools {
   toolUse: ToolUse;
+  clientTools: ClientTools;
   toolsHash: string;
   /** The offered tools that run beside the engine, by name. The client runs all others. */
   serverTools: ReadonlyMap<string, Tool>;

@@ -2,6 +2,7 @@
  * Builds one call of the provider, and decides how it gets the history: by continuing the provider's memory, or by
  * sending the whole history (C1–C3, E5).
  */
+import type { ModelSettings } from "../../../domain/context.ts";
 import type { Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import { visibleItems, type State } from "../../../domain/lineage.ts";
@@ -67,8 +68,18 @@ function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions
     tools: resend || !chained ? tools : [],
     toolChoice,
     allowedTools: allowed,
-    settings: accepted.settings,
+    settings: modelSettings(accepted.settings),
   };
+}
+
+/** Returns the settings that the model receives. How many calls a turn may have is the engine's own matter. */
+function modelSettings({ maxSteps: _maxSteps, ...settings }: ModelSettings): ModelSettings {
+  return settings;
+}
+
+/** Returns a warning about the settings that the model cannot take (G3). */
+export function adjustedWarnings({ adjusted = [] }: PreparedRequest): Warning[] {
+  return adjusted.length === 0 ? [] : [{ code: "setting_adjusted", message: adjusted.join("; ") }];
 }
 
 /** Returns the item with a text in place of each media part that this model cannot see (C5). */

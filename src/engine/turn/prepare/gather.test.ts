@@ -195,10 +195,18 @@ for (const [what, found, indexed, words] of [
   });
 }
 
+test("[Q5] [S1] a new session about a repository without an index is refused, and nothing stays behind", async (t) => {
+  const retrievers = finding(() => Promise.reject(new AptoveError("index_missing", "r is not indexed")));
+  const { ask, engine, caller } = await testEngine(t, { retrievers });
+  await assert.rejects(ask("one", { repo: "r" }), { code: "index_missing" });
+  assert.deepEqual((await engine.sessions.list(caller, {})).sessions, []);
+});
+
 test("[Q5] a repository without an index fails the turn, or only causes a warning if the door has tools to search", async (t) => {
   const retrievers = finding(() => Promise.reject(new AptoveError("index_missing", "r is not indexed")));
   const { ask } = await testEngine(t, { retrievers });
-  const failed = await ask("one", { repo: "r" });
+  const known = await ask("none");
+  const failed = await ask("one", { repo: "r", sessionId: known.sessionId });
   assert.equal(failed.status === "failed" && failed.failures[0].code, "index_missing");
   const warned = await ask("one", { repo: "r", ifNotIndexed: "warn" });
   assert.equal(warned.status, "completed");

@@ -94,7 +94,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     isTooLong,
     message: parts,
     sent: withNews(sentWith(chunks, files), gathered),
-    manifest: manifest(accepted, { gathered, state, decision }),
+    manifest: manifest(turn.live.turnId, accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
     first,
@@ -214,10 +214,14 @@ interface ManifestInput {
   decision: HistoryDecision;
 }
 
-function manifest(accepted: AcceptedRequest, { gathered, state, decision }: ManifestInput): ContextManifest {
+function manifest(
+  turnId: string,
+  accepted: AcceptedRequest,
+  { gathered, state, decision }: ManifestInput,
+): ContextManifest {
   const { files, chunks, news } = gathered;
   return {
-    ...bareManifest(accepted),
+    ...bareManifest(turnId, accepted),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
     activeFiles: files.refs,
@@ -242,8 +246,8 @@ function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): S
 }
 
 /** Returns the manifest of a turn that failed before anything was gathered. */
-export function bareManifest(accepted: AcceptedRequest): ContextManifest {
-  const { mail } = accepted;
+export function bareManifest(turnId: string, accepted: AcceptedRequest): ContextManifest {
+  const { mail, clientTools } = accepted;
   return {
     ...accepted.contextRefs,
     promptHash: accepted.promptHash,
@@ -254,6 +258,7 @@ export function bareManifest(accepted: AcceptedRequest): ContextManifest {
     activeFiles: [],
     skippedFiles: [],
     historyTurns: emptyState.entries.length,
+    ...(clientTools.tools.length > 0 && { clientTools: clientTools.storedWith ?? turnId }),
     ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
   };
 }

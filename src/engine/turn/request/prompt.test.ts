@@ -12,6 +12,10 @@ const tool = (name: string, description = ""): ToolDefinition => ({
 });
 const ask = builtInModes[0] ?? assert.fail("there is a mode ask");
 
+function limitsOf(choice: string | undefined) {
+  return { choice, closed: new Set<string>() };
+}
+
 test("[E4] the request's tools are merged into the context's; of one name the request's counts", () => {
   const merged = mergeTools([tool("read"), tool("run", "old")], [tool("run", "new"), tool("write")]);
   assert.deepEqual(
@@ -33,17 +37,20 @@ test("[E4] a bad definition is refused by its name", () => {
 });
 
 test("[E4] forcing a tool that is not there is refused and names those that are", () => {
-  assert.throws(() => toolUse([tool("read")], ask, "write"), hasCode("tool_choice_unknown", '"read"'));
-  assert.equal(toolUse([tool("read")], ask, "read").choice, "read");
+  assert.throws(() => toolUse([tool("read")], ask, limitsOf("write")), hasCode("tool_choice_unknown", '"read"'));
+  assert.equal(toolUse([tool("read")], ask, limitsOf("read")).choice, "read");
 });
 
 test("[E5] a mode narrows the tools without changing the list", () => {
   const tools = [tool("read"), tool("write")];
-  const use = toolUse(tools, { ...ask, tools: ["read"] }, undefined);
+  const use = toolUse(tools, { ...ask, tools: ["read"] }, limitsOf(undefined));
   assert.deepEqual(use.allowed, ["read"]);
   assert.equal(toolsHash(use.tools), toolsHash(tools));
-  assert.throws(() => toolUse(tools, { ...ask, tools: ["read"] }, "write"), hasCode("tool_choice_unknown", '"read"'));
-  assert.equal(toolUse(tools, { ...ask, forceTool: "write" }, undefined).choice, "write");
+  assert.throws(
+    () => toolUse(tools, { ...ask, tools: ["read"] }, limitsOf("write")),
+    hasCode("tool_choice_unknown", '"read"'),
+  );
+  assert.equal(toolUse(tools, { ...ask, forceTool: "write" }, limitsOf(undefined)).choice, "write");
 });
 
 test("[E6] what modes ask for stands in the boot prompt, the same on every turn", () => {

@@ -64,16 +64,24 @@ export interface ToolUse {
   allowed: string[] | null;
 }
 
+interface ToolLimits {
+  /** The tool that the request forces. */
+  choice: string | undefined;
+  /** The names of tools that are listed and may not be called: no client is there that runs them (E4). */
+  closed: ReadonlySet<string>;
+}
+
 /**
  * Returns the tools that a turn offers, narrowed by its mode. Throws `tool_choice_unknown` for a forced tool that is
  * not among them (E4).
  */
-export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: string | undefined): ToolUse {
+export function toolUse(tools: ToolDefinition[], mode: Mode, { choice: requested, closed }: ToolLimits): ToolUse {
   const names = tools.map((tool) => tool.name);
-  const callable = tools.filter((tool) => mayCall(mode, tool) && (mode.tools?.includes(tool.name) ?? true));
+  const isOpen = (tool: ToolDefinition): boolean => !closed.has(tool.name) && (mode.tools?.includes(tool.name) ?? true);
+  const callable = tools.filter((tool) => mayCall(mode, tool) && isOpen(tool));
   const isNarrowed = mode.tools !== null || callable.length < tools.length;
   const allowed = isNarrowed ? callable.map((tool) => tool.name) : null;
-  const choice = requestedChoice ?? mode.forceTool;
+  const choice = requested ?? mode.forceTool;
   if (choice !== null && !(allowed ?? names).includes(choice)) {
     const known = (allowed ?? names).map((name) => `"${name}"`).join(", ") || "none";
     throw new AptoveError("tool_choice_unknown", `"${choice}" cannot be forced; the tools of this turn are: ${known}`);

@@ -56,6 +56,17 @@ test("[C6] the size of a history is what the last call was given: a turn of 20 c
   }
 });
 
+test("[V5] the limit of model calls in a turn is set by the context or by the request, and a turn that reaches it says so", async (t) => {
+  const loops = { script: looping(100, 1_000), tools: [look()] };
+  const { ask, provider } = await testEngine(t, { ...loops, conversation: { settings: { maxSteps: 3 } } });
+  const first = await ask("look around");
+  assert.equal(first.status === "completed" && first.stopReason, "step_limit");
+  assert.deepEqual([provider.exchanges.length, codes(first)], [3, ["step_limit"]]);
+  assert.match(first.warnings[0]?.message ?? "", /its limit of 3 model calls/);
+  const second = await ask("go on", { sessionId: first.sessionId, settings: { maxSteps: 60 } });
+  assert.deepEqual([provider.exchanges.length, second.manifest.settings.maxSteps], [63, 60]);
+});
+
 test("[C6] 32,000 tokens of tools and 17 calls do not wedge a session", async (t) => {
   const { second, ask } = await toolTurnThenAnother(t, {
     script: looping(17, 40_000),

@@ -4,7 +4,7 @@ import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
 import { noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
-import { droppedWarnings } from "../prepare/build-call.ts";
+import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { holdsLease, runnerLost, lose } from "../live/leases.ts";
@@ -29,6 +29,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   recorder.modelRequests += 1;
   for (const warning of droppedWarnings(request.request, { accepted: plan.accepted, parent: run.place.parent }))
     warnOnce(run, warning);
+  for (const warning of adjustedWarnings(request.request)) warnOnce(run, warning);
   recorder.emit({ type: "step_started", step: request.step });
   const end = await watchedCall(deps, run, {
     request,

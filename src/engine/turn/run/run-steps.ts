@@ -62,7 +62,7 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
     const hasNews = recorder.items.length > answered;
     if (deferredCalls.length === 0 && !hasNews && !isSteered) warnIfIncomplete(run, answer);
     if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return ended(answer, deferredCalls);
-    if (round >= limits.stepsPerTurnMax) return ended(atLimit(run, answer));
+    if (round >= stepsMax(run)) return ended(atLimit(run, answer));
     request = await nextRequest(core, run, { answer, news: recorder.items.slice(answered) });
   }
 }
@@ -141,9 +141,14 @@ function warnIfIncomplete({ recorder }: ModelRun, { stopReason }: Extract<ModelA
   }
 }
 
-function atLimit({ recorder }: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {
-  const message = `the turn was stopped after ${limits.stepsPerTurnMax} model calls; send another instruction to continue it`;
-  recorder.warn({ code: "step_limit", message });
+/** Returns the model calls that the turn may have. Calls for a summary and repeated calls do not count. */
+function stepsMax({ plan }: ModelRun): number {
+  return plan.accepted.settings.maxSteps ?? limits.stepsPerTurnMax;
+}
+
+function atLimit(run: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {
+  const message = `the turn was stopped at its limit of ${stepsMax(run)} model calls; send another instruction to continue it`;
+  run.recorder.warn({ code: "step_limit", message });
   // The provider's memory ends before the last results, so it cannot be continued.
   return { ...answer, stopReason: "step_limit", responseId: null };
 }

@@ -126,8 +126,10 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
   return asks && askApproval === null ? { waits: "approval" } : { run: { call, tool, args, asks } };
 }
 
-function notOffered(name: string, { mode, toolUse }: AcceptedRequest, offered: readonly string[]): string {
+function notOffered(name: string, { mode, toolUse, clientTools }: AcceptedRequest, offered: readonly string[]): string {
   const others = offered.join(", ") || "none";
+  if (!clientTools.mayCall && clientTools.tools.some((tool) => tool.name === name))
+    return `no client of this turn runs the tool "${name}"; the tools are: ${others}`;
   const isNarrowed = toolUse.tools.some((tool) => tool.name === name);
   return isNarrowed
     ? `mode "${mode.id}" does not allow the tool "${name}"; it allows: ${others}`

@@ -28,7 +28,7 @@ import {
 } from "../../suite/samples.ts";
 import { recordsFault } from "../faults.ts";
 import { dataVersion, migrations, type Migration } from "../migrations/migrations.ts";
-import { openPostgresRecords } from "./postgres.ts";
+import { openPostgresRecords, readPostgresVersion } from "./postgres.ts";
 
 let server: TestPostgres;
 before(async () => {
@@ -369,4 +369,15 @@ test("[B2] a migration that would have to wait too long fails with that reason, 
   await client.query("rollback");
   const { rows } = await client.query("select version from schema_version");
   assert.deepEqual(rows, [{ version: dataVersion }]);
+});
+
+test("[B2] [L1] the version of an empty database is read without writing to it", async (t) => {
+  const place = newPlace();
+  assert.equal((await readPostgresVersion(place)).version, 0);
+  const client = await connect(t, place.schema);
+  const { rows } = await client.query("select 1 from pg_namespace where nspname = $1", [place.schema]);
+  assert.deepEqual(rows, []);
+  const records = await openPostgresRecords(place);
+  await records.close();
+  assert.equal((await readPostgresVersion(place)).version, dataVersion);
 });

@@ -112,6 +112,17 @@ export async function openPostgresRecords({
   return await sqlRecords(engine, migrations);
 }
 
+/** Reads the version of the data, and changes nothing. Version 0: there is none yet. */
+export async function readPostgresVersion(options: Pick<PostgresOptions, "url" | "schema">): Promise<DataVersion> {
+  const pg = (await import("pg")).default;
+  const db = openDatabase(pg, { ...defaults, ...options, poolMax: 1 });
+  try {
+    return await readVersion(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
 function openDatabase(pg: typeof import("pg").default, settings: Settings): Kysely<Tables> {
   const { url, schema, statementMs } = settings;
   const pool = new pg.Pool({

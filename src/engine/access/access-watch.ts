@@ -1,0 +1,112 @@
+/**
+ * Ends streams of callers who may no longer see the session (H4): it was made private, or they were dismissed. What keys and
+ * users lose is watched by `people/key-watch.ts`. An owner never loses a session, so the streams of owners cost nothing.
+ */
+import type { Caller } from "../../domain/caller.ts";
+import type { Session } from "../../domain/session.ts";
+import { limits } from "../../domain/limits.ts";
+import { wakeTopics } from "../../live/wake-ups.ts";
+import type { EngineDependencies } from "../dependencies.ts";
+import { maySee } from "./visible.ts";
+
+interface Watcher {
+  caller: Caller;
+  sessionId: string;
+  onEnd(): void;
+}
+
+export class AccessWatch {
+  readonly #deps: EngineDependencies;
+  readonly #watchers = new Set<Watcher>();
+  #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> | null = null;
+  #isAgain = false;
+  #isFailing = false;
+  readonly #sleep: (() => void) | undefined;
+
+  constructor(deps: EngineDependencies) {
+    this.#deps = deps;
+    this.#sleep = deps.wakeUps?.on(wakeTopics.access, () => void this.look());
+  }
+
+  /** Calls `onEnd` once, when the caller may no longer see the session. Returns a function that ends the watch. */
+  add(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    this.#timer ??= setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs).unref();
+    return () => this.#remove(watcher);
+  }
+
+  /** Checks at once, in every process, after this process has changed who may see a session. Never rejects. */
+  changed(): Promise<void> {
+    this.#deps.wakeUps?.send(wakeTopics.access);
+    return this.look();
+  }
+
+  /** Checks all watchers. A call during a check makes another one follow. Never rejects. */
+  look(): Promise<void> {
+    this.#isAgain = this.#looking !== null;
+    return (this.#looking ??= this.#lookAll().finally(() => (this.#looking = null)));
+  }
+
+  close(): void {
+    this.#sleep?.();
+    for (const watcher of this.#watchers) this.#remove(watcher);
+  }
+
+  async #lookAll(): Promise<void> {
+    try {
+      do {
+        this.#isAgain = false;
+        const bySession = Map.groupBy(this.#watchers, ({ sessionId }) => sessionId);
+        for (const [id, watchers] of bySession) await this.#lookAt(await this.#deps.records.sessions.get(id), watchers);
+      } while (this.#isAgain);
+      this.#isFailing = false;
+    } catch (error) {
+      // An unreachable store would otherwise cause thousands of reports in an hour.
+      if (!this.#isFailing)
+        this.#deps.report("who may still see the sessions of open streams could not be read", error);
+      this.#isFailing = true;
+    }
+  }
+
+  async #lookAt(session: Session | null, watchers: readonly Watcher[]): Promise<void> {
+    for (const watcher of watchers) {
+      // Whether a removed session may be seen does not matter here: its turn was stopped.
+      const isOwner = session?.userId === watcher.caller.userId && session.orgId === watcher.caller.orgId;
+      const mayStay = session === null || isOwner || (await maySee(this.#deps, watcher.caller, session));
+      if (mayStay && !isOwner) continue;
+      this.#remove(watcher);
+      if (!mayStay) watcher.onEnd();
+    }
+  }
+
+  #remove(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    if (this.#watchers.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
+/** Events of a session for one caller. They end without an error when the caller may no longer see the session. */
+export interface WatchedEvents<Item> {
+  watch: AccessWatch;
+  caller: Caller;
+  sessionId: string;
+  signal: AbortSignal | undefined;
+  events(signal: AbortSignal): AsyncIterable<Item>;
+}
+
+export async function* whileVisible<Item>(of: WatchedEvents<Item>): AsyncGenerator<Item> {
+  const lost = new AbortController();
+  const unwatch = of.watch.add({ caller: of.caller, sessionId: of.sessionId, onEnd: () => lost.abort() });
+  const signal = of.signal === undefined ? lost.signal : AbortSignal.any([of.signal, lost.signal]);
+  try {
+    for await (const item of of.events(signal)) {
+      if (lost.signal.aborted) return;
+      yield item;
+    }
+  } finally {
+    unwatch();
+  }
+}

@@ -1,0 +1,84 @@
+/** What becomes of the settings on the wire of each provider (G3). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ModelSettings } from "../src/domain/context.ts";
+import { anthropicProvider } from "../src/providers/anthropic/anthropic.ts";
+import { compatibleProvider } from "../src/providers/compatible/compatible.ts";
+import { googleProvider } from "../src/providers/google/google.ts";
+import { openaiProvider } from "../src/providers/openai/openai.ts";
+import type { PreparedRequest, Provider } from "../src/providers/provider.ts";
+import { testEngine } from "./engine.ts";
+
+const providers: Record<string, Provider> = {
+  openai: openaiProvider({ apiKey: "sk-1", model: "gpt-5.1" }),
+  anthropic: anthropicProvider({ apiKey: "sk-2", model: "claude-sonnet-5" }),
+  google: googleProvider({ apiKey: "key-3", model: "gemini-3-flash" }),
+  compatible: compatibleProvider({ name: "local", baseUrl: "http://127.0.0.1:1/v1", model: "qwen3:8b" }),
+};
+
+function prepared(name: string, model: string, settings: ModelSettings): PreparedRequest {
+  const choice = { tools: [], toolChoice: null, allowedTools: null, previousResponseId: null };
+  const call = {
+    model,
+    prompt: null,
+    items: [{ type: "user" as const, parts: ["a"] }],
+    store: false,
+    settings,
+    ...choice,
+  };
+  return providers[name]?.prepare(call) ?? assert.fail(name);
+}
+
+const all: ModelSettings = { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: "minimal", verbosity: "low" };
+
+/** What the request of each model has, and the settings that its warning names. */
+const cases: [provider: string, model: string, sent: RegExp[], adjusted: string[]][] = [
+  ["openai", "gpt-5-mini", [/"effort":"minimal"/, /"verbosity":"low"/], ["temperature"]],
+  ["openai", "gpt-5.1", [/"effort":"low"/, /"verbosity":"low"/], ["temperature", "reasoning effort"]],
+  ["openai", "o4-mini", [/"effort":"low"/], ["temperature", "verbosity", "reasoning effort"]],
+  ["openai", "gpt-4.1", [/"temperature":0.2/, /"max_output_tokens":500/], ["reasoning effort", "verbosity"]],
+  [
+    "anthropic",
+    "claude-sonnet-5",
+    [/"effort":"low"/, /"max_tokens":500/],
+    ["temperature", "verbosity", "reasoning effort"],
+  ],
+  ["google", "gemini-3-flash", [/"temperature":0.2/, /"MINIMAL"/, /"maxOutputTokens":500/], ["verbosity"]],
+  ["google", "gemini-3-pro", [/"temperature":0.2/, /"LOW"/], ["verbosity", "reasoning effort"]],
+  ["google", "gemini-2.0-flash", [/"temperature":0.2/], ["verbosity", "reasoning effort"]],
+  ["compatible", "qwen3:8b", [/"temperature":0.2/, /"max_tokens":500/, /"low"/], ["verbosity", "reasoning effort"]],
+];
+
+test("[G3] each setting is sent in the words of its provider, or named as one that the model does not take", () => {
+  const words = ["temperature", "output limit", "reasoning effort", "verbosity"];
+  for (const [provider, model, sent, expected] of cases) {
+    const { body, adjusted = [] } = prepared(provider, model, all);
+    for (const pattern of sent) assert.match(body, pattern, model);
+    const named = words.filter((word) => adjusted.some((text) => text.includes(word)));
+    assert.deepEqual(
+      named,
+      words.filter((word) => expected.includes(word)),
+      `${model}: ${adjusted.join("; ")}`,
+    );
+    assert.equal(prepared(provider, model, {}).adjusted, undefined, model);
+  }
+  assert.match(prepared("openai", "gpt-5.1", { temperature: 0.2 }).body, /"temperature":0.2/);
+  assert.match(
+    prepared("openai", "gpt-5.1", { maxOutputTokens: 1 }).adjusted?.join() ?? "",
+    /output limit of 1, so 16/,
+  );
+  assert.match(prepared("openai", "house-model", all).body, /"temperature":0.2.*"effort":"minimal".*"verbosity":"low"/);
+});
+
+test("[G3] a turn has a warning about the settings that its model does not take, once", async (t) => {
+  const provider = providers["anthropic"] ?? assert.fail();
+  const dead = { ...provider, send: async function* () {} };
+  const { ask } = await testEngine(t, { provider: dead });
+  const turn = await ask("hello", { settings: { temperature: 1, verbosity: "low" } });
+  assert.deepEqual(
+    turn.warnings.filter(({ code }) => code === "setting_adjusted").map(({ message }) => message),
+    [
+      "claude-sonnet-5 takes no temperature, so it was not sent; claude-sonnet-5 takes no verbosity, so it was not sent",
+    ],
+  );
+});
