@@ -163,8 +163,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "others-sessions-seen",
     does: "shows private sessions to everyone in the org (H4)",
     file: "src/engine/access/visible.ts",
-    find: "    session.isPublic ||\n    session.userId === caller.userId ||",
-    replace: "    session.orgId === caller.orgId ||\n    session.userId === caller.userId ||",
+    find: "  if (session.userId === caller.userId) return true;\n",
+    replace: "  if (session.orgId === caller.orgId) return true;\n",
     tests: ["src/engine/sessions/tree.test.ts", "src/doors/http/access.test.ts"],
   },
   {
