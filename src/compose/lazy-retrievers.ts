@@ -13,21 +13,38 @@ export interface RetrieverSetup {
 }
 
 export function lazyRetrievers(setup: RetrieverSetup): Record<IndexStore, Retriever> {
-  return { local: lazyRetriever(() => openLocal(setup)), qdrant: lazyRetriever(() => openQdrant(setup)) };
+  const local = openedOnce(() => openLocal(setup));
+  return {
+    local: {
+      ...lazyRetriever(local),
+      refresh: async (copy) => (await (await local.open()).refresh?.(copy)) ?? "current",
+    },
+    qdrant: lazyRetriever(openedOnce(() => openQdrant(setup))),
+  };
+}
+
+interface OpenedOnce {
+  open(): Promise<Retriever>;
+  /** Null: it was never opened. */
+  opened(): Promise<Retriever> | null;
+}
+
+function openedOnce(openRetriever: () => Promise<Retriever>): OpenedOnce {
+  let opened: Promise<Retriever> | null = null;
+  return { open: () => (opened ??= openRetriever()), opened: () => opened };
 }
 
 /** Opens the retriever at its first use, because most commands never search. */
-function lazyRetriever(openRetriever: () => Promise<Retriever>): Retriever {
-  let opened: Promise<Retriever> | null = null;
-  const open = (): Promise<Retriever> => (opened ??= openRetriever());
+function lazyRetriever({ open, opened }: OpenedOnce): Retriever {
   return {
     search: async (query) => await (await open()).search(query),
     index: async (job) => await (await open()).index(job),
     list: async (orgId) => await (await open()).list(orgId),
     close: async () => {
-      if (opened === null) return;
+      const retrieverIfOpened = opened();
+      if (retrieverIfOpened === null) return;
       // If it could not be opened, its caller received the error and there is nothing to close.
-      const retriever = await opened.catch(() => null);
+      const retriever = await retrieverIfOpened.catch(() => null);
       await retriever?.close();
     },
   };

@@ -49,6 +49,8 @@ export interface FileNow {
 }
 
 export interface WorkingCopy {
+  /** The folder, on this machine. Absent: its index is not brought up to date. */
+  readonly root?: string;
   /** Returns the file, or null if there is no regular file at the path. Never follows a link. Never rejects. */
   look(path: string): Promise<FileNow | null>;
 }

@@ -169,6 +169,7 @@ export type WarningCode =
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"
   | "media_dropped"

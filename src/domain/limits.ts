@@ -204,6 +204,9 @@ export const limits = {
   /** B4: how long an indexing run waits for another one that holds the index. */
   indexWaitMsMax: 60_000,
   indexBusyMsMax: 5_000,
+  /** Q2: how long a question waits until the index is up to date. In a larger repository only a new commit is looked for. */
+  indexRefreshMsMax: 1_000,
+  indexRefreshFilesMax: 5_000,
   /**
    * Q2: the lease of an indexing run on an index in Qdrant. If the run is silent for so long, the next run takes over.
    */
@@ -285,6 +288,10 @@ export const limits = {
   acpSessionsMax: 256,
   /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
   acpSessionsAwakeMax: 64,
+  /** The time for which the list of a provider's models is used, the time to read it, and its size. */
+  modelListMs: 3_600_000,
+  modelListTimeMs: 10_000,
+  modelListBytesMax: 4_194_304,
   /** The longest time that output of a running command is held back from an ACP client. */
   acpOutputMs: 100,
   /** P1: one message of a client. */

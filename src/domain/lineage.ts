@@ -37,6 +37,9 @@ export interface SentFile {
   indexed?: string;
 }
 
+/** What one turn gave to the model beside the conversation. */
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned">;
+
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
   turnId: string;
@@ -44,6 +47,8 @@ export interface StateEntry {
   items: HistoryItem[];
   chunks: SentChunk[];
   files: SentFile[];
+  /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
+  warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
   inputs?: PartRef[];
   /** The summary that this turn made last. The model receives it instead of the oldest items of the history (C6). */
@@ -179,6 +184,8 @@ export interface AlreadySent {
   noted: Map<string, string>;
   /** The commit of the index when the file was sent, by path. */
   indexed: Map<string, string>;
+  /** What was warned of. */
+  warned: Set<string>;
 }
 
 export function chunkKey(chunk: { id: string; hash: string }): string {
@@ -186,14 +193,21 @@ export function chunkKey(chunk: { id: string; hash: string }): string {
 }
 
 export function alreadySent(state: State): AlreadySent {
-  const sent: AlreadySent = { chunkKeys: new Set(), files: new Map(), noted: new Map(), indexed: new Map() };
+  const sent: AlreadySent = {
+    chunkKeys: new Set(),
+    files: new Map(),
+    noted: new Map(),
+    indexed: new Map(),
+    warned: new Set(),
+  };
   const summary = historySummary(state);
   for (const entry of state.entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
   return sent;
 }
 
 /** Adds what one more turn sent. */
-export function noteSent(sent: AlreadySent, { chunks, files }: Pick<StateEntry, "chunks" | "files">): void {
+export function noteSent(sent: AlreadySent, { chunks, files, warned = [] }: SentContext): void {
+  for (const warning of warned) sent.warned.add(warning);
   for (const chunk of chunks) sent.chunkKeys.add(chunkKey(chunk));
   for (const { path, hash, isNews, indexed } of files) {
     if (isNews === true) sent.files.delete(path);

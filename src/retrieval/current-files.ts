@@ -10,7 +10,7 @@ export const openWorkingCopy: OpenWorkingCopy = (folder) => {
   const root = topFolder(folder);
   if (root === null) return null;
   const files = new WorkingCopyFiles(root);
-  return { look: async (path) => (pathFault(path) === null ? await look(files, path) : null) };
+  return { root, look: async (path) => (pathFault(path) === null ? await look(files, path) : null) };
 };
 
 function topFolder(folder: string): string | null {

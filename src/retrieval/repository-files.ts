@@ -51,7 +51,7 @@ export async function trackedFiles(folder: string, signal?: AbortSignal): Promis
   const workingCopy = new WorkingCopyFiles(root);
   return {
     root,
-    commit: await headCommit(root, signal),
+    commit: await checkedOutCommit(root, signal),
     paths: [...paths].toSorted(),
     stat: (path) => workingCopy.stat(path),
     read: async (path) => await workingCopy.read(path),
@@ -66,7 +66,7 @@ export function folderRoot(folder: string): string {
   return realpathSync(folder);
 }
 
-async function headCommit(root: string, signal?: AbortSignal): Promise<string | null> {
+export async function checkedOutCommit(root: string, signal?: AbortSignal): Promise<string | null> {
   const output = await runGit(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
     if (error instanceof AptoveError) return "";
     throw error;

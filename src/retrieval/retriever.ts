@@ -19,10 +19,20 @@ import type { Chunk } from "../domain/chunk.ts";
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
   index(job: IndexJob): Promise<IndexSummary>;
+  /**
+   * Brings an index up to date with a working copy of this machine, before a question about it (Q2). Only one process does it
+   * at a time. `missing`: there is no index, and none is made. `busy`: another run writes the index. Throws what `index` throws.
+   * Absent: the index is shared, and changes only by `index`.
+   */
+  refresh?(copy: WorkingCopyIndex): Promise<RefreshOutcome>;
   /** Returns the indexes of an organisation, one per repository, sorted by name. */
   list(orgId: string): Promise<IndexInfo[]>;
   close(): Promise<void>;
 }
+
+/** An index, and the working copy that it is to match. */
+export type WorkingCopyIndex = Pick<IndexJob, "root" | "orgId" | "repo">;
+export type RefreshOutcome = "current" | "missing" | "busy";
 
 export interface RetrievalQuery {
   text: string;

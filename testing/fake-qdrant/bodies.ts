@@ -83,13 +83,14 @@ const ranking = {
   filter,
   limit: z.int().min(1),
 };
+const byWords = z.strictObject({
+  ...ranking,
+  query: z.strictObject({ nearest: document }),
+  using: z.string(),
+  params: z.strictObject({ idf: z.strictObject({ corpus: filter }) }),
+});
 const prefetch = z.union([
-  z.strictObject({
-    ...ranking,
-    query: z.strictObject({ nearest: document }),
-    using: z.string(),
-    params: z.strictObject({ idf: z.strictObject({ corpus: filter }) }),
-  }),
+  byWords,
   z.strictObject({
     ...ranking,
     query: z.strictObject({ nearest: dense }),
@@ -98,12 +99,16 @@ const prefetch = z.union([
   }),
 ]);
 export type FakePrefetch = z.output<typeof prefetch>;
-const query = z.strictObject({
+const fused = z.strictObject({
   prefetch: z.array(prefetch).min(1),
   query: z.strictObject({ rrf: z.strictObject({ k: z.int().min(1), weights: z.array(z.number()) }) }),
   limit: z.int().min(1),
   with_payload: z.literal(true),
 }) satisfies z.ZodType<Schemas["QueryRequest"]>;
+export type FakeFusion = z.output<typeof fused>;
+const query = z.union([fused, byWords.extend({ with_payload: z.literal(false) })]) satisfies z.ZodType<
+  Schemas["QueryRequest"]
+>;
 
 export const bodies = { createCollection, createIndex, upsert, retrieve, remove, changePayload, scroll, query };
 export { collectionName };

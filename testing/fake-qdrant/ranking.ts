@@ -1,5 +1,5 @@
 /** The ranking of the fake, like the server's: cosine, BM25 with the rarity of terms in a corpus, and reciprocal rank fusion. */
-import type { Bodies, FakeDocument, FakePrefetch } from "./bodies.ts";
+import type { Bodies, FakeDocument, FakeFusion, FakePrefetch } from "./bodies.ts";
 import { Refused, termsIn, type FakeCollection, type StoredPoint } from "./points.ts";
 
 export interface Ranked {
@@ -8,11 +8,11 @@ export interface Ranked {
 }
 
 /** `reversed`: equal scores are in reverse order. The real server promises no order for them. */
-export function ranked(
-  collection: FakeCollection,
-  { prefetch, query, limit }: Bodies["query"],
-  reversed: boolean,
-): Ranked[] {
+export function ranked(collection: FakeCollection, body: Bodies["query"], reversed: boolean): Ranked[] {
+  return "prefetch" in body ? fused(collection, body, reversed) : rankedBy(collection, body);
+}
+
+function fused(collection: FakeCollection, { prefetch, query, limit }: FakeFusion, reversed: boolean): Ranked[] {
   const { k, weights } = query.rrf;
   if (weights.length !== prefetch.length) {
     throw new Refused(400, "Number of weights in RRF should match number of pre-fetches");

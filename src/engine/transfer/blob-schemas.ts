@@ -60,6 +60,7 @@ const stateEntry = z.strictObject({
       indexed: z.string().exactOptional(),
     }),
   ),
+  warned: list(z.string()).exactOptional(),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
 });

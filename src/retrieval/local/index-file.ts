@@ -110,6 +110,12 @@ export async function beginRun(database: IndexDatabase, signal: AbortSignal): Pr
   if (formatOf(database) !== formatVersion) recreate(database);
 }
 
+/** Begins the transaction of a run on an index of this format. Returns false if another run writes the index. */
+export function beginRunIfFree(database: IndexDatabase): boolean {
+  database.pragma("busy_timeout = 0");
+  return beginIfFree(database);
+}
+
 /** Creates the tables again. It runs inside the transaction, so that a failed first run leaves even an index of another format unchanged. */
 function recreate(database: IndexDatabase): void {
   const names = (condition: string): string[] =>
@@ -164,6 +170,11 @@ export function repositoryRow(
     "SELECT * FROM repositories WHERE org_id = ? AND name = ?",
   );
   return select.get(orgId, repo) ?? null;
+}
+
+export function fileCount(database: IndexDatabase, { id }: Pick<RepositoryRow, "id">): number {
+  const count = database.prepare<[number], number>("SELECT count(*) FROM files WHERE repository_id = ?").pluck();
+  return (count.get(id) as number | undefined) ?? 0;
 }
 
 /** Returns an error of SQLite or of the disk as an error of the catalogue. An AptoveError stays unchanged. */

@@ -3,15 +3,30 @@
  * (Q1–Q6). Several processes may use one folder: each has a connection for reading that never waits, and opens another for
  * each run.
  */
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
+import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
-import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
+import { checkedOutCommit } from "../repository-files.ts";
+import type {
+  IndexInfo,
+  IndexJob,
+  IndexSummary,
+  RefreshOutcome,
+  RetrievalQuery,
+  RetrievedChunk,
+  Retriever,
+  WorkingCopyIndex,
+} from "../retriever.ts";
 import {
   beginRun,
+  beginRunIfFree,
+  fileCount,
   formatOf,
   formatVersion,
   indexFault,
@@ -21,7 +36,7 @@ import {
   type RepositoryRow,
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
-import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
+import { definitionHits, fuse, lexicalHits, readChunks, wordEvidence } from "./search.ts";
 import { chunkWeight } from "../chunk-weight.ts";
 import { VectorCache } from "./vectors.ts";
 
@@ -38,6 +53,7 @@ class LocalRetriever implements Retriever {
   readonly #vectors: VectorCache;
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
+  readonly #refreshes = new Map<string, Promise<RefreshOutcome>>();
 
   constructor(folder: string, embedder: Embedder) {
     this.#folder = folder;
@@ -63,6 +79,10 @@ class LocalRetriever implements Retriever {
     const [vector] = await this.#embedder.embed([question]);
     const set = await this.#vectors.get(repository);
     const accepts = set.filter(query);
+    if (needsEvidence(evidenceTerms(question), this.#embedder)) {
+      const evidence = wordEvidence(this.#reader, repository, { question, count: 1, accepts, chunks: set.rows });
+      if (!isEnough(evidence, set.rows)) return [];
+    }
     // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
     const count = 2 * query.candidates;
     const near = vector === undefined ? [] : await set.nearest(vector, { count, accepts });
@@ -94,20 +114,51 @@ class LocalRetriever implements Retriever {
     return row;
   }
 
-  index(job: IndexJob): Promise<IndexSummary> {
-    const run = this.#index(job, anySignal(this.#closing.signal, job.signal));
+  async index(job: IndexJob): Promise<IndexSummary> {
+    const summary = await this.#track(this.#index(job, anySignal(this.#closing.signal, job.signal)));
+    assert(summary !== null);
+    return summary;
+  }
+
+  async #track<T>(run: Promise<T>): Promise<T> {
     this.#runs.add(run);
-    const forget = (): void => void this.#runs.delete(run);
-    run.then(forget, forget);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(run);
+    }
+  }
+
+  /** Two questions about one working copy share a run. */
+  refresh(copy: WorkingCopyIndex): Promise<RefreshOutcome> {
+    const key = JSON.stringify([copy.orgId, copy.repo, copy.root]);
+    const running = this.#refreshes.get(key);
+    if (running !== undefined) return running;
+    const run = this.#track(this.#refresh(copy)).finally(() => this.#refreshes.delete(key));
+    this.#refreshes.set(key, run);
     return run;
   }
 
-  async #index(job: IndexJob, signal: AbortSignal): Promise<IndexSummary> {
+  async #refresh(copy: WorkingCopyIndex): Promise<RefreshOutcome> {
+    const row = formatOf(this.#reader) === formatVersion ? repositoryRow(this.#reader, copy) : null;
+    if (row === null || embeddingMismatch({ ...row, repo: row.name }, this.#embedder) !== null) return "missing";
+    // To look at every file of a large repository takes long. What is modified there is an active file, and is sent whole.
+    if (fileCount(this.#reader, row) > limits.indexRefreshFilesMax) {
+      const head = await checkedOutCommit(copy.root, this.#closing.signal);
+      if (head === row.commit_id && copy.root === row.root) return "current";
+    }
+    const summary = await this.#index(copy, this.#closing.signal, { isWaiting: false });
+    return summary === null ? "busy" : "current";
+  }
+
+  /** Returns null if the run is not to wait and another one writes the index. */
+  async #index(job: IndexJob, signal: AbortSignal, { isWaiting = true } = {}): Promise<IndexSummary | null> {
     let writer: IndexDatabase | null = null;
     try {
       signal.throwIfAborted();
       writer = openIndexFile(this.#folder);
-      await beginRun(writer, signal);
+      if (!isWaiting && !beginRunIfFree(writer)) return null;
+      if (isWaiting) await beginRun(writer, signal);
       const summary = await runLocalIndex({ database: writer, embedder: this.#embedder, job, signal });
       signal.throwIfAborted();
       writer.exec("COMMIT");

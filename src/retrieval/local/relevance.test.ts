@@ -69,6 +69,12 @@ suite("what is found in our own source", () => {
     repository.remove();
   });
 
+  for (const phrase of ["thanks!", "yes please", "go on", "how so?", "can you explain that in more detail?"]) {
+    test(`[Q3] nothing is found for: ${phrase}`, async () => {
+      assert.deepEqual(await ask(phrase), []);
+    });
+  }
+
   for (const [question, paths] of Object.entries(questions)) {
     test(`[Q3] among the first three: ${question}`, async () => {
       const found = (await ask(question)).slice(0, 3).map(({ path }) => path);

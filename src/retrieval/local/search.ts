@@ -3,6 +3,7 @@
  * rank.
  */
 import type { RetrievedChunk } from "../retriever.ts";
+import { evidenceTerms, rarity } from "../evidence.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
 import { termsTable, vocabularyTable, type IndexDatabase, type RepositoryRow } from "./index-file.ts";
 import type { ChunkHit } from "./vectors.ts";
@@ -25,8 +26,16 @@ export interface LexicalQuestion {
 
 /** Returns the `count` best chunks by BM25, best first, equal ones by number. */
 export function lexicalHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): ChunkHit[] {
-  const table = termsTable(repository.id);
   const terms = tellingTerms(database, repository, questionTerms(query.question));
+  return rankByWords(database, repository, { ...query, terms });
+}
+
+function rankByWords(
+  database: IndexDatabase,
+  repository: RepositoryRow,
+  { terms, ...query }: LexicalQuestion & { terms: string[] },
+): ChunkHit[] {
+  const table = termsTable(repository.id);
   // Each column is scored by itself. In one text, a symbol's single mention would not count beside the many in a long body.
   const body = `bm25(${table}, 0, 0, 1)`;
   const symbol = `bm25(${table}, 0, 2, 0)`;
@@ -64,13 +73,19 @@ function rank(
   return hits;
 }
 
-/** Returns the terms that are in the index, rarest first: as many as can be scored in time, but at least one. */
-function tellingTerms(database: IndexDatabase, repository: RepositoryRow, terms: string[]): string[] {
-  const chunksWith = database
+/** Returns a function that counts the chunks with a term. */
+function countOf(database: IndexDatabase, repository: RepositoryRow): (term: string) => number {
+  const count = database
     .prepare<[string], number>(`SELECT doc FROM ${vocabularyTable(repository.id)} WHERE term = ?`)
     .pluck();
+  return (term) => (count.get(term) as number | undefined) ?? 0;
+}
+
+/** Returns the terms that are in the index, rarest first: as many as can be scored in time, but at least one. */
+function tellingTerms(database: IndexDatabase, repository: RepositoryRow, terms: string[]): string[] {
+  const chunksWith = countOf(database, repository);
   const known = terms
-    .map((term) => ({ term, chunks: (chunksWith.get(term) as number | undefined) ?? 0 }))
+    .map((term) => ({ term, chunks: chunksWith(term) }))
     .filter(({ chunks }) => chunks > 0)
     .toSorted((a, b) => a.chunks - b.chunks);
   let scoredMatches = 0;
@@ -80,6 +95,31 @@ function tellingTerms(database: IndexDatabase, repository: RepositoryRow, terms:
       return at === 0 || (scoredMatches <= scoredMatchesMax && at < questionTermsMax);
     })
     .map(({ term }) => term);
+}
+
+/**
+ * Returns the evidence that the index has something about the question: the rarity of its terms that are in the best chunk. A
+ * term in the path or the symbol counts twice, because chunks are about that.
+ */
+export function wordEvidence(
+  database: IndexDatabase,
+  repository: RepositoryRow,
+  query: LexicalQuestion & { chunks: number },
+): number {
+  const terms = tellingTerms(database, repository, evidenceTerms(query.question));
+  const [best] = rankByWords(database, repository, { ...query, count: 1, terms });
+  if (best === undefined) return 0;
+  const table = termsTable(repository.id);
+  const has = database
+    .prepare<[number, string], number>(`SELECT 1 FROM ${table} WHERE rowid = ? AND ${table} MATCH ?`)
+    .pluck();
+  const chunksWith = countOf(database, repository);
+  const evidence = terms.map((term) => {
+    if (has.get(best.number, `"${term}"`) === undefined) return 0;
+    const isNamed = has.get(best.number, `{path symbol} : "${term}"`) !== undefined;
+    return rarity(chunksWith(term), query.chunks) * (isNamed ? 2 : 1);
+  });
+  return evidence.reduce((sum, one) => sum + one, 0);
 }
 
 export interface Ranking {

@@ -50,6 +50,11 @@ export class VectorSet {
     this.#blocks = new Float32Array(Math.ceil(rowsMax / blockRows) * blockRows * this.#dimension);
   }
 
+  /** The number of chunks. */
+  get rows(): number {
+    return this.#rows;
+  }
+
   get bytes(): number {
     return this.#blocks.byteLength;
   }

@@ -3,6 +3,7 @@ import type { Schemas } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
+import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
 import { chunkWeight } from "../chunk-weight.ts";
@@ -21,6 +22,8 @@ export interface QdrantQuestion {
   terms: string[];
   names: string[];
   vector: readonly number[] | null;
+  /** The terms of which some must match well. Null: the question finds something in any case. */
+  evidence: string[] | null;
 }
 
 export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<QdrantQuestion | null> {
@@ -31,7 +34,9 @@ export async function questionOf(query: RetrievalQuery, embedder: Embedder): Pro
   const terms = questionTerms(text).slice(0, questionTermsMax);
   if (terms.length === 0 && !hasVector) return null;
   const names = identifierTerms(text).slice(0, questionTermsMax);
-  return { text, terms, names, vector: hasVector ? [...embedded] : null };
+  const evidence = needsEvidence(evidenceTerms(text), embedder) ? evidenceTerms(text).slice(0, questionTermsMax) : null;
+  if (evidence?.length === 0) return null;
+  return { text, terms, names, vector: hasVector ? [...embedded] : null, evidence };
 }
 
 /** Returns the chunks of the generation that the manifest names as current, best first, at most as many as requested. */
@@ -52,13 +57,40 @@ export async function searchAt(
     with_payload: true,
   };
   const collection = chunkCollection(name, manifest.dimension);
-  const { points } = await connection.ask(async (client) => await client.query(collection, request), searchBounds);
+  const [{ points }, isFound] = await Promise.all([
+    connection.ask(async (client) => await client.query(collection, request), searchBounds),
+    hasEvidence({ connection, name }, manifest, { question, filter }),
+  ]);
+  if (!isFound) return [];
   const asked = { question: question.text, language: query.language };
   return points
     .map((point) => retrieved(point, manifest))
     .map((chunk) => ({ ...chunk, score: chunk.score * chunkWeight(chunk, asked) }))
     .toSorted((one, other) => other.score - one.score || (one.id < other.id ? -1 : 1))
     .slice(0, query.candidates);
+}
+
+/**
+ * Returns whether the words of the question match a chunk well enough (Q3). The server's score by words takes the place of the
+ * evidence that the local index counts.
+ */
+async function hasEvidence(
+  { connection, name }: Catalogue,
+  manifest: Manifest,
+  { question, filter }: { question: QdrantQuestion; filter: Schemas["Filter"] },
+): Promise<boolean> {
+  if (question.evidence === null) return true;
+  const request = {
+    query: { nearest: termsDocument(question.evidence) },
+    using: "text",
+    filter,
+    params: { idf: { corpus: visibleChunks(manifest, {}) } },
+    limit: 1,
+    with_payload: false,
+  };
+  const collection = chunkCollection(name, manifest.dimension);
+  const { points } = await connection.ask(async (client) => await client.query(collection, request), searchBounds);
+  return isEnough(points[0]?.score ?? 0, manifest.chunks);
 }
 
 interface Ranking {

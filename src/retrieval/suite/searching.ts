@@ -77,14 +77,23 @@ export function retrievalSearchTests(forTest: RetrieverForTest): void {
     }
   });
 
-  test("[Q3] an empty question finds nothing; one of stop words alone, or a very long one, is no error", async (context) => {
+  test("[Q3] words of a conversation that match nothing find nothing, also beside code that is a little like them", async (context) => {
+    const { index, search } = await setUpRetriever(context, forTest, { "a.ts": farewell, "b.ts": greeting });
+    await index();
+    for (const text of ["thanks!", "yes", "go on", "ok, please continue", "hmm", "👍", "why not?"]) {
+      assert.deepEqual(await search(text), [], text);
+    }
+    assert.equal((await search("thanks! and greetPerson?"))[0]?.path, "b.ts");
+  });
+
+  test("[Q3] an empty question, or one of stop words alone, finds nothing; a very long one is no error", async (context) => {
     const { index, search } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
       "a.md": "to be or not to be\n",
     });
     await index();
     for (const text of ["", "   \n", "?!"]) assert.deepEqual(await search(text), []);
-    assert.equal((await search("to be or not to be"))[0]?.path, "a.md");
+    assert.deepEqual(await search("to be or not to be"), [], "stop words are no evidence");
     assert.equal((await search(`greetPerson ${"log line 4711 ".repeat(100_000)}`))[0]?.path, "greet.ts");
   });
 }

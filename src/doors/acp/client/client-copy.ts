@@ -20,6 +20,7 @@ export function clientCopy({ disk, files, shown, absolutePath, signal }: ClientC
   const { readText } = files;
   if (readText === undefined) return disk;
   return {
+    ...disk,
     look: async (path) => {
       const found = await disk.look(path);
       // A file that is not on disk is not in a buffer that counts either, and others were never read from the client.

@@ -1,18 +1,12 @@
 /** What one turn adds to the history, and the state that results from it (K2). */
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
-import {
-  extendState,
-  type HistorySummary,
-  type SentChunk,
-  type SentFile,
-  type State,
-} from "../../../domain/lineage.ts";
+import { extendState, type HistorySummary, type SentContext, type State } from "../../../domain/lineage.ts";
 
 /** What a turn adds to the history before the model answers. */
 export interface TurnBeginning {
   newItems: HistoryItem[];
-  sent: { chunks: SentChunk[]; files: SentFile[] };
+  sent: SentContext;
   /** The parts of the input that tools can read. */
   readable: PartRef[];
   summary: HistorySummary | null;

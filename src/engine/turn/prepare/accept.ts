@@ -15,6 +15,7 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
+import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
@@ -58,6 +59,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { contexts, model } = await chooseModel(deps, asked, settings);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
+  const retriever = deps.retrievers.get(contexts.agentContext.index);
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
   const files = checkFiles(request.activeFiles ?? []);
   return {
@@ -74,12 +76,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     subagent: subagent ?? null,
     mail: asked.mail ?? [],
     retrieval: {
-      retriever: deps.retrievers.get(contexts.agentContext.index),
+      retriever,
       policy: contexts.conversationContext.retrieval,
       orgId: caller.orgId,
       repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
       commit: request.commit ?? null,
-      workingCopy: workingCopyOf(deps, asked),
+      workingCopy: await workingCopyOf(deps, asked, retriever),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
@@ -99,13 +101,21 @@ function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
 
 /**
  * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
- * session was started. No other caller may choose a folder of this machine.
+ * session was started, if the index was made from it. No other caller may choose a folder of this machine.
  */
-function workingCopyOf(deps: EngineDependencies, { caller, request, session }: AcceptInput): WorkingCopy | null {
-  if (typeof request.workingCopy === "object") return request.workingCopy;
-  const isOfSession = runsTheServer(caller) && (request.repo === undefined || request.repo === session?.repo);
-  const folder = request.workingCopy ?? (isOfSession ? session?.metadata[folderKey] : undefined);
-  return typeof folder === "string" && isAbsolute(folder) ? (deps.workingCopy?.(folder) ?? null) : null;
+async function workingCopyOf(
+  deps: EngineDependencies,
+  { caller, request, session }: AcceptInput,
+  retriever: Retriever | undefined,
+): Promise<WorkingCopy | null> {
+  const { workingCopy } = request;
+  if (typeof workingCopy === "object") return workingCopy;
+  if (workingCopy !== undefined) return isAbsolute(workingCopy) ? (deps.workingCopy?.(workingCopy) ?? null) : null;
+  const folder = session?.metadata[folderKey];
+  const repo = request.repo === undefined ? session?.repo : request.repo;
+  if (typeof folder !== "string" || !runsTheServer(caller) || retriever?.refresh === undefined) return null;
+  const index = (await retriever.list(caller.orgId)).find((each) => each.repo === repo);
+  return index?.root === folder ? (deps.workingCopy?.(folder) ?? null) : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */

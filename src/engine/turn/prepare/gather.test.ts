@@ -180,13 +180,19 @@ for (const [what, found, indexed, words] of [
       [{ ...info, commit: indexed }],
     );
     const { ask, caller } = await testEngine(t, { retrievers });
-    const { warnings } = await ask("one", { repo: "r", commit: here });
+    const { warnings, sessionId } = await ask("one", { repo: "r", commit: here });
     assert.deepEqual(asked, [caller.orgId]);
     assert.deepEqual(
       warnings.map(({ code }) => code),
       words === null ? [] : ["index_stale"],
     );
     if (words !== null) assert.match(warnings[0]?.message ?? "", words);
+    const again = [await ask("and", { sessionId, commit: here }), await ask("or", { sessionId, commit: here })];
+    assert.deepEqual(
+      again.flatMap((turn) => turn.warnings),
+      [],
+      "a session warns once",
+    );
     assert.deepEqual(
       (await ask("two", { repo: "r" })).warnings,
       [],
@@ -213,4 +219,31 @@ test("[Q5] a repository without an index fails the turn, or only causes a warnin
   assert.deepEqual(warned.warnings, [
     { code: "index_missing", message: "answered without retrieval: r is not indexed" },
   ]);
+  const { sessionId } = warned;
+  assert.deepEqual((await ask("two", { sessionId, ifNotIndexed: "warn" })).warnings, [], "a session warns once");
+});
+
+test("[Q2] an index is brought up to date first; after the time limit, or while another run writes it, the turn says so", async (t) => {
+  const copies: string[] = [];
+  let refresh: NonNullable<Retriever["refresh"]> = async ({ root }) => (copies.push(root), "current");
+  const [[, retriever] = assert.fail()] = finding(() => [chunk("a.ts", "let a;")]);
+  const local: Retriever = { ...retriever, refresh: (copy) => refresh(copy) };
+  const { ask } = await testEngine(t, {
+    retrievers: new Map([["local", local]]),
+    deadline: () => AbortSignal.abort(),
+    workingCopy: (root) => ({ root, look: async () => ({ hash: sha256("let a;"), text: "let a;" }) }),
+  });
+  const request = { repo: "r", workingCopy: "/r", commit: here };
+  const codes = async (): Promise<string[]> => (await ask("one", request)).warnings.map(({ code }) => code);
+  assert.deepEqual(await codes(), ["index_stale"], "it is current, and of another commit than the request names");
+  assert.deepEqual(copies, ["/r"]);
+  for (const outcome of ["busy", "late", "fails"] as const) {
+    refresh = () => {
+      if (outcome === "busy") return Promise.resolve("busy");
+      return outcome === "late"
+        ? new Promise(() => undefined)
+        : Promise.reject(new AptoveError("storage_full", "full"));
+    };
+    assert.deepEqual(await codes(), ["index_behind"], outcome);
+  }
 });

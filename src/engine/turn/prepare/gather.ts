@@ -5,10 +5,11 @@
 import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domain/active-file.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import { AptoveError, failureOf, type Warning } from "../../../domain/errors.ts";
+import { AptoveError, failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
 import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { AlreadySent, SentChunk, SentFile } from "../../../domain/lineage.ts";
+import type { AlreadySent, SentContext } from "../../../domain/lineage.ts";
+import { whenAborted } from "../../../system/abort.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
 import type { RetrievalScope } from "./accepted-request.ts";
@@ -122,17 +123,21 @@ export interface KnownContext {
   sent: AlreadySent;
   versions: FileVersions;
   bounds: ChunkBounds;
+  /** Returns a signal that aborts after so many milliseconds. */
+  deadline(ms: number): AbortSignal;
 }
 
 export interface GatheredChunks {
   refs: ChunkRef[];
   toSend: Chunk[];
   warnings: Warning[];
+  /** The warnings that later turns do not repeat. */
+  warned: string[];
   /** The commit of the index, or empty if it has none. Null if nothing was found. */
   indexed: string | null;
 }
 
-const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], indexed: null };
+const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], indexed: null };
 
 /**
  * Searches the repository for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
@@ -146,21 +151,39 @@ export async function gatherChunks(
   const { repo, policy } = scope;
   if (policy === "off" || repo === null || instruction.trim() === "") return nothing;
   try {
+    const behind = await bringUpToDate(scope, repo, known.deadline);
     const candidates = await search(scope, repo, instruction);
-    const warnings = await staleness(scope, repo, candidates);
+    const stale = behind === null ? await staleness(scope, repo, candidates) : null;
+    const isNew = stale !== null && !known.sent.warned.has(stale.once);
+    const warnings = [...(behind === null ? [] : [behind]), ...(isNew ? [stale.warning] : [])];
     const obstacles = await obstaclesOf(candidates, known.versions);
     const chosen = chooseChunks(candidates, { sent: known.sent, obstacles }, known.bounds);
-    return { ...chosen, warnings, indexed: candidates[0] === undefined ? null : (candidates[0].commit ?? "") };
+    return {
+      ...chosen,
+      warnings,
+      warned: isNew ? [stale.once] : [],
+      indexed: candidates[0] === undefined ? null : (candidates[0].commit ?? ""),
+    };
   } catch (error) {
     const { code, message } = failureOf(error);
     const mayLack = policy === "optional" || (code === "index_missing" && scope.ifNotIndexed === "warn");
-    if (mayLack) {
-      const warning = code === "index_missing" ? "index_missing" : "retrieval_failed";
-      return { ...nothing, warnings: [{ code: warning, message: `answered without retrieval: ${message}` }] };
-    }
+    if (mayLack) return withoutChunks({ code, message }, repo, known.sent);
     if (error instanceof AptoveError && /^(?:index_|data_newer)/.test(error.code)) throw error;
     throw new AptoveError("retrieval_failed", message, { cause: error });
   }
+}
+
+/** A repository without an index stays so until a person makes one, so one warning is enough. Another failure may be over the next time. */
+function withoutChunks(
+  { code, message }: Pick<Failure, "code" | "message">,
+  repo: string,
+  { warned }: AlreadySent,
+): GatheredChunks {
+  const text = `answered without retrieval: ${message}`;
+  if (code !== "index_missing") return { ...nothing, warnings: [{ code: "retrieval_failed", message: text }] };
+  const once = `index_missing ${repo}`;
+  if (warned.has(once)) return nothing;
+  return { ...nothing, warnings: [{ code: "index_missing", message: text }], warned: [once] };
 }
 
 async function obstaclesOf(
@@ -188,20 +211,42 @@ async function search(
   });
 }
 
+/**
+ * Brings the index up to date with the working copy (Q2). Returns a warning if it is not, so that the question is answered with
+ * the index as it was.
+ */
+async function bringUpToDate(
+  { retriever, workingCopy, orgId }: RetrievalScope,
+  repo: string,
+  deadline: KnownContext["deadline"],
+): Promise<Warning | null> {
+  const root = workingCopy?.root;
+  if (retriever?.refresh === undefined || root === undefined) return null;
+  const refreshed = retriever.refresh({ root, orgId, repo }).catch((error: unknown) => failureOf(error));
+  const late = whenAborted(deadline(limits.indexRefreshMsMax)).then(() => "busy" as const);
+  const outcome = await Promise.race([refreshed, late]);
+  if (outcome === "current" || outcome === "missing") return null;
+  const message =
+    outcome === "busy"
+      ? `the index of ${repo} is being brought up to date; this question used it as it was before`
+      : `the index of ${repo} could not be brought up to date: ${outcome.message}`;
+  return { code: "index_behind", message };
+}
+
 /** Warns if the index was made at another commit than the caller's. Every chunk names that commit; the index is asked only if none was found. */
 async function staleness(
   { commit, retriever, orgId }: RetrievalScope,
   repo: string,
   [found]: readonly Chunk[],
-): Promise<Warning[]> {
-  if (commit === null) return [];
+): Promise<{ warning: Warning; once: string } | null> {
+  if (commit === null) return null;
   const index = found ?? (await retriever?.list(orgId))?.find((each) => each.repo === repo);
-  if (index === undefined || index.commit === commit) return [];
+  if (index === undefined || index.commit === commit) return null;
   const then = index.commit === null ? "before the first commit" : `at commit ${shortCommit(index.commit)}`;
   const message =
     `the index of ${repo} was made ${then}, and the working copy is at ${shortCommit(commit)}: ` +
     "code that changed in between is found as it was; run `aptove index`";
-  return [{ code: "index_stale", message }];
+  return { warning: { code: "index_stale", message }, once: `index_stale ${repo} ${index.commit ?? ""}` };
 }
 
 function shortCommit(commit: string): string {
@@ -209,9 +254,10 @@ function shortCommit(commit: string): string {
 }
 
 /** Returns the chunks and files that are recorded as sent, so that later turns do not send them again (X3, Q4). */
-export function sentWith(chunks: GatheredChunks, files: GatheredFiles): { chunks: SentChunk[]; files: SentFile[] } {
-  const { indexed } = chunks;
+export function sentWith(chunks: GatheredChunks, files: GatheredFiles): SentContext {
+  const { indexed, warned } = chunks;
   return {
+    ...(warned.length > 0 && { warned }),
     chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
     files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash, ...(indexed !== null && { indexed }) })),
   };

@@ -128,7 +128,7 @@ async function gatherContext(
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
-  const known = { sent, versions, bounds: chunkBounds(deps.limits) };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
   const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);

@@ -2,7 +2,7 @@
 import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
-import type { HistorySummary, SentChunk, SentFile, State } from "../../../domain/lineage.ts";
+import type { HistorySummary, SentContext, State } from "../../../domain/lineage.ts";
 import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
@@ -30,7 +30,7 @@ export interface TurnPlan {
   /** The input with the blobs of its contents, and the contents that calls have read. */
   input: PlacedInput;
   /** The chunks and files of the message. Later turns do not send them again. */
-  sent: { chunks: SentChunk[]; files: SentFile[] };
+  sent: SentContext;
   manifest: ContextManifest;
   /** The calls that were allowed since the last turn. They run first. */
   approved: ToolCallItem[];
