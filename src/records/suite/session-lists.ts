@@ -95,7 +95,9 @@ export function sessionListTests(open: OpenRecordsForTest<Parts>): void {
     const bobsOwn = ["bob's", "bob's, public", "bob's, shared"];
     assert.deepEqual((await namesSeen(store, { userId: bob })).toSorted(), bobsOwn);
     assert.deepEqual(await namesSeen(store, { userId: "user-eve" }), ["bob's, public"]);
-    assert.deepEqual((await namesSeen(store, { ownerId: bob })).toSorted(), ["bob's, public", "bob's, shared"]);
+    assert.deepEqual((await namesSeen(store, { memberId: bob })).toSorted(), ["bob's, public", "bob's, shared"]);
+    await inviteUser(store, former.id, bob);
+    assert.deepEqual(await namesSeen(store, { userId: bob, memberId: ada }), ["bob's, shared"]);
   });
 
   test("[S7] the owner takes part from the first turn, others by an invitation; a dismissed user opens no turn, and does not return by trying", async (context) => {
@@ -117,6 +119,51 @@ export function sessionListTests(open: OpenRecordsForTest<Parts>): void {
     assert.equal(await store.sessions.isParticipant(session.id, bob), false);
     assert.equal(await store.sessions.isParticipant(session.id, "user-eve"), false);
     assert.equal(await store.sessions.isParticipant(other.id, bob), false);
+  });
+
+  test("[S1] a draft is in no list of others, also if it is public or shared", async (context) => {
+    const { store } = await open(context);
+    const draft = await startSession(store, { name: "draft", isPublic: true, isDraft: true });
+    await inviteUser(store, draft.id, bob);
+    assert.deepEqual(await namesSeen(store), ["draft"]);
+    assert.deepEqual(await namesSeen(store, { userId: bob }), []);
+    assert.equal((await store.sessions.update(draft.id, { isDraft: false }, noon))?.isDraft, false);
+    assert.deepEqual(await namesSeen(store, { userId: bob }), ["draft"]);
+  });
+
+  test("[S7] each filter selects alone and with others, over all pages, and what it selects can be counted", async (context) => {
+    const { store } = await open(context);
+    await startSession(store, { name: "a", labels: ["urgent"], metadata: { team: "red", size: 3 }, activeAt: noon });
+    await startSession(store, { name: "b", labels: ["urgent"], metadata: { team: "blue" }, activeAt: noon + 1 });
+    await startSession(store, { name: "c", tokensTotal: 500, lastTurnStatus: "failed", activeAt: noon + 2 });
+    await startSession(store, { name: "d", conversationContextId: "review", labels: ["urg"], activeAt: noon + 3 });
+    const cases: [Partial<SessionQuery>, string[]][] = [
+      [{ label: "urgent" }, ["b", "a"]],
+      [{ metadata: { key: "team" } }, ["b", "a"]],
+      [{ metadata: { key: "team", value: "red" } }, ["a"]],
+      [{ metadata: { key: "size", value: "3" } }, ["a"]],
+      [{ metadata: { key: "toString" } }, []],
+      [{ label: "urgent", metadata: { key: "team", value: "blue" } }, ["b"]],
+      [{ conversationContextId: "review" }, ["d"]],
+      [{ status: "failed" }, ["c"]],
+      [{ tokensMin: 500 }, ["c"]],
+      [{ tokensMin: 501 }, []],
+      [{ activeFrom: noon + 1, activeUntil: noon + 2 }, ["c", "b"]],
+    ];
+    for (const [filter, expected] of cases) {
+      assert.deepEqual(await namesSeen(store, filter), expected, JSON.stringify(filter));
+      const count = await store.sessions.count({ orgId: sampleOrgId, userId: ada, ...filter });
+      assert.equal(count, expected.length, JSON.stringify(filter));
+    }
+    const query = { orgId: sampleOrgId, userId: ada, label: "urgent", limit: 1 };
+    const first = await store.sessions.list(query);
+    assert.ok(first.next !== null);
+    const second = await store.sessions.list({ ...query, after: first.next });
+    assert.deepEqual(
+      [first, second].map(({ sessions }) => sessions[0]?.name),
+      ["b", "a"],
+    );
+    assert.equal(second.next, null);
   });
 
   test("[S7] newest activity comes first, and a turn is activity", async (context) => {

@@ -32,7 +32,7 @@ import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts"
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { endingNotes, noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock, unheardNote } from "../request/note-block.ts";
 import { rulesNotes } from "../request/rules-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import { rulesSent, rulesWarnings, surroundingsNews, surroundingsRefs, type SurroundingsNews } from "./surroundings.ts";
@@ -138,12 +138,9 @@ async function gatherContext(
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const around = surroundingsNews(accepted, state);
   const gathered = { files, chunks, news: versions.news, around, input };
-  const notes = [
-    ...endingNotes(place.parent),
-    ...rulesNotes(around.rules),
-    ...newsNotes(versions.news),
-    ...waitingNote(files.waiting),
-  ];
+  const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
+  const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
