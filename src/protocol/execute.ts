@@ -2,7 +2,6 @@
  * The request and the answer of `POST /api/ai/agent/execute` (H1), for every kind of client. The JSON body is the
  * contract; plain text and multipart are other ways to send the same request.
  */
-import { limits } from "../domain/limits.ts";
 import { z } from "zod";
 import { limits } from "../domain/limits.ts";
 import { fileBundleSchema } from "./file-bundle.ts";

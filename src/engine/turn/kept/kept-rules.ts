@@ -19,7 +19,7 @@ export interface KeptRules {
 
 export class RulesOfSessions {
   readonly #blobs: BlobStore;
-  readonly #sections = new BoundedCache<string>(limits.rulesCacheBytesMax);
+  readonly #sections = new BoundedCache<string>(limits.contextCacheBytesMax);
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
