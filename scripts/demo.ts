@@ -25,7 +25,7 @@ try {
   await explain();
   server = await treeAct(stage, server);
   await placesAct(stage, server);
-  await keepingAct(stage);
+  await keepingAct(stage, server);
 } finally {
   await server?.stop();
   await stage.fake.close();

@@ -136,6 +136,9 @@ export function mayCall(mode: Pick<Mode, "id">, tool: Pick<ToolDefinition, "effe
   return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");
 }
 
+/** Modes that only editors offer: they say how a person is asked, and the turns run in `edit` and in `ask` (P4). */
+export const editorOnlyModes = { acceptEdits: "accept-edits", plan: "plan" } as const;
+
 /** The modes that always exist (G2). */
 export const builtInModes: Mode[] = [
   { id: "ask", instructions: "", tools: null, forceTool: null },

@@ -288,6 +288,10 @@ export const limits = {
   acpSessionsMax: 256,
   /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */
   acpSessionsAwakeMax: 64,
+  /** The time for which the list of a provider's models is used, the time to read it, and its size. */
+  modelListMs: 3_600_000,
+  modelListTimeMs: 10_000,
+  modelListBytesMax: 4_194_304,
   /** The longest time that output of a running command is held back from an ACP client. */
   acpOutputMs: 100,
   /** P1: one message of a client. */

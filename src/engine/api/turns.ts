@@ -138,6 +138,7 @@ export interface RequestedContexts {
   conversationContextId?: string;
   /** The id of a mode of the conversation context. Default: `ask`. */
   mode?: string;
+  /** The name of a model, `<provider>/<model>`, or `context:<id>` (G3). */
   model?: string;
   /** Settings that replace those of the conversation context, one by one. */
   settings?: ModelSettings;
