@@ -1,6 +1,6 @@
 /** Has the built-in values, which are the lowest layer, and makes the typed configuration from them and the merged keys. */
-import { builtInBootPrompt } from "../domain/boot-prompt.ts";
 import {
+  builtInBootPrompt,
   builtInModes,
   type AgentContext,
   type ConversationContext,

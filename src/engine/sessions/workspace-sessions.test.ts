@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { hasCode } from "../../../testing/refusals.ts";
 import { all, testEngine, type TestEngine, type TestEngineOptions } from "../../../testing/engine.ts";
-import { builtInBootPrompt } from "../../domain/boot-prompt.ts";
+import { builtInBootPrompt } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { newId } from "../../domain/ids.ts";
@@ -25,7 +25,7 @@ interface World extends TestEngine {
   given(): string[];
 }
 
-async function world(t: TestContext, more: TestEngineOptions = {}): Promise<World> {
+async function world(t: TestContext, parts: TestEngineOptions = {}): Promise<World> {
   const store = memoryTranscripts();
   const reports: string[] = [];
   const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void reports.push(message) });
@@ -40,7 +40,7 @@ async function world(t: TestContext, more: TestEngineOptions = {}): Promise<Worl
   const made: TestEngine = await testEngine(t, {
     workspaces,
     conversation: { bootPrompt: builtInBootPrompt },
-    ...more,
+    ...parts,
   });
   const { engine, caller, provider } = made;
   // Begins nothing, and waits for what is being written.

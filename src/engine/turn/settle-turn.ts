@@ -3,7 +3,7 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { builtInBootPrompt } from "../../domain/boot-prompt.ts";
+import { builtInBootPrompt } from "../../domain/context.ts";
 import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
 import type { RunFailed, TurnEvent } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
