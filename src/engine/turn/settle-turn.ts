@@ -37,6 +37,7 @@ import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+import { undeliveredWarning } from "./kept/kept-steers.ts";
 import { dropProgress } from "./kept/turn-progress.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 
@@ -78,7 +79,7 @@ function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve
 /** Closes the queue of messages. One that came too late for a model call is recorded as a warning (V4). */
 function leaveSteers({ live, recorder }: SettlingTurn): void {
   for (const { text } of live.steers.close()) {
-    recorder.warn({ code: "steer_undelivered", message: `no model call was left to deliver this message: ${text}` });
+    recorder.warn(undeliveredWarning(text));
   }
 }
 
@@ -106,7 +107,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   }
   settling.live.store(kept.events);
   remember(core, settling, { turn, state: kept.state });
-  return settled(turn, dropTraces(core, recorder));
+  return settled(turn, dropTraces(core, settling));
 }
 
 /** The end of a turn as it is stored in blobs. */
@@ -303,12 +304,12 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
  * Deletes the live log and the progress of a turn that has ended. Listeners elsewhere read the rest of the events, and
  * the end, from the blob (T11). Never rejects.
  */
-async function dropTraces(core: EngineCore, recorder: RunRecorder): Promise<void> {
+async function dropTraces(core: EngineCore, { recorder, live }: SettlingTurn): Promise<void> {
   const { turnId } = recorder;
   await recorder.flushed();
   try {
     await core.deps.log.drop(turnId);
-    if (recorder.hasProgress) await dropProgress(core.deps.blobs, turnId);
+    if (recorder.hasProgress || live.steers.isUsed) await dropProgress(core.deps.blobs, turnId);
   } catch (error) {
     // The row is written and counts. What remains is only garbage.
     core.deps.report(`the live log or the progress of turn ${turnId} could not be deleted`, error);
@@ -321,13 +322,13 @@ async function dropTraces(core: EngineCore, recorder: RunRecorder): Promise<void
  * store nothing: listeners have seen the events (V2).
  */
 async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: FinishedTurn): Promise<FinishedTurn> {
-  const { pending, recorder } = settling;
+  const { pending } = settling;
   core.deps.report(
     `turn ${pending.id} was taken over or finished by another process: this process had lost its lease, or an answer of the store`,
   );
   const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
-  if (stored === null || stored.blobs.run !== null) await dropTraces(core, recorder);
+  if (stored === null || stored.blobs.run !== null) await dropTraces(core, settling);
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
