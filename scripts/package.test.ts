@@ -92,6 +92,9 @@ test("[Y1] an installed package exports what the sources export, and builds an e
     for (const entry of ${JSON.stringify(entries.map(([entry]) => entry))}) {
       names[entry] = Object.keys(await import(entry)).toSorted();
     }
+    // No entry loads what only the suites need.
+    const missing = await import("fast-check").catch(({ code }) => code);
+    if (missing !== "ERR_MODULE_NOT_FOUND") throw new Error("fast-check is there");
     const { createAptove } = await import("aptove");
     const { engine } = await createAptove({ dataDir: ${JSON.stringify(join(folder, "data"))} });
     await engine.close();

@@ -93,6 +93,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   updateSession: "change",
   removeSession: "change",
   restoreSession: "removed",
+  listHeadMoves: "read",
   undo: "change",
   purgeSession: "removed",
   archiveSession: "change",

@@ -21,6 +21,7 @@ export function sampleSession(number: number, more: Partial<WireSession> = {}): 
     description: "",
     labels: [],
     isPublic: false,
+    isDraft: false,
     category: null,
     rating: null,
     userId: "user",

@@ -2,7 +2,7 @@
  * The third act: the places where people work. An editor's agent gets permission, changes a file, dies, and is loaded again; a phone
  * continues the same conversation; a person corrects it by hand, and the terminal begins with that correction.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestPermissionRequest, RequestPermissionResponse, SessionUpdate } from "@agentclientprotocol/sdk";
@@ -114,14 +114,18 @@ async function editByHand(stage: Stage): Promise<void> {
   claim("and the model knows nothing of the old answer", !sees(stage, ["No customer owes less"]));
 }
 
-/** Waits for the transcript, which is written right after a turn was answered. */
+/** How long the transcript may take on a machine that is busy with other things. */
+const writtenMs = 60_000;
+
+/** Waits until the transcript has these words. It is written after a turn was answered, and may not exist before. */
 async function textWith(file: string, words: string): Promise<string> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const text = readFileSync(file, "utf8");
+  const end = performance.now() + writtenMs;
+  for (;;) {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
     if (text.includes(words)) return text;
+    if (performance.now() > end) throw new Error(`${file} never had the words ${JSON.stringify(words)}: ${text}`);
     await sleep(20);
   }
-  return readFileSync(file, "utf8");
 }
 
 /** Returns true if the last input of the model contains all of these texts. */

@@ -5,7 +5,7 @@ import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
-import type { WireHeadMove, WirePurgeReport, WireSessionGraph, WireUndo } from "../protocol/tree.ts";
+import type { WireHeadMove, WireHeadMoves, WirePurgeReport, WireSessionGraph, WireUndo } from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";
 import type { FetchJson, RequestContent, SendRequest } from "./send.ts";
 
@@ -45,6 +45,8 @@ export interface SessionMethods extends SessionTreeMethods, SessionTurnMethods {
 export interface SessionTreeMethods {
   /** Moves the head. Throws `head_moved` if the head is no longer at `from`. */
   moveHead(id: string, move: WireHeadMove): Promise<WireSession>;
+  /** Returns how people moved the head, oldest first. */
+  headMoves(id: string): Promise<WireHeadMoves["moves"]>;
   /** Moves the head back to before the newest turn of the session's agent. */
   undo(id: string): Promise<WireUndo>;
   archive(id: string): Promise<WireSession>;
@@ -95,6 +97,7 @@ export function sessionMethods(send: SendRequest, call: FetchJson): SessionMetho
 function sessionTreeMethods(call: FetchJson): SessionTreeMethods {
   return {
     moveHead: (id, body) => call("moveHead", { id, body }),
+    headMoves: async (id) => (await call("listHeadMoves", { id })).moves,
     undo: (id) => call("undo", { id }),
     archive: (id) => call("archiveSession", { id }),
     unarchive: (id) => call("unarchiveSession", { id }),

@@ -1,7 +1,9 @@
 /** Builds the ports of the ACP door from the parts of aptove. */
 import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
-import { modelsOf } from "../domain/models.ts";
+import { modelInfo, modelsOf } from "../domain/models.ts";
+import type { OfferedModel } from "../engine/engine.ts";
+import type { Provider } from "../providers/provider.ts";
 import type { OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
 
 export interface AcpPortsRequest {
@@ -13,6 +15,7 @@ export interface AcpPortsRequest {
 export async function openAcpPorts(aptove: Aptove, { caller, workspaceId }: AcpPortsRequest): Promise<OpenedPorts> {
   const { engine, configured, openSessionTools } = aptove;
   const { workspaces, permissions } = await aptove.workspaces();
+  const read: ReadModels = new Map();
   return {
     engine,
     caller,
@@ -27,21 +30,36 @@ export async function openAcpPorts(aptove: Aptove, { caller, workspaceId }: AcpP
       standard: async () =>
         (workspaceId === null ? await workspaces.resolve(null) : await workspaces.use(workspaceId)).id,
       exists: async (id) => (await configured(id)) !== null,
-      choices: async (id) => await choicesOf(aptove, { caller, workspaceId: id }),
+      choices: async (id) => await choicesOf(aptove, { caller, workspaceId: id, read }),
     },
   };
 }
 
+/** The models of a workspace's providers, once they were read. A session does not wait for them. */
+type ReadModels = Map<string, readonly OfferedModel[]>;
+
 async function choicesOf(
   { engine, configured }: Aptove,
-  { caller, workspaceId }: { caller: Caller; workspaceId: string },
+  { caller, workspaceId, read }: { caller: Caller; workspaceId: string; read: ReadModels },
 ): Promise<SessionChoices> {
-  const own = (await configured(workspaceId))?.settings;
-  return {
-    ...(await engine.contexts.known(caller, workspaceId)),
-    models: async (name) => {
-      const provider = await own?.providers.get(name);
-      return provider === undefined ? [] : [provider.defaultModel, ...modelsOf(name)];
-    },
-  };
+  const contexts = await engine.contexts.known(caller, workspaceId);
+  const known = read.get(workspaceId);
+  const reading = engine.contexts.models(caller, workspaceId).then((models) => {
+    read.set(workspaceId, models);
+    return models;
+  });
+  if (known !== undefined) return { ...contexts, models: known, allModels: null };
+  const providers = (await configured(workspaceId))?.settings.providers;
+  const isOffered = (name: string): boolean =>
+    name !== "offline" || contexts.agentContexts.some(({ provider }) => provider === name);
+  const found = await Promise.all([...(providers?.keys() ?? [])].filter(isOffered).map((name) => providers?.get(name)));
+  const models = found.flatMap((provider) => (provider === undefined ? [] : knownModels(provider)));
+  return { ...contexts, models, allModels: reading.catch(() => models) };
+}
+
+function knownModels({ name, defaultModel }: Provider): OfferedModel[] {
+  return [...new Set([defaultModel, ...modelsOf(name)])].map((model) => {
+    const info = modelInfo(model);
+    return { provider: name, model, contextTokens: info?.contextTokens ?? null, price: info?.price ?? null };
+  });
 }

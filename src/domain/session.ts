@@ -18,6 +18,8 @@ export interface Session {
   description: string;
   labels: string[];
   isPublic: boolean;
+  /** True for a draft: only its owner sees it, and no list or search of others shows it. */
+  isDraft: boolean;
   category: string | null;
   rating: number | null;
   agentContextId: string;
@@ -49,7 +51,7 @@ export interface Session {
 
 /** The fields of a session that a person may change. */
 export type SessionPatch = Partial<
-  Pick<Session, "name" | "key" | "description" | "labels" | "isPublic" | "category" | "rating" | "metadata">
+  Pick<Session, "name" | "key" | "description" | "labels" | "isPublic" | "isDraft" | "category" | "rating" | "metadata">
 >;
 
 /**

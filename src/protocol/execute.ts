@@ -2,6 +2,7 @@
  * The request and the answer of `POST /api/ai/agent/execute` (H1), for every kind of client. The JSON body is the
  * contract; plain text and multipart are other ways to send the same request.
  */
+import { limits } from "../domain/limits.ts";
 import { z } from "zod";
 import { fileBundleSchema } from "./file-bundle.ts";
 import { sessionFactsSchema } from "./session.ts";
@@ -191,7 +192,11 @@ const executeFields = z.strictObject({
   fork: absent(ofTurn).describe(
     "Start a new session that continues this finished turn, which may be of any session that the caller may read.",
   ),
-  rerun: absent(ofTurn).describe(
+  rerun: absent(
+    ofTurn.extend({
+      asFork: z.boolean().optional().describe("True: in a new session, also if the turn is the head of its session."),
+    }),
+  ).describe(
     "Run this finished turn again beside the old one, with the same instruction unless the request has another.",
   ),
   retry: absent(z.boolean()).describe(
@@ -214,8 +219,8 @@ const executeFields = z.strictObject({
   transport: absent(one.transport),
   stream: absent(z.boolean()).describe("True means the same as `transport: sse`."),
   settings: absent(modelSettingsSchema),
-  ragScope: absent(z.strictObject({ paths: z.array(columnText()) })).describe(
-    "Search for code only below these paths; if the list is empty, everywhere. If absent: the paths that the configuration of the workspace names.",
+  ragScope: absent(z.union([columnText(), z.strictObject({ paths: z.array(columnText()) })])).describe(
+    "A path, or a list of paths. Search for code only below these paths; if the list is empty, everywhere. If absent: the paths that the configuration of the workspace names.",
   ),
   workingCopy: absent(z.string()).describe(
     "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",
@@ -226,6 +231,10 @@ const executeFields = z.strictObject({
   activeFiles: absent(z.array(activeFile)),
   tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),
+  tags: absent(z.array(columnText()).max(limits.labelsPerSessionMax)).describe(
+    "The same as `session.labels`. An existing session keeps its labels.",
+  ),
+  conversationId: absent(columnText()).describe("The same as `session.key`. An existing session keeps its key."),
   session: absent(sessionFactsSchema).describe("Properties of the new session; not allowed for an existing one."),
 });
 

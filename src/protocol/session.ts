@@ -21,6 +21,7 @@ export const sessionSchema = z
     description: z.string(),
     labels: z.array(z.string()),
     isPublic: z.boolean(),
+    isDraft: z.boolean().describe("True for a draft: only its owner sees it."),
     category: z.string().nullable(),
     rating: z.number().nullable(),
     userId: z.string(),
@@ -75,6 +76,7 @@ export function toWireSession(of: Session, names: ContextNames): WireSession {
     description: of.description,
     labels: of.labels,
     isPublic: of.isPublic,
+    isDraft: of.isDraft,
     category: of.category,
     rating: of.rating,
     userId: of.userId,
@@ -107,6 +109,7 @@ const facts = {
   description: columnText().optional(),
   labels: z.array(columnText()).max(limits.labelsPerSessionMax).optional(),
   isPublic: z.boolean().optional(),
+  isDraft: z.boolean().optional(),
   metadata: metadataSchema.optional(),
 };
 
@@ -160,6 +163,15 @@ export const sessionListQuerySchema = z
       .describe("`true`: list only the caller's removed sessions. It cannot be combined with a filter."),
     repo: columnText().optional(),
     workspaceId: columnText().optional(),
+    label: columnText().optional(),
+    metadata: columnText().optional().describe("A key of the metadata, or `key=value`."),
+    agentContextId: columnText().optional(),
+    conversationContextId: columnText().optional(),
+    status: turnStatusSchema.optional().describe("The status of the newest turn."),
+    activeFrom: timeSchema.optional().describe("Only sessions whose newest activity is at this time or later."),
+    activeUntil: timeSchema.optional(),
+    tokensMin: queryNumber(0).optional(),
+    tokensMax: queryNumber(0).optional(),
   })
   .superRefine(({ removed, ...filters }, context) => {
     for (const [field, value] of Object.entries(filters)) {
@@ -169,6 +181,13 @@ export const sessionListQuerySchema = z
   });
 
 export const sessionListSchema = z
-  .object({ sessions: z.array(sessionSchema), nextCursor: z.string().nullable().describe("Null on the last page.") })
+  .object({
+    sessions: z.array(sessionSchema),
+    nextCursor: z.string().nullable().describe("Null on the last page."),
+    hidden: z
+      .int()
+      .nullable()
+      .describe("How many sessions the filters hide. Null without a filter, and on later pages."),
+  })
   .meta({ id: "SessionList" });
 export type WireSessionList = z.infer<typeof sessionListSchema>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../domain/limits.ts";
 import { sessionSchema } from "./session.ts";
 import { turnSummarySchema } from "./turn.ts";
-import { columnText, idSchema, queryNumber } from "./values.ts";
+import { columnText, idSchema, queryNumber, timeSchema } from "./values.ts";
 
 export const headMoveSchema = z
   .strictObject({
@@ -12,6 +12,22 @@ export const headMoveSchema = z
   })
   .meta({ id: "HeadMove" });
 export type WireHeadMove = z.input<typeof headMoveSchema>;
+
+export const headMovesSchema = z
+  .object({
+    moves: z
+      .array(
+        z.object({
+          from: idSchema.nullable().describe("Null: the session had no head."),
+          to: idSchema.nullable().describe("Null: the session has no head since then."),
+          userId: z.string(),
+          at: timeSchema,
+        }),
+      )
+      .describe("The moves that people made, oldest first. Turns that moved the head by ending are not among them."),
+  })
+  .meta({ id: "HeadMoves" });
+export type WireHeadMoves = z.infer<typeof headMovesSchema>;
 
 export const undoSchema = z
   .object({
@@ -77,8 +93,10 @@ export const searchHitsSchema = z
         session: sessionSchema,
         matches: z.array(
           z.object({
-            where: z.enum(["name", "instruction", "answer"]),
-            turnId: idSchema.nullable().describe("The turn that matches; null for a match in the session's name."),
+            where: z.enum(["name", "label", "metadata", "instruction", "answer"]),
+            turnId: idSchema
+              .nullable()
+              .describe("The turn that matches; null for a match in the session's name, labels or metadata."),
             excerpt: z.string().describe("The text around the match on one line, with `…` where text was cut."),
           }),
         ),

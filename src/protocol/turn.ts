@@ -178,7 +178,14 @@ export type WireTurn = z.infer<typeof turnSchema>;
 
 export const turnListSchema = z
   .object({
-    turns: z.array(turnSummarySchema).describe("Newest first."),
+    turns: z
+      .array(
+        turnSummarySchema.extend({
+          instruction: z.string().optional().describe("The whole instruction. Present with `texts=whole`."),
+          answer: z.string().optional().describe("The whole answer so far. Present with `texts=whole`."),
+        }),
+      )
+      .describe("Newest first."),
     nextBefore: z.int().nullable().describe("The value of `before` for the next page. Null on the last page."),
   })
   .meta({ id: "TurnList" });

@@ -8,6 +8,7 @@ import { type AnswerWire, AnswerReader } from "./answer-reader.ts";
 import { sendOverHttp } from "./http-call.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import { type ErrorWire, httpErrorEvent } from "./http-failures.ts";
+import { listModels } from "./model-list.ts";
 import type { ModelCall, PreparedRequest, Provider } from "./provider.ts";
 import { wellFormedJson } from "./well-formed-json.ts";
 
@@ -21,6 +22,8 @@ export interface HttpDriver<Part, WireError> {
   remembers: boolean;
   /** Returns the path and query, below the base URL, for requests to a model. It begins with a slash. */
   pathFor(model: string): string;
+  /** The path and query of the list of models, below the base URL. */
+  modelsPath: string;
   /** Builds the body of a call. Pure. */
   bodyFor(call: ModelCall): HttpBody;
   answers: AnswerWire<Part>;
@@ -47,6 +50,7 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
     remembers,
     takes: (model) => mediaTaken(wire, model),
     contextTokens: (model) => configuredWindow(connection, model),
+    models: (signal) => listModels(connection, driver.modelsPath, signal),
     prepare: (call) => prepare(driver, call),
     send: (request, signal) =>
       sendOverHttp(

@@ -5,9 +5,9 @@
 import type { IncomingMessage } from "node:http";
 
 export interface HttpPostInit {
-  method: "POST";
+  method: "POST" | "GET";
   headers: Record<string, string>;
-  body: string;
+  body?: string;
   signal: AbortSignal;
   redirect: "manual";
 }

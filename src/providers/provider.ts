@@ -34,8 +34,20 @@ export interface Provider {
   takes?(model: string): readonly string[];
   /** Returns the context window of a model in tokens, if the configuration of the provider names it (C6). */
   contextTokens?(model: string): number | null;
+  /**
+   * Returns the models that the account may call for conversations, in the provider's order (G3). It sends one request. Rejects with
+   * an AptoveError without secrets if there is no list. If it is absent, the provider has none.
+   */
+  models?(signal: AbortSignal): Promise<ListedModel[]>;
   prepare(call: ModelCall): PreparedRequest;
   send(request: PreparedRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
+}
+
+/** A model in the list of a provider. */
+export interface ListedModel {
+  id: string;
+  /** The size of the window as the list states it. Null: it does not. */
+  contextTokens: number | null;
 }
 
 export interface ModelCall {

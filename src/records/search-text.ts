@@ -3,6 +3,9 @@
  * excerpt of each. A driver only has to find the words, in its own way.
  */
 
+import type { Session } from "../domain/session.ts";
+import type { TextMatch } from "./search.ts";
+
 /** How many matches of a session are shown, unless more are needed to show every word. */
 const matchesShown = 3;
 const excerptBefore = 60;
@@ -27,6 +30,42 @@ export function foldedWords(words: readonly string[]): string[] {
   return [...new Set(words.map((word) => foldedText(storableText(word))))].filter((word) => word !== "");
 }
 
+/** The labels and the metadata of a session, one text for each label and for each value. A key of the metadata stands before its value. */
+interface DetailText {
+  where: "label" | "metadata";
+  text: string;
+}
+
+function detailTexts({ labels, metadata }: Pick<Session, "labels" | "metadata">): DetailText[] {
+  return [
+    ...labels.map((text): DetailText => ({ where: "label", text })),
+    ...valuesOf(metadata).map((text): DetailText => ({ where: "metadata", text })),
+  ];
+}
+
+/** Returns the labels and the metadata of a session as one text. Search finds words in it, and `detailMatches` says where they are. */
+export function detailsOf(session: Pick<Session, "labels" | "metadata">): string {
+  return detailTexts(session)
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+/** Returns the labels and the values of the metadata that contain any of the words. */
+export function detailMatches(session: Session, words: readonly string[]): TextMatch[] {
+  return detailTexts(session).flatMap(({ where, text }): TextMatch[] => {
+    const storable = storableText(text);
+    if (wordsIn(foldedText(storable), words) === 0) return [];
+    return [{ where, turnId: null, excerpt: excerptOf(storable, words) }];
+  });
+}
+
+function valuesOf(value: unknown, path = ""): string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value !== "object") return [path === "" ? String(value) : `${path}: ${String(value)}`];
+  const isList = Array.isArray(value);
+  return Object.entries(value).flatMap(([key, inner]) => valuesOf(inner, isList ? path : key));
+}
+
 /** Returns which of the words a folded text contains, as bits: bit n is set for word n. `limits.searchWordsMax` bits fit. */
 export function wordsIn(folded: string, words: readonly string[]): number {
   return words.reduce((found, word, bit) => (folded.includes(word) ? found | (1 << bit) : found), 0);
@@ -34,8 +73,8 @@ export function wordsIn(folded: string, words: readonly string[]): number {
 
 /** A part of a session that has some of the words. */
 export interface WordMatch {
-  where: "name" | "instruction" | "answer";
-  /** The sequence number of the turn. Infinity for the name. */
+  where: "name" | "details" | "instruction" | "answer";
+  /** The sequence number of the turn. Infinity for the session itself: its name, labels and metadata. */
   sequence: number;
   /** The words in it, as `wordsIn` returns them. */
   words: number;

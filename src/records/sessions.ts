@@ -12,6 +12,7 @@
  * `search` take the user into account.
  */
 import type { Session, SessionPatch } from "../domain/session.ts";
+import type { TurnStatus } from "../domain/turn.ts";
 
 export interface SessionRecords {
   /** Inserts a session that has no turn yet. Throws `storage_failed` if the id exists. */
@@ -25,6 +26,8 @@ export interface SessionRecords {
   update(id: string, change: SessionChange, at: number | null): Promise<Session | null>;
   /** Returns the newest activity first; sessions of the same time by id, descending (S7). */
   list(query: SessionQuery): Promise<SessionPage>;
+  /** Returns how many sessions `list` would return on all of its pages. */
+  count(query: Omit<SessionQuery, "limit" | "after">): Promise<number>;
   /** Returns the deleted sessions of their owner: the latest deletion first; those of the same time by id, descending. */
   listDeleted(query: DeletedQuery): Promise<Session[]>;
 
@@ -64,17 +67,33 @@ export interface SessionChange extends SessionPatch {
 }
 
 /** A query for sessions that the user owns, takes part in, or may see because they are public in the org (S7). It never finds deleted ones. */
-export interface SessionQuery {
+export interface SessionQuery extends SessionFilter {
   orgId: string;
   userId: string;
   limit: number;
   after?: SessionCursor;
+}
+/** What a list of sessions selects. Absent fields select nothing. `matchesDocument` applies those without a column. */
+export interface SessionFilter {
   /** True selects only archived sessions, false only the others. Absent: both (S6). */
   archived?: boolean;
   repo?: string;
   workspaceId?: string;
-  /** Selects only the sessions of this owner. */
-  ownerId?: string;
+  /** Selects only sessions that this user owns or takes part in. */
+  memberId?: string;
+  label?: string;
+  /** Selects sessions whose metadata has the key, with this value if it is given. */
+  metadata?: { key: string; value?: string };
+  agentContextId?: string;
+  conversationContextId?: string;
+  /** The status of the newest turn. */
+  status?: TurnStatus;
+  /** The bounds of the newest activity, in epoch milliseconds, both inclusive. */
+  activeFrom?: number;
+  activeUntil?: number;
+  /** The bounds of the tokens in total, both inclusive. */
+  tokensMin?: number;
+  tokensMax?: number;
 }
 /** The last row of the previous page. */
 export interface SessionCursor {

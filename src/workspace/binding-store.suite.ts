@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
-import fc from "fast-check";
 import { AptoveError } from "../domain/errors.ts";
 import type { BindingStore } from "./binding-store.ts";
 
@@ -77,6 +76,8 @@ function bindTests(open: OpenBindingsForTest): void {
       " ",
     ];
     for (const deviceId of special) bound.set(deviceId, randomUUID());
+    // It is loaded only where the suite runs: users of the stores do not have it.
+    const { default: fc } = await import("fast-check");
     const names = fc.sample(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), { numRuns: 40, seed: 4 });
     for (const name of names) if (!/\p{Cc}/u.test(name)) bound.set(name, randomUUID());
     for (const [deviceId, workspaceId] of bound) await store.bind(deviceId, workspaceId);

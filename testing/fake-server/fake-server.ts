@@ -94,6 +94,7 @@ export abstract class FakeServer<Request extends CameRequest, Reply> implements 
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    if (incoming.method === "GET" && /\/models(?:\?|$)/.test(incoming.url ?? "")) return sendModels(outgoing);
     const ended = Promise.withResolvers<"sent" | "left">();
     outgoing.once("close", () => ended.resolve(outgoing.writableFinished ? "sent" : "left"));
     const request = this.record({
@@ -119,4 +120,13 @@ export function parseJson(
   } catch (error) {
     throw errorFor(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Answers with a list of models in the fields of every wire. It is no request to a model, so it is not recorded. */
+function sendModels(outgoing: ServerResponse): void {
+  const chat = { id: "model-of-the-account", name: "models/model-of-the-account", context_length: 123_456 };
+  const older = { id: "gpt-5.1", name: "models/gpt-5.1" };
+  const list = [chat, older, { id: "some-embedding-model", name: "models/some-embedding-model" }];
+  outgoing.writeHead(200, { "content-type": "application/json" });
+  outgoing.end(JSON.stringify({ data: list, models: list }));
 }

@@ -95,6 +95,7 @@ test("[P1] CONFIG-001 CONFIG-002 CONFIG-003 every option is a choice, and settin
     [
       ["mode", "select", "mode"],
       ["model", "select", "model"],
+      ["effort", "select", "thought_level"],
     ],
   );
   const set = await connection.agent.request("session/set_config_option", {
@@ -107,11 +108,13 @@ test("[P1] CONFIG-001 CONFIG-002 CONFIG-003 every option is a choice, and settin
     [
       ["mode", "ask"],
       ["model", "scripted-1"],
+      ["effort", "default"],
     ],
   );
   for (const [configId, value] of [
     ["mode", "nonsense"],
     ["model", "nonsense"],
+    ["effort", "nonsense"],
     ["nonsense", "ask"],
   ] as const) {
     const request = connection.agent.request("session/set_config_option", { sessionId, configId, value });
@@ -126,7 +129,7 @@ test("[P1] MODES-001 MODES-002 the modes are offered, and setting one holds for 
   assert.equal(modes?.currentModeId, "edit");
   assert.deepEqual(
     modes.availableModes.map(({ id }) => id),
-    ["ask", "edit"],
+    ["ask", "edit", "accept-edits", "plan"],
   );
   assert.deepEqual(await connection.agent.request("session/set_mode", { sessionId, modeId: "ask" }), {});
   assert.equal(

@@ -33,7 +33,7 @@ import { answerPrompt, type PromptContext } from "./session/prompt.ts";
 import { sessionNotOpen } from "./refusal.ts";
 import { replay, shownTurns } from "./session/replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session/session-memory.ts";
-import { defaultMode } from "./session/session-options.ts";
+import { defaultMode } from "./session/editor-modes.ts";
 import {
   checkSetup,
   deviceOf,
@@ -81,6 +81,7 @@ export class AcpDoor {
       for await (const update of replay(opened, {
         turns,
         folder: open.facts.folders[0],
+        client: this.#client,
         waiting: open.waiting,
         signal,
         onUsage,
@@ -122,9 +123,9 @@ export class AcpDoor {
     // The history of this session may have turns of another one. A device may use such a turn only in its own workspace.
     if (turn !== null) await getVisibleSession(context, turn.sessionId);
     const forkOf = turn?.id ?? from.headTurnId ?? from.originTurnId;
-    const { mode, model } = readMemory(from);
+    const { mode, model, effort } = readMemory(from);
     const start: SessionStart = {
-      metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model }),
+      metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model, effort }),
       agentContextId: from.agentContextId,
       conversationContextId: from.conversationContextId,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
@@ -255,7 +256,20 @@ export class AcpDoor {
     const opening = { ports: this.#ports, opened, client: this.#client };
     const open = await openSession(opening, session, { setup, mode: this.#ports.mode });
     this.#use(open);
+    this.#offerModelsLater(open);
     return open;
+  }
+
+  /** Sends the options again when the lists of the providers were read, for which no session waits. */
+  #offerModelsLater(open: OpenSession): void {
+    const { options, id } = open.facts;
+    const send = async (): Promise<void> => {
+      if (this.#sessions.get(id) !== open) return;
+      await open.update({ sessionUpdate: "config_option_update", configOptions: options.list() });
+    };
+    void options.allModels?.then((isNew) => {
+      if (isNew) this.#afterAnswer(send);
+    });
   }
 
   /** Makes the session the one that was used last, and lets the tools of the others rest if too many are open. */
@@ -273,8 +287,9 @@ export class AcpDoor {
   }
 
   async #remember(open: OpenSession): Promise<void> {
-    const { mode, chosenModel } = open.facts.options;
-    await this.#write(open, await this.#ports.open(), { mode, model: chosenModel });
+    const { mode, chosenModel, effort } = open.facts.options;
+    const memory = { mode, model: chosenModel, effort: effort ?? "default" };
+    await this.#write(open, await this.#ports.open(), memory);
   }
 
   /** Saves what the session remembers. If the session belongs to another user, nothing is saved; the choice then lasts as long as the connection. */

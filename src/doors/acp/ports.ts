@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../domain/context.ts";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, OfferedModel } from "../../engine/engine.ts";
 import type { OpenWorkingCopy } from "../../domain/active-file.ts";
 import type { OpenSessionTools } from "../../tools/session-tools.ts";
 
@@ -51,8 +51,10 @@ export interface AcpWorkspaces {
 export interface SessionChoices {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
-  /** Returns the models of a provider, its default first. Empty if the provider is not configured. */
-  models(provider: string): Promise<readonly string[]>;
+  /** The models that the providers offer, as far as that is known at once. */
+  models: readonly OfferedModel[];
+  /** Resolves when the lists of the providers were read. Null: `models` is complete. Never rejects. */
+  allModels: Promise<readonly OfferedModel[]> | null;
 }
 
 /** What a user has allowed permanently in a workspace (V5, P4). */

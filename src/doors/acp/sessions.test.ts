@@ -142,7 +142,7 @@ test("[P1] a folder that was deleted before the prompt is an error, and the sess
   assert.equal(connection.text(sessionId), "answer 1");
 });
 
-test("[P4] mode and model are stored with the session, across connections", async (t) => {
+test("[P4] [S9] mode, model and effort are stored with the session, across connections", async (t) => {
   const { connect, provider } = await acpTest(t, {
     aptove: {
       overrides: {
@@ -155,12 +155,13 @@ test("[P4] mode and model are stored with the session, across connections", asyn
   const { sessionId, configOptions } = await first.begin();
   assert.deepEqual(
     configOptions?.map(({ currentValue }) => currentValue),
-    ["edit", "scripted-2"],
+    ["edit", "scripted-2", "default"],
   );
   const set = (configId: string, value: string) =>
     first.agent.request("session/set_config_option", { sessionId, configId, value });
   await set("model", "scripted-1");
   await set("mode", "ask");
+  await set("effort", "high");
   assert.deepEqual(
     first.updates(sessionId).filter((update) => update.sessionUpdate === "current_mode_update"),
     [{ sessionUpdate: "current_mode_update", currentModeId: "ask" }],
@@ -171,10 +172,11 @@ test("[P4] mode and model are stored with the session, across connections", asyn
   assert.equal(loaded.modes?.currentModeId, "ask");
   assert.deepEqual(
     loaded.configOptions?.map(({ currentValue }) => currentValue),
-    ["ask", "scripted-1"],
+    ["ask", "scripted-1", "high"],
   );
   await second.prompt(sessionId, "hi");
   assert.equal(provider.exchanges.at(-1)?.call.model, "scripted-1");
+  assert.deepEqual(provider.exchanges.at(-1)?.call.settings, { reasoningEffort: "high" });
 });
 
 test("[P1] [T6] a fork continues from the head, or from the named turn, and does not change its origin", async (t) => {

@@ -3,6 +3,7 @@
  * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
+import { frontPage, frontPaths } from "./handlers/front-page.ts";
 import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -101,6 +102,10 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
       serve(context, { name, door, authentication, handler: handlers[name] as RouteHandler<never> }),
     );
     methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
+  }
+  for (const path of frontPaths) {
+    app.get(path, ({ req, env }) => ((env.info.route = path), frontPage(path, req.header("accept") ?? null)));
+    methods.set(path, ["GET", "HEAD"]);
   }
   const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
   for (const mount of mounts.values()) {

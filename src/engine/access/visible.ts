@@ -20,11 +20,8 @@ export async function visibleSession(deps: EngineDependencies, caller: Caller, i
 export async function maySee({ records }: EngineDependencies, caller: Caller, session: Session): Promise<boolean> {
   if (session.orgId !== caller.orgId) return false;
   if (caller.workspaceId !== undefined && caller.workspaceId !== session.workspaceId) return false;
-  return (
-    session.isPublic ||
-    session.userId === caller.userId ||
-    (await records.sessions.isParticipant(session.id, caller.userId))
-  );
+  if (session.userId === caller.userId) return true;
+  return !session.isDraft && (session.isPublic || (await records.sessions.isParticipant(session.id, caller.userId)));
 }
 
 /** Returns a turn of a session that the caller may see. Throws `not_found`. */

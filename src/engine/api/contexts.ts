@@ -47,8 +47,23 @@ export interface ContextRegistry {
     of: ContextChoice,
     page: { before?: number; limit?: number },
   ): Promise<ContextVersionFacts[]>;
+  /**
+   * Returns the models that the configured providers offer, each provider's default first (G3). A list that cannot be read is
+   * replaced by the models that are known. The lists are kept for an hour.
+   */
+  models(caller: Caller, workspaceId: string | null): Promise<OfferedModel[]>;
   /** Returns the configured providers. `remembers` is true if the provider can keep the history itself. */
   providers(): Promise<{ name: string; defaultModel: string; remembers: boolean }[]>;
+}
+
+/** A model that a turn can name, as `<provider>/<model>`. */
+export interface OfferedModel {
+  provider: string;
+  model: string;
+  /** The size of the window. Null: it is not known. */
+  contextTokens: number | null;
+  /** US dollars for a million tokens. Null: they are not known. */
+  price: { input: number; cached: number; output: number } | null;
 }
 
 /** The contexts that a turn can name. */

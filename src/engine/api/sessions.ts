@@ -1,6 +1,6 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { Attachments } from "./attachments.ts";
-import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
+import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
@@ -14,6 +14,7 @@ export interface SessionStart {
   description?: string;
   labels?: string[];
   isPublic?: boolean;
+  isDraft?: boolean;
   category?: string;
   metadata?: Record<string, unknown>;
   agentContextId?: string;
@@ -49,6 +50,15 @@ export interface SessionMailbox {
   runningTurnIds: string[];
 }
 
+/** A page of a list of sessions. */
+export interface SessionListPage extends SessionPage {
+  /**
+   * How many sessions the filters hide. Null without a filter, and on later pages. `archived` is no filter in this
+   * sense.
+   */
+  hidden: number | null;
+}
+
 /** Creating, reading, changing and listing sessions. */
 export interface Sessions {
   /**
@@ -68,7 +78,7 @@ export interface Sessions {
    * Returns a page of the sessions that the caller owns or takes part in, and of those that are public in the caller's
    * org: the newest activity first. `next` is the cursor of the next page, or null on the last one (S7).
    */
-  list(caller: Caller, page: SessionListRequest): Promise<SessionPage>;
+  list(caller: Caller, page: SessionListRequest): Promise<SessionListPage>;
   /**
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
@@ -114,6 +124,8 @@ export interface SessionTree {
    * `session_archived`, `turn_not_continuable`.
    */
   moveHead(caller: Caller, move: { sessionId: string; from: string | null; to: string }): Promise<Session>;
+  /** Returns how people moved the head, oldest first (T6). Throws `not_found`. */
+  headMoves(caller: Caller, sessionId: string): Promise<HeadMove[]>;
   /**
    * Moves the head back to before the newest turn of the session's agent. A turn that failed and did nothing is not in the
    * history, so the head stays. Before the first turn there is no head. If the newest turn was undone already, the head

@@ -9,6 +9,7 @@ import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { ContextChoice, ContextEntry, ContextRegistry } from "../engine.ts";
 import { keyOf, knownContexts } from "./known-contexts.ts";
+import { offeredModels } from "./offered-models.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
 export function contexts(deps: EngineDependencies): ContextRegistry {
@@ -38,6 +39,7 @@ export function contexts(deps: EngineDependencies): ContextRegistry {
       if (found.length === 0 && before === undefined) throw noRecord(of);
       return found;
     },
+    models: (caller, workspaceId) => offeredModels(deps, caller, workspaceId),
     providers: async () => {
       const found = await Promise.all([...deps.providers.keys()].map((name) => deps.providers.get(name)));
       return found.flatMap((one) =>

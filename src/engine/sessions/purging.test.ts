@@ -6,6 +6,12 @@ import { hasCode } from "../../../testing/refusals.ts";
 import { newId } from "../../domain/ids.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 
+/** The first 48 bits of an id are its time. */
+function idMadeAt(time: number): string {
+  const hex = time.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`;
+}
+
 const later = (): number => Date.now() + 2 * 3_600_000;
 
 test("[K4] garbage that is most of what is stored is deleted only by an explicit order", async (t) => {
@@ -31,6 +37,16 @@ test("[K4] garbage that is not most of what is stored needs no such order", asyn
   await deps.blobs.put(`turns/${newId()}/opening.json`, Buffer.from("{}"));
   const { keys, isMost } = await engine.tree.collectGarbage(alice, { dryRun: false });
   assert.deepEqual([keys.length, isMost], [1, false]);
+});
+
+test("[K4] a blob without a row is garbage when its turn is an hour old, and not before", async (t) => {
+  const { ask, engine, deps } = await testEngine(t);
+  await ask("one");
+  const minute = 60_000;
+  const ids = [61 * minute, 59 * minute, minute, 0].map((age) => idMadeAt(Date.now() - age));
+  for (const id of ids) await deps.blobs.put(`turns/${id}/opening.json`, Buffer.from("{}"));
+  const { keys } = await engine.tree.collectGarbage(alice, { dryRun: true, isMostExpected: true });
+  assert.deepEqual(keys, [`turns/${ids[0]}/opening.json`]);
 });
 
 test("[S6] [B1] a purge deletes rows before blobs: one that breaks off leaves garbage, and never a row without its blob", async (t) => {

@@ -4,13 +4,12 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
-import type { SessionPage } from "../../records/record-store.ts";
 import { withProviderContexts } from "../contexts/model-words.ts";
 import { resolveContexts, settingsOf } from "../contexts/resolve-contexts.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor } from "../access/access.ts";
-import type { SessionMailbox, MailboxRequest, SessionListRequest, SessionStart } from "../engine.ts";
+import type { SessionMailbox, MailboxRequest, SessionListPage, SessionListRequest, SessionStart } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
 import { blankSession } from "../turn/new-session.ts";
@@ -79,11 +78,24 @@ export async function listSessions(
   deps: EngineDependencies,
   caller: Caller,
   page: SessionListRequest,
-): Promise<SessionPage> {
+): Promise<SessionListPage> {
   const { workspaceId } = caller;
   const isElsewhere = workspaceId !== undefined && page.workspaceId !== undefined && page.workspaceId !== workspaceId;
-  if (isElsewhere) return { sessions: [], next: null };
-  return await deps.records.sessions.list({ ...page, ...scopeOf(caller), limit: pageLimit(page.limit) });
+  if (isElsewhere) return { sessions: [], next: null, hidden: null };
+  const query = { ...page, ...scopeOf(caller), limit: pageLimit(page.limit) };
+  const found = await deps.records.sessions.list(query);
+  return { ...found, hidden: await hiddenByFilters(deps, caller, page) };
+}
+
+/** Counts what the filters of the first page hide, so that no one looks in vain for a session (S7). */
+async function hiddenByFilters(
+  { records }: EngineDependencies,
+  caller: Caller,
+  { limit: _limit, after, archived, ...filters }: SessionListRequest,
+): Promise<number | null> {
+  if (after !== undefined || Object.values(filters).every((value) => value === undefined)) return null;
+  const all = { ...scopeOf(caller), ...(archived !== undefined && { archived }) };
+  return (await records.sessions.count(all)) - (await records.sessions.count({ ...filters, ...all }));
 }
 
 export async function listTurns(

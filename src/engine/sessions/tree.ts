@@ -24,6 +24,10 @@ export function tree(core: EngineCore): SessionTree {
   const now = (): number => core.deps.now();
   return {
     moveHead: (caller, move) => moveHead(core, caller, move),
+    headMoves: async (caller, sessionId) => {
+      await visibleSession(core.deps, caller, sessionId);
+      return await core.deps.records.sessions.listHeadMoves(sessionId);
+    },
     undo: (caller, sessionId) => undo(core, caller, sessionId),
     archive: mark("session.archive", () => ({ archivedAt: now() })),
     unarchive: mark("session.unarchive", () => ({ archivedAt: null })),

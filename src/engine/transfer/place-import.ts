@@ -131,6 +131,7 @@ function newSession(caller: Caller, session: ExportedSession, turns: readonly Fi
     orgId: caller.orgId,
     userId: caller.userId,
     isPublic: false,
+    isDraft: false,
     workspaceId: caller.workspaceId ?? session.workspaceId,
     lastSequence: last?.sequence ?? 0,
     lastTurnStatus: last?.status ?? null,

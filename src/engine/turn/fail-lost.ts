@@ -9,7 +9,7 @@ import { newId, sha256 } from "../../domain/ids.ts";
 import { isMedia, type PartRef } from "../../domain/input-part.ts";
 import { stateFile, type State } from "../../domain/lineage.ts";
 import { failTurn, mayBeParent, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
-import { addUsage, noUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
+import { addUsage, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
 import { closeOpenItems } from "./close-open-items.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
@@ -189,14 +189,21 @@ function runBlob({ turn, run, past, reason }: LostTurn, usage: Usage): Parameter
   };
 }
 
-/** Returns the usage of the steps that ended. */
-function runOf({ deps }: EngineCore, { createdAt }: PendingTurn, { steps }: LostRun): RunSummary {
+/** Returns the usage of the steps that ended. What a call used that was running then is unknown (T4). */
+function runOf(
+  { deps }: EngineCore,
+  { createdAt, model: called }: PendingTurn,
+  { events, steps }: LostRun,
+): RunSummary {
+  const begun = events.filter(({ type }) => type === "step_started").length;
+  const used = steps.all.map(({ model, usage }) => ({ model, usage }));
+  if (begun > used.length) used.push({ model: called, usage: unknownUsage });
   const byModel: Record<string, Usage> = {};
-  for (const { model, usage } of steps.all) byModel[model] = addUsage(byModel[model] ?? noUsage, usage);
+  for (const { model, usage } of used) byModel[model] = addUsage(byModel[model] ?? noUsage, usage);
   return {
     durationMs: Math.max(0, deps.now() - createdAt),
     modelRequests: steps.all.length,
-    usage: steps.all.map(({ usage }) => usage).reduce(addUsage, noUsage),
+    usage: used.map(({ usage }) => usage).reduce(addUsage, noUsage),
     byModel,
   };
 }

@@ -24,6 +24,7 @@ export function blankSession({ id, caller, now, start, nameIsSet, originTurnId }
     description: start.description ?? "",
     labels: start.labels ?? [],
     isPublic: start.isPublic ?? false,
+    isDraft: start.isDraft ?? false,
     category: start.category ?? null,
     rating: null,
     agentContextId: start.agentContextId,

@@ -45,6 +45,7 @@ test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output
   const { engine, answer } = await testEngine(t, { ...deps, runner: testRunner() });
   const turn = await engine.turns.get(alice, cut.turnId);
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.equal("run" in turn && turn.run.usage.isPartial, true, "what the cut call used is unknown (T4)");
   assert.equal(await answer(turn.id), "half an ");
   const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
   assert.deepEqual(

@@ -23,6 +23,7 @@ export const paths = {
   archiveSession: { method: "POST", path: "/api/sessions/{id}/archive" },
   unarchiveSession: { method: "POST", path: "/api/sessions/{id}/unarchive" },
   moveHead: { method: "PUT", path: "/api/sessions/{id}/head" },
+  listHeadMoves: { method: "GET", path: "/api/sessions/{id}/head" },
   undo: { method: "POST", path: "/api/sessions/{id}/undo" },
   getGraph: { method: "GET", path: "/api/sessions/{id}/graph" },
   verifySession: { method: "GET", path: "/api/sessions/{id}/verify" },

@@ -16,6 +16,7 @@ import {
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,
+  headMovesSchema,
   purgeReportSchema,
   searchHitsSchema,
   searchQuerySchema,
@@ -102,6 +103,13 @@ export const sessionRoutes = {
     answer: sessionSchema,
     errors: ["head_moved", "session_busy", "session_archived", "turn_not_continuable", "storage_full"],
   },
+  listHeadMoves: {
+    summary: "Lists how people moved the head of a session.",
+    access: "read",
+    status: 200,
+    answer: headMovesSchema,
+    errors: [],
+  },
   undo: {
     summary: "Moves the head back to before the newest turn of the session's agent.",
     access: "write",
@@ -140,6 +148,12 @@ export const sessionRoutes = {
     query: z.strictObject({
       before: queryNumber(1).optional().describe("Show only turns with a smaller sequence number."),
       limit: queryNumber(1, limits.pageSizeMax).optional(),
+      texts: z
+        .enum(["summary", "whole"])
+        .optional()
+        .describe(
+          "`whole`: each turn also has its whole `instruction` and `answer`, so that a conversation can be shown.",
+        ),
     }),
     status: 200,
     answer: turnListSchema,
@@ -187,7 +201,7 @@ export const sessionRoutes = {
   },
   search: {
     summary:
-      "Lists the sessions that contain all of the words in their name, instructions or answers, the most recently active first.",
+      "Lists the sessions that contain all of the words in their name, labels, metadata, instructions or answers, the newest activity first.",
     access: "read",
     query: searchQuerySchema,
     status: 200,

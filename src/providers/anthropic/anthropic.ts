@@ -34,6 +34,7 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
     connection,
     defaultModel: options.model,
     remembers: false,
+    modelsPath: "/v1/models?limit=1000",
     pathFor: () => "/v1/messages",
     bodyFor: (call) => anthropicBody(call, { providerName: connection.name, maxOutputTokens }),
     answers: anthropicAnswers,

@@ -28,6 +28,7 @@ export function compatibleProvider(options: CompatibleOptions): Provider {
     connection,
     defaultModel: options.model,
     remembers: false,
+    modelsPath: "/models",
     pathFor: () => "/chat/completions",
     bodyFor: (call) => compatibleBody(call, connection.name),
     answers: compatibleAnswers,

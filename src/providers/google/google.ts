@@ -26,6 +26,7 @@ export function googleProvider(options: GoogleOptions): Provider {
     connection,
     defaultModel: options.model,
     remembers: false,
+    modelsPath: "/models?pageSize=1000",
     pathFor: (model) => `/${pathOf(model)}:streamGenerateContent?alt=sse`,
     bodyFor: (call) => googleBody(call, name),
     answers: googleAnswers,

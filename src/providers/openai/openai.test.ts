@@ -333,3 +333,20 @@ test("what `fetch` itself throws is a failed event", async () => {
   );
   assert.equal(failure.message, "cannot send Bearer [secret]");
 });
+
+test("[C7] a connection that is cut is named in words, with its code", async (t) => {
+  for (const [code, words] of [
+    ["ECONNRESET", /^the connection was cut \(ECONNRESET\)$/],
+    ["EOTHER", /^aborted \(EOTHER\)$/],
+  ] as const) {
+    const provider = openaiProvider({
+      apiKey: "sk-1",
+      model: "gpt-5.1",
+      fetch: () => Promise.reject(Object.assign(new Error("aborted"), { code })),
+    });
+    const call = { model: "gpt-5.1", prompt: null, items: [], store: false, settings: {}, tools: [], toolChoice: null };
+    const request = provider.prepare({ ...call, allowedTools: null, previousResponseId: null });
+    const [end] = await Array.fromAsync(provider.send(request, t.signal));
+    assert.match(end?.type === "failed" ? end.failure.message : "", words);
+  }
+});

@@ -2,6 +2,8 @@
 import type { Session } from "../../domain/session.ts";
 import type { SearchRecords, TextHit, TextQuery } from "../search.ts";
 import {
+  detailMatches,
+  detailsOf,
   excerptOf,
   foldedText,
   foldedWords,
@@ -31,7 +33,9 @@ function search(rows: Rows, query: TextQuery): TextHit[] {
   const hits = visible.toSorted(newestFirst).flatMap((session): TextHit[] => {
     const shown = matchesToShow(matchesIn(rows, session, words), words.length);
     if (shown === null) return [];
-    const matches = shown.map(({ where, turnId, text }) => ({ where, turnId, excerpt: excerptOf(text, words) }));
+    const matches = shown.flatMap(({ where, turnId, text }) =>
+      where === "details" ? detailMatches(session, words) : [{ where, turnId, excerpt: excerptOf(text, words) }],
+    );
     return [{ session, matches }];
   });
   return hits.slice(0, query.limit);
@@ -48,6 +52,7 @@ function matchesIn(rows: Rows, session: Session, words: readonly string[]): Text
     return { ...rest, text, words: wordsIn(foldedText(text), words) };
   };
   const found = [matchOf({ where: "name", sequence: Infinity, turnId: null, text: session.name })];
+  found.push(matchOf({ where: "details", sequence: Infinity, turnId: null, text: detailsOf(session) }));
   for (const { id, sessionId, sequence } of rows.turns.values()) {
     const text = rows.texts.get(id);
     if (sessionId !== session.id || text === undefined) continue;

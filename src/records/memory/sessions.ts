@@ -2,7 +2,16 @@
 import type { Session } from "../../domain/session.ts";
 import { mayBeParent } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";
-import type { HeadMove, MoveResult, SessionCursor, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import { matchesDocument } from "../session-filter.ts";
+import type {
+  HeadMove,
+  MoveResult,
+  SessionCursor,
+  SessionFilter,
+  SessionPage,
+  SessionQuery,
+  SessionRecords,
+} from "../sessions.ts";
 import { byAge, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
 
 export function sessionRecords(rows: Rows): SessionRecords {
@@ -22,6 +31,9 @@ export function sessionRecords(rows: Rows): SessionRecords {
     },
     async list(query) {
       return listSessions(rows, query);
+    },
+    async count(query) {
+      return matching(rows, query).length;
     },
     async listDeleted({ orgId, userId, workspaceId, limit }) {
       const own = [...rows.sessions.values()].filter(
@@ -57,10 +69,15 @@ export function sessionRecords(rows: Rows): SessionRecords {
   };
 }
 
+function matching(rows: Rows, query: Omit<SessionQuery, "limit" | "after">): Session[] {
+  return [...rows.sessions.values()].filter(
+    (session) => isVisible(rows, session, query) && matches(rows, session, query),
+  );
+}
+
 function listSessions(rows: Rows, query: SessionQuery): SessionPage {
   const { limit, after } = query;
-  const found = [...rows.sessions.values()]
-    .filter((session) => isVisible(rows, session, query) && matches(session, query))
+  const found = matching(rows, query)
     .filter((session) => after === undefined || newestFirst(after, session) < 0)
     .toSorted(newestFirst);
   const sessions = found.slice(0, limit);
@@ -76,14 +93,25 @@ export function isVisible(
   { orgId, userId }: Pick<SessionQuery, "orgId" | "userId">,
 ): boolean {
   if (session.orgId !== orgId || session.deletedAt !== null) return false;
-  return session.userId === userId || session.isPublic || isParticipant(rows, session.id, userId);
+  if (session.userId === userId) return true;
+  return !session.isDraft && (session.isPublic || isParticipant(rows, session.id, userId));
 }
 
-function matches(session: Session, { archived, repo, workspaceId, ownerId }: SessionQuery): boolean {
-  if (ownerId !== undefined && ownerId !== session.userId) return false;
+function matches(rows: Rows, session: Session, filter: SessionFilter): boolean {
+  const { archived, repo, workspaceId, memberId, status, activeFrom, activeUntil, tokensMin, tokensMax } = filter;
+  if (memberId !== undefined && memberId !== session.userId && !isParticipant(rows, session.id, memberId)) return false;
+  if (status !== undefined && status !== session.lastTurnStatus) return false;
+  if (!isWithin(session.activeAt, activeFrom, activeUntil) || !isWithin(session.tokensTotal, tokensMin, tokensMax)) {
+    return false;
+  }
+  if (!matchesDocument(session, filter)) return false;
   if (archived !== undefined && archived !== (session.archivedAt !== null)) return false;
   if (repo !== undefined && repo !== session.repo) return false;
   return workspaceId === undefined || workspaceId === session.workspaceId;
+}
+
+function isWithin(value: number, min = -Infinity, max = Infinity): boolean {
+  return value >= min && value <= max;
 }
 
 export function newestFirst(a: SessionCursor, b: SessionCursor): number {

@@ -4,7 +4,7 @@
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
-import { excerptOf, foldedWords, matchesToShow, storableText, type WordMatch } from "../search-text.ts";
+import { detailMatches, excerptOf, foldedWords, matchesToShow, storableText, type WordMatch } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
 import { isVisible } from "./sessions.ts";
@@ -46,7 +46,7 @@ async function findMatches(
     .select((eb) => [
       sql.lit<number | null>(null).as("sequence"),
       has(eb.ref("s.folded_name"), eb.ref("s.folded_name")).as("first"),
-      sql.lit(0).as("second"),
+      has(eb.ref("s.folded_details"), eb.ref("s.folded_details")).as("second"),
     ]);
   const inTexts = db
     .selectFrom("sessions as s")
@@ -72,8 +72,10 @@ async function findMatches(
   for (const { id, sequence, first, second } of rows) {
     const matches = found.get(id) ?? [];
     found.set(id, matches);
-    if (sequence === null) matches.push({ where: "name", sequence: Infinity, words: first });
-    else {
+    if (sequence === null) {
+      if (first > 0) matches.push({ where: "name", sequence: Infinity, words: first });
+      if (second > 0) matches.push({ where: "details", sequence: Infinity, words: second });
+    } else {
       if (first > 0) matches.push({ where: "instruction", sequence, words: first });
       if (second > 0) matches.push({ where: "answer", sequence, words: second });
     }
@@ -98,6 +100,7 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
     const matches = (shown.get(row.id) ?? []).flatMap(({ where, sequence }): TextMatch[] => {
       if (where === "name")
         return [{ where, turnId: null, excerpt: excerptOf(storableText(session.name), query.words) }];
+      if (where === "details") return detailMatches(session, query.words);
       const text = texts.get(`${row.id} ${sequence}`);
       return text === undefined ? [] : [{ where, turnId: text.id, excerpt: excerptOf(text[where], query.words) }];
     });
@@ -109,7 +112,7 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
 /** Returns the texts of these matches, by session and sequence number. */
 async function readTexts(db: Kysely<Tables>, shown: Map<string, WordMatch[]>) {
   const turns = [...shown].flatMap(([sessionId, matches]) => {
-    const sequences = matches.filter(({ where }) => where !== "name").map(({ sequence }) => sequence);
+    const sequences = matches.map(({ sequence }) => sequence).filter(Number.isFinite);
     return sequences.length === 0 ? [] : [{ sessionId, sequences }];
   });
   const rows = await inBatches(turns, (batch) =>

@@ -4,7 +4,16 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/session.ts";
 import { mayBeParent } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";
-import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import { hasDocumentFilter, matchesDocument } from "../session-filter.ts";
+import type {
+  HeadMove,
+  MoveResult,
+  SessionChange,
+  SessionFilter,
+  SessionPage,
+  SessionQuery,
+  SessionRecords,
+} from "../sessions.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
 import { selectTurn } from "./rows/turn-row.ts";
@@ -29,6 +38,7 @@ export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): Session
     },
     update: (id, change, at) => updateSession(db, { id, change, at }),
     list: (query) => listSessions(db, query),
+    count: (query) => countSessions(db, query),
     async listDeleted({ orgId, userId, workspaceId, limit }) {
       const rows = await db
         .selectFrom("sessions")
@@ -84,14 +94,18 @@ async function updateSession(db: Kysely<Tables>, { id, change, at }: SessionUpda
   for (let attempt = 0; attempt < updateAttemptsMax; attempt += 1) {
     const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
     if (row === undefined) return null;
-    const { doc, is_public, folded_name } = sessionToRow(changedSession(rowToSession(row), change));
+    const { doc, is_public, is_draft, folded_name, folded_details } = sessionToRow(
+      changedSession(rowToSession(row), change),
+    );
     // The document is replaced only if it is still the one that was read, so no change overwrites another.
     const updated = await db
       .updateTable("sessions")
       .set({
         doc,
         is_public,
+        is_draft,
         folded_name,
+        folded_details,
         ...(at !== null && { updated_at: at }),
         ...(change.archivedAt !== undefined && { archived_at: change.archivedAt }),
         ...(change.deletedAt !== undefined && { deleted_at: change.deletedAt }),
@@ -99,6 +113,7 @@ async function updateSession(db: Kysely<Tables>, { id, change, at }: SessionUpda
       .where("id", "=", id)
       .where("doc", "=", row.doc)
       .where("is_public", "=", row.is_public)
+      .where("is_draft", "=", row.is_draft)
       .returningAll()
       .executeTakeFirst();
     if (updated !== undefined) return rowToSession(updated);
@@ -121,44 +136,97 @@ export function isVisible({
       ...(workspaceId === undefined ? [] : [eb("s.workspace_id", "=", workspaceId)]),
       eb("s.org_id", "=", orgId),
       eb("s.deleted_at", "is", null),
-      eb.or([
-        eb("s.user_id", "=", userId),
-        eb("s.is_public", "=", 1),
-        eb.exists(
-          eb
-            .selectFrom("participants as p")
-            .select("p.user_id")
-            .whereRef("p.session_id", "=", "s.id")
-            .where("p.user_id", "=", userId),
-        ),
-      ]),
+      eb.or([eb("s.user_id", "=", userId), eb("s.is_draft", "=", 0)]),
+      eb.or([eb("s.user_id", "=", userId), eb("s.is_public", "=", 1), takesPart(eb, userId)]),
     ]);
 }
 
+/** Filters without a column are applied to the rows, which are read in batches until the page is full. */
 async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<SessionPage> {
-  const { orgId, userId, limit, after, archived, repo, workspaceId, ownerId } = query;
+  const { limit } = query;
+  // One session more than the page shows whether there is another page.
+  const batch = hasDocumentFilter(query) ? Math.max(limit + 1, filteredBatch) : limit + 1;
+  const found: Session[] = [];
+  let { after } = query;
+  for (;;) {
+    const rows = await pageOfSessions(db, { ...query, after }, batch);
+    found.push(...rows.map(rowToSession).filter((session) => matchesDocument(session, query)));
+    const last = rows.at(-1);
+    if (found.length > limit || rows.length < batch || last === undefined) break;
+    after = { activeAt: last.active_at, id: last.id };
+  }
+  const sessions = found.slice(0, limit);
+  const last = sessions.at(-1);
+  const next = found.length > limit && last !== undefined ? { activeAt: last.activeAt, id: last.id } : null;
+  return { sessions, next };
+}
+
+/** How many rows are read at once if they are filtered after they were read. */
+const filteredBatch = 500;
+
+type PagePosition = Omit<SessionQuery, "after"> & { after: SessionQuery["after"] };
+
+async function pageOfSessions(db: Kysely<Tables>, query: PagePosition, count: number): Promise<SessionRow[]> {
+  const { after } = query;
   let select = db
     .selectFrom("sessions as s")
     .selectAll("s")
-    .where(isVisible({ orgId, userId, workspaceId }))
+    .where(isVisible(query))
+    .where(hasColumns(query))
     .orderBy("s.active_at", "desc")
     .orderBy("s.id", "desc")
-    // One row more than the page shows whether there is another page.
-    .limit(limit + 1);
+    .limit(count);
   if (after !== undefined) {
     select = select.where(({ eb, refTuple, tuple }) =>
       eb(refTuple("s.active_at", "s.id"), "<", tuple(after.activeAt, after.id)),
     );
   }
-  if (archived !== undefined) select = select.where("s.archived_at", archived ? "is not" : "is", null);
-  if (ownerId !== undefined) select = select.where("s.user_id", "=", ownerId);
-  if (repo !== undefined) select = select.where("s.repo", "=", repo);
+  return await select.execute();
+}
 
-  const rows = await select.execute();
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const next = rows.length > limit && last !== undefined ? { activeAt: last.active_at, id: last.id } : null;
-  return { sessions: page.map(rowToSession), next };
+async function countSessions(db: Kysely<Tables>, query: Omit<SessionQuery, "limit" | "after">): Promise<number> {
+  if (hasDocumentFilter(query)) {
+    let count = 0;
+    for (let after: SessionQuery["after"] | null = undefined; after !== null;) {
+      const page: SessionPage = await listSessions(db, { ...query, limit: filteredBatch, ...(after && { after }) });
+      count += page.sessions.length;
+      after = page.next;
+    }
+    return count;
+  }
+  const { count } = await db
+    .selectFrom("sessions as s")
+    .where(isVisible(query))
+    .where(hasColumns(query))
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Selects by the filters that have a column. The query names the table `s`. */
+function hasColumns(filter: SessionFilter) {
+  return (eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">) => {
+    const { archived, repo, memberId, status, activeFrom, activeUntil, tokensMin, tokensMax } = filter;
+    return eb.and([
+      ...(archived === undefined ? [] : [eb("s.archived_at", archived ? "is not" : "is", null)]),
+      ...(memberId === undefined ? [] : [isMember(eb, memberId)]),
+      ...(repo === undefined ? [] : [eb("s.repo", "=", repo)]),
+      ...(status === undefined ? [] : [eb("s.last_turn_status", "=", status)]),
+      ...(activeFrom === undefined ? [] : [eb("s.active_at", ">=", activeFrom)]),
+      ...(activeUntil === undefined ? [] : [eb("s.active_at", "<=", activeUntil)]),
+      ...(tokensMin === undefined ? [] : [eb("s.tokens_total", ">=", tokensMin)]),
+      ...(tokensMax === undefined ? [] : [eb("s.tokens_total", "<=", tokensMax)]),
+    ]);
+  };
+}
+
+function isMember(eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">, userId: string) {
+  return eb.or([eb("s.user_id", "=", userId), takesPart(eb, userId)]);
+}
+
+function takesPart(eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">, userId: string) {
+  const own = eb.selectFrom("participants as p").select("p.user_id").whereRef("p.session_id", "=", "s.id");
+  return eb.exists(own.where("p.user_id", "=", userId));
 }
 
 /** Returns whether the user takes part in the session (S7). */

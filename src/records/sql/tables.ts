@@ -38,6 +38,7 @@ export interface SessionRow {
   org_id: string;
   user_id: string;
   is_public: number;
+  is_draft: number;
   workspace_id: string | null;
   repo: string | null;
   origin_turn_id: string | null;
@@ -54,6 +55,8 @@ export interface SessionRow {
   deleted_at: number | null;
   /** The name as search compares it. */
   folded_name: string;
+  /** The labels and the metadata as search compares them. */
+  folded_details: string;
   doc: string;
 }
 

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as fc from "fast-check";
+import type * as FastCheck from "fast-check";
 import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import {
   ada,
@@ -27,17 +27,20 @@ import {
 type Parts = "sessions" | "turns" | "purges";
 type Records = RecordsWith<Parts>;
 
-const command = fc.record({
-  does: fc.constantFrom("start", "go on", "go on", "fail", "fork", "fork", "fork empty", "go back", "purge"),
-  /** The index of the session or turn, modulo their number. */
-  pick: fc.nat({ max: 1_000 }),
-});
-type Command = typeof command extends fc.Arbitrary<infer Each> ? Each : never;
+const commandOf = (fc: typeof FastCheck) =>
+  fc.record({
+    does: fc.constantFrom("start", "go on", "go on", "fail", "fork", "fork", "fork empty", "go back", "purge"),
+    /** The index of the session or turn, modulo their number. */
+    pick: fc.nat({ max: 1_000 }),
+  });
+type Command = ReturnType<typeof commandOf> extends FastCheck.Arbitrary<infer Each> ? Each : never;
 
 export function purgeForestTests(open: OpenRecordsForTest<Parts>): void {
   test("[S6] in any forest of forks a purge deletes what no other session needs, and nothing else", async (context) => {
     const { store } = await open(context);
-    const property = fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 25 }), async (commands) => {
+    // It is loaded only where the suite runs: users of the stores do not have it.
+    const fc = await import("fast-check");
+    const property = fc.asyncProperty(fc.array(commandOf(fc), { minLength: 5, maxLength: 25 }), async (commands) => {
       const forest = new Forest(store);
       for (const each of commands) await forest.run(each);
       await forest.check();

@@ -87,6 +87,7 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     description: "",
     labels: [],
     isPublic: false,
+    isDraft: false,
     category: null,
     rating: null,
     agentContextId: "default",

@@ -90,6 +90,26 @@ export function searchTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await placesOf(["pear", "plum"]), ["name", turns[0], rare]);
   });
 
+  test("[S8] labels and metadata are found, each hit says where, and words may be spread over them", async (context) => {
+    const { store } = await open(context);
+    const labels = ["Größe", "billing"];
+    const session = await startSession(store, {
+      name: "plum",
+      labels,
+      metadata: { team: "red", links: [{ id: "AB-12" }] },
+    });
+    await startSession(store, { name: "other" });
+    assert.deepEqual(await found(store, ["billing", "plum"]), ["plum"]);
+    const [hit] = await search(store, ["größe", "ab-12"]);
+    assert.deepEqual(hit?.matches, [
+      { where: "label", turnId: null, excerpt: "Größe" },
+      { where: "metadata", turnId: null, excerpt: "id: AB-12" },
+    ]);
+    await store.sessions.update(session.id, { labels: [] }, noon);
+    assert.deepEqual(await found(store, ["billing"]), []);
+    assert.deepEqual(await found(store, ["red"]), ["plum"]);
+  });
+
   test("[S8] characters that have a meaning in SQL or patterns are plain text", async (context) => {
     const { store } = await open(context);
     const texts = [

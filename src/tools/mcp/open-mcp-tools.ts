@@ -10,6 +10,7 @@ import { shownPath, visibleText } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { secretHider } from "./hide-secrets.ts";
+import { kindOfName } from "./kind-of-name.ts";
 import { type OfferedMcpTool, offerMcpTools, safeName, serverLabel } from "./offered-tools.ts";
 import { serverLog } from "./server-log.ts";
 import { ServerRun, type ServerState, type ServerTimes } from "./server-run.ts";
@@ -170,7 +171,7 @@ function viewOf(
   const text = JSON.stringify(args, null, 2);
   return {
     title: label,
-    kind: isReadOnly ? "read" : "other",
+    kind: kindOfName(name, isReadOnly),
     locations: [],
     content: text === "{}" ? [] : [{ type: "text", text: visibleText(text.toWellFormed()) }],
     // Names may contain spaces. The encoding makes sure that no two of them give the same key.

@@ -24,6 +24,10 @@ export class AcpClient {
     return this.capabilities.session?.notices != null;
   }
 
+  get showsCompactions(): boolean {
+    return this.capabilities.session?.compaction != null;
+  }
+
   /** Aborts when the connection is closed. */
   get gone(): AbortSignal {
     return this.#connection().signal;

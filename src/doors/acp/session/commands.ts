@@ -12,6 +12,12 @@ export const sessionCommands: AvailableCommand[] = [
     description: "Answer the last prompt again; the old answer is kept too",
     input: { hint: "another prompt to answer instead" },
   },
+  { name: "retry", description: "Run the newest prompt again, beside its answer; after a failure too" },
+  {
+    name: "review",
+    description: "Review the changes of the working copy",
+    input: { hint: "what to look at" },
+  },
   { name: "undo", description: "Continue from before the last prompt, as if it had not been sent" },
   {
     name: "fire",
@@ -40,6 +46,10 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
   switch (name) {
     case "rerun":
       return await rerun(commanded, rest.trim());
+    case "retry":
+      return await rerun(commanded, "");
+    case "review":
+      return review(commanded, rest.trim());
     case "undo":
       return await undo(commanded);
     case "fire":
@@ -55,6 +65,12 @@ async function rerun(commanded: CommandContext, instruction: string): Promise<Se
   const { id, lastSequence } = await sessionOf(commanded);
   if (lastSequence === 0) return await sendMessage(commanded, "There is no prompt in this session to answer again.");
   return { kind: "turn", turn: { sessionId: id, retry: true, instruction } };
+}
+
+function review({ session }: CommandContext, what: string): SessionCommandOutcome {
+  const about = what === "" ? "the changes of the working copy that are not committed" : what;
+  const instruction = `Review ${about}. Look for faults, missing tests and unclear code; name file and line for each finding, the most serious first. Change nothing.`;
+  return { kind: "turn", turn: { sessionId: session.facts.id, instruction } };
 }
 
 async function undo(commanded: CommandContext): Promise<SessionCommandOutcome> {

@@ -71,6 +71,7 @@ export async function showTurn(
   const updates = new TurnUpdates({
     turnId: shown.turnId,
     waiting: session.waiting,
+    showsCompactions: client.showsCompactions,
     usage: (step) => costs.after(step),
     live: {
       notices: client.takesNotices,
@@ -99,9 +100,8 @@ export async function showTurn(
 
 function questionsOf({ opened, client, session, report }: FollowContext, turnId: string): TurnQuestions {
   const { engine, caller, permissions } = opened;
-  const { id: sessionId, workspaceId } = session.facts;
   return new TurnQuestions({
-    ...{ client, sessionId, turnId, workspaceId, permissions, report },
+    ...{ client, session, turnId, permissions, report },
     answer: (callId, answer) => engine.turns.answerQuestion(caller, { turnId, callId, ...answer }),
   });
 }
@@ -158,6 +158,7 @@ async function catchUp({ opened, client, session }: FollowContext, parentTurnId:
     for await (const update of replay(opened, {
       turns: missed,
       folder,
+      client,
       waiting,
       signal: client.gone,
       onUsage: () => {},

@@ -54,6 +54,8 @@ export class OpenSession {
   readonly #ownSteers: string[] = [];
   /** The ids of the client's terminals, keyed by the tool calls of the running turn. */
   readonly terminals = new Map<string, string>();
+  /** The keys of calls that the user has refused for this session. */
+  readonly refused = new Set<string>();
   /** The warnings about tools that the client has received. */
   readonly sentWarnings = new Set<string>();
   /** The turns of subagents whose end a running turn has already shown. */

@@ -46,7 +46,7 @@ test("[P4] nothing is written before the user was asked, and the question shows 
   assert.deepEqual(question.toolCall.content, [{ type: "diff", path, oldText: null, newText: "x\n" }]);
   assert.deepEqual(
     question.options.map(({ kind }) => kind),
-    ["allow_once", "allow_always", "reject_once"],
+    ["allow_once", "allow_always", "reject_once", "reject_always"],
   );
   const statuses = connection
     .updates(sessionId)
@@ -156,4 +156,54 @@ test("[P4] in mode ask nothing is written, and the user is not asked", async (t)
   await connection.prompt(sessionId, "write");
   assert.match(lastResult(world), /mode "ask" does not allow the tool "write"/);
   assert.equal(existsSync(join(world.project, "1.txt")), false);
+});
+
+test("[P4] in mode accept-edits files are changed without a question, and commands are asked about", async (t) => {
+  const world = await acpTest(t, {
+    script: (_call, n) =>
+      n === 1
+        ? [
+            { calls: "write", with: { path: "1.txt", content: "x\n" } },
+            { calls: "run", with: { command: "echo x > 2.txt" } },
+          ]
+        : "done",
+  });
+  const asked: unknown[] = [];
+  const connection = await world.connect({
+    onPermission: async ({ toolCall }) => (asked.push(toolCall.title), chosen("reject_once")),
+  });
+  const { sessionId } = await connection.begin();
+  await connection.agent.request("session/set_mode", { sessionId, modeId: "accept-edits" });
+  await connection.prompt(sessionId, "write");
+  assert.deepEqual(asked, ["Run echo x > 2.txt"]);
+  assert.equal(existsSync(join(world.project, "1.txt")), true);
+  assert.equal(existsSync(join(world.project, "2.txt")), false);
+});
+
+test("[P4] in mode plan nothing is written, the model is asked for a plan, and the user's words stay as they were", async (t) => {
+  const world = await writing(t);
+  const connection = await world.connect({ onPermission: async () => assert.fail("asked") });
+  const { sessionId } = await connection.begin();
+  await connection.agent.request("session/set_mode", { sessionId, modeId: "plan" });
+  await connection.prompt(sessionId, "write");
+  assert.equal(existsSync(join(world.project, "1.txt")), false);
+  assert.match(JSON.stringify(world.provider.exchanges.at(-1)?.context), /write.*Plan mode: /);
+  const again = await world.connect();
+  await again.load(sessionId);
+  const [first] = again.updates(sessionId);
+  assert.deepEqual(first?.sessionUpdate === "user_message_chunk" && first.content, { type: "text", text: "write" });
+});
+
+test("[P4] what the user always rejects is not asked again in the session, and is asked in another one", async (t) => {
+  const world = await writing(t);
+  let asked = 0;
+  const connection = await world.connect({ onPermission: async () => ((asked += 1), chosen("reject_always")) });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "write");
+  await connection.prompt(sessionId, "write");
+  assert.equal(asked, 1);
+  assert.match(lastResult(world), /denied: the user does not allow such calls in this session/);
+  const other = await connection.begin();
+  await connection.prompt(other.sessionId, "write");
+  assert.equal(asked, 2);
 });

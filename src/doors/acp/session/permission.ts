@@ -9,13 +9,20 @@ import type { AcpClient } from "../client/acp-client.ts";
 import type { AcpPermissions, AcpPorts } from "../ports.ts";
 import { clientLeft } from "../refusal.ts";
 import { visibleText } from "../../../tools/shown-text.ts";
+import { isAcceptedEdit, type EditorMode } from "./editor-modes.ts";
 import { shownView, toolCallId, textContent } from "./turn-updates.ts";
+
+/** What a question needs of its session. */
+export interface QuestionedSession {
+  facts: { id: string; workspaceId: string; options: { modeChosen: EditorMode } };
+  /** The keys of calls that the user has refused for this session. */
+  refused: Set<string>;
+}
 
 export interface PermissionPorts {
   client: AcpClient;
-  sessionId: string;
+  session: QuestionedSession;
   turnId: string;
-  workspaceId: string;
   permissions: AcpPermissions;
   report: AcpPorts["report"];
 }
@@ -27,19 +34,28 @@ export interface ShownQuestion {
   rawInput: unknown;
 }
 
-/** Allows a call that the workspace allows permanently. Null: a person must be asked. Never rejects. */
-export async function allowedAlways(
-  { workspaceId, permissions, report }: Pick<PermissionPorts, "workspaceId" | "permissions" | "report">,
-  { view: { permission } }: Pick<ApprovalQuestion, "view">,
+/**
+ * Decides a call without a question: by the mode, by what the user has refused for this session, or by what the workspace allows
+ * permanently. Null: a person must be asked. Never rejects.
+ */
+export async function decidedAlready(
+  { session, permissions, report }: Pick<PermissionPorts, "session" | "permissions" | "report">,
+  { view }: Pick<ApprovalQuestion, "view">,
 ): Promise<ApprovalAnswer | null> {
+  const { permission } = view;
+  const { workspaceId, options } = session.facts;
+  if (permission === null) return null;
+  if (session.refused.has(permission.key)) return { approved: false, reason: refusedForSession };
+  if (options.modeChosen.acceptsEdits === true && isAcceptedEdit(view)) return { approved: true };
   try {
-    const isAllowed = permission !== null && (await permissions.isAllowed(workspaceId, permission.key));
-    return isAllowed ? { approved: true } : null;
+    return (await permissions.isAllowed(workspaceId, permission.key)) ? { approved: true } : null;
   } catch (error) {
     report("the permissions of the workspace could not be read, so the user is asked", error);
     return null;
   }
 }
+
+const refusedForSession = "the user does not allow such calls in this session";
 
 /**
  * Asks for approval. Everything except a clear yes is a no, with a reason for the model. Null: there is no answer, because
@@ -50,13 +66,14 @@ export async function askClientForPermission(
   question: ShownQuestion,
   signal: AbortSignal,
 ): Promise<ApprovalAnswer | null> {
-  const { client, report } = ports;
+  const { client, session, report } = ports;
   const { permission } = question.view;
   try {
     const answer = await ask(ports, question, signal);
     if (answer === "allow_always" && permission !== null) await remember(ports, permission);
     if (answer === "allow_once" || answer === "allow_always") return { approved: true };
-    return { approved: false, ...(answer !== "reject_once" && { reason: answer }) };
+    if (answer === "reject_always" && permission !== null) session.refused.add(permission.key);
+    return { approved: false, ...(!answer.startsWith("reject_") && { reason: answer }) };
   } catch (error) {
     if (signal.aborted || hasLeft(client, error)) return null;
     report("the client could not be asked for a permission, so the call was denied", error);
@@ -73,7 +90,7 @@ function hasLeft(client: AcpClient, error: unknown): boolean {
 
 /** Returns the id of the chosen option, or the reason why none was chosen. */
 async function ask(
-  { client, sessionId, turnId }: PermissionPorts,
+  { client, session, turnId }: PermissionPorts,
   { callId, rawInput, view }: ShownQuestion,
   signal: AbortSignal,
 ): Promise<string> {
@@ -86,7 +103,11 @@ async function ask(
     status: "pending",
     rawInput,
   } as const;
-  const answer = await client.request("session/request_permission", { sessionId, toolCall, options }, signal);
+  const answer = await client.request(
+    "session/request_permission",
+    { sessionId: session.facts.id, toolCall, options },
+    signal,
+  );
   return chosen(answer, options);
 }
 
@@ -95,20 +116,15 @@ function inputText(rawInput: unknown): string {
 }
 
 function optionsFor(permission: ToolPermission | null): PermissionOption[] {
-  const always: PermissionOption[] =
-    permission === null
-      ? []
-      : [
-          {
-            optionId: "allow_always",
-            kind: "allow_always",
-            name: `Always allow in this workspace: ${permission.label}`,
-          },
-        ];
+  const allowOnce: PermissionOption = { optionId: "allow_once", kind: "allow_once", name: "Allow once" };
+  const rejectOnce: PermissionOption = { optionId: "reject_once", kind: "reject_once", name: "Reject" };
+  if (permission === null) return [allowOnce, rejectOnce];
+  const { label } = permission;
   return [
-    { optionId: "allow_once", kind: "allow_once", name: "Allow once" },
-    ...always,
-    { optionId: "reject_once", kind: "reject_once", name: "Reject" },
+    allowOnce,
+    { optionId: "allow_always", kind: "allow_always", name: `Always allow in this workspace: ${label}` },
+    rejectOnce,
+    { optionId: "reject_always", kind: "reject_always", name: `Always reject in this session: ${label}` },
   ];
 }
 
@@ -122,9 +138,9 @@ function chosen(answer: RequestPermissionResponse, options: readonly PermissionO
 }
 
 /** Stores a permanent permission. If that fails, this one call is allowed anyway. */
-async function remember({ workspaceId, permissions, report }: PermissionPorts, { key }: ToolPermission): Promise<void> {
+async function remember({ session, permissions, report }: PermissionPorts, { key }: ToolPermission): Promise<void> {
   try {
-    await permissions.allow(workspaceId, key);
+    await permissions.allow(session.facts.workspaceId, key);
   } catch (error) {
     report("a permanent permission could not be stored; the user will be asked again", error);
   }

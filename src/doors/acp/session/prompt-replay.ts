@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk";
 import type { TurnPart } from "../../../domain/input-part.ts";
+import { withoutPlanNote } from "./editor-modes.ts";
 import type { TurnReader } from "../../../engine/engine.ts";
 
 /** Yields one message in several pieces. `folder` is the session's: the paths of files are relative to it. */
 export async function* shownInstruction(reader: TurnReader, folder: string): AsyncGenerator<SessionUpdate> {
   const messageId = `${reader.turn.id}:instruction`;
-  const text = await reader.instruction();
+  const text = withoutPlanNote(await reader.instruction());
   const mentions = mentionsOf(reader, folder);
   let rest = text;
   const shown = new Set<TurnPart>();

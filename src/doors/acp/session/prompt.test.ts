@@ -200,19 +200,22 @@ test("[P1] /rerun answers the last prompt again, beside its old answer", async (
   assert.doesNotMatch(JSON.stringify(world.provider.exchanges.at(-1)?.context), /where\?/);
 });
 
-test("[P1] [T6] /undo continues from before the last prompt", async (t) => {
+test("[P1] [T6] [T12] /undo continues from before the last prompt, also of the first one", async (t) => {
   const world = await acpTest(t);
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "/undo");
-  assert.match(connection.text(sessionId), /nothing before the last prompt/);
+  assert.match(connection.text(sessionId), /no prompt in this session to undo/);
+  await connection.prompt(sessionId, "zero");
+  await connection.prompt(sessionId, "/undo");
+  assert.equal(await headOf(world, sessionId), null);
+  await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "two");
   await connection.prompt(sessionId, "/undo");
   await connection.prompt(sessionId, "three");
   const context = JSON.stringify(world.provider.exchanges.at(-1)?.context);
   assert.match(context, /one.*three/);
-  assert.doesNotMatch(context, /two/);
+  assert.doesNotMatch(context, /two|zero/);
 });
 
 test("[P1] /title names the session; other text with a slash is a prompt", async (t) => {
@@ -234,8 +237,37 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "undo", "fire", "title"],
   );
+});
+
+test("[P1] the answer to a prompt tells what its turn used, if the provider counted it", async (t) => {
+  const usage = { input: 1_000, output: 500, cached: 200, reasoning: 50, total: 1_500 };
+  const { connect } = await acpTest(t, { script: () => [{ says: "x" }, { stops: "stop", usage }] });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const answer = (await connection.prompt(sessionId, "one")) as { usage?: unknown };
+  assert.deepEqual(answer.usage, {
+    totalTokens: 1_500,
+    inputTokens: 1_000,
+    outputTokens: 500,
+    thoughtTokens: 50,
+    cachedReadTokens: 200,
+  });
+});
+
+test("[P1] [T12] /retry runs the newest prompt again, also after a failure", async (t) => {
+  const world = await acpTest(t, {
+    script: (_call, n) => (n === 2 ? [{ fails: "provider_quota_exhausted" }] : `answer ${n}`),
+  });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "first");
+  await requestErrorOf(connection.prompt(sessionId, "second"));
+  assert.equal((await connection.prompt(sessionId, "/retry")).stopReason, "end_turn");
+  const seen = JSON.stringify(world.provider.exchanges.at(-1)?.context);
+  assert.match(seen, /first/);
+  assert.match(seen, /second/);
 });
 
 test("[P4] [V5] calls that no client here can answer are pending, and closed by the next prompt; a replay shows the same", async (t) => {

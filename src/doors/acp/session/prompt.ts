@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { ContentBlock, PromptResponse } from "@agentclientprotocol/sdk";
 import type { RunFailed } from "../../../domain/events.ts";
+import type { Usage } from "../../../domain/usage.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
@@ -12,10 +13,11 @@ import { clientFiles } from "../client/client-files.ts";
 import { isSessionCommand, runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import type { OpenSession, PromptRun } from "./open-session.ts";
-import { allowedAlways } from "./permission.ts";
+import { decidedAlready } from "./permission.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readPrompt, type PromptContent } from "./prompt-content.ts";
 import { failedTurn } from "../refusal.ts";
+import { withPlanNote } from "./editor-modes.ts";
 import { followTurn } from "./follow-turn.ts";
 import { stopReasonOf } from "./stop-reasons.ts";
 import type { FollowedEnd } from "./turn-feed.ts";
@@ -101,6 +103,7 @@ async function turnRequest(
 ): Promise<TurnRequest> {
   const { ports, opened, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
+  const { turnMode, plans } = options.modeChosen;
   const [tools, commit] = await Promise.all([toolsOf(prompting), repo === null ? null : ports.headOf(folders[0])]);
   for (const { path } of activeFiles) session.shownFiles.add(path);
   const disk = ports.workingCopy(folders[0]);
@@ -108,16 +111,18 @@ async function turnRequest(
     ...request,
     // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
     ifBusy: "queue",
-    mode: options.mode,
+    mode: turnMode,
+    instruction: plans === true ? withPlanNote(request.instruction) : request.instruction,
+    ...(options.effort !== null && { settings: { reasoningEffort: options.effort } }),
     workspaceId,
     activeFiles,
     ...(input.length > 0 && { input }),
     ownTools: tools,
     decideApproval: (question) =>
-      allowedAlways({ workspaceId, permissions: opened.permissions, report: ports.report }, question),
+      decidedAlready({ session, permissions: opened.permissions, report: ports.report }, question),
     // Every client that follows the turn is asked, this one too.
     askApproval: async () => null,
-    ...options.chosenModel,
+    ...(options.chosenModel !== null && { model: options.chosenModel }),
     repo,
     ...(commit === null ? {} : { commit }),
     // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
@@ -182,6 +187,13 @@ function promptAnswer({ run }: PromptContext, turnId: string, end: FollowedEnd |
   const meta = metaOf({ [metaKeys.turnId]: turnId });
   if (run.signal.aborted || end === null) return { stopReason: "cancelled", ...meta };
   const stopReason = stopReasonOf(end);
-  if (stopReason !== null) return { stopReason, ...meta };
+  if (stopReason !== null) return { stopReason, ...promptUsage(end.usage), ...meta };
   throw failedTurn((end as RunFailed).failure, turnId);
+}
+
+/** Returns what the turn used, in the form of the unstable schema. Empty if the provider counted nothing. */
+function promptUsage({ input, output, total, reasoning, cached }: Usage): object {
+  if (total === 0) return {};
+  const tokens = { totalTokens: total, inputTokens: input, outputTokens: output };
+  return { usage: { ...tokens, thoughtTokens: reasoning, cachedReadTokens: cached } };
 }

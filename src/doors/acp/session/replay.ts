@@ -5,6 +5,7 @@ import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
 import type { RunningNow, TurnReader } from "../../../engine/engine.ts";
+import type { AcpClient } from "../client/acp-client.ts";
 import type { OpenedPorts } from "../ports.ts";
 import { shownInstruction } from "./prompt-replay.ts";
 import { joined } from "./joined-events.ts";
@@ -30,6 +31,7 @@ export interface ReplayOptions {
   turns: readonly Turn[];
   /** The session's first folder. */
   folder: string;
+  client: Pick<AcpClient, "showsCompactions">;
   /** Receives the calls that the last turn leaves open. */
   waiting: WaitingCalls;
   signal: AbortSignal;
@@ -40,7 +42,7 @@ export interface ReplayOptions {
 /** Yields the updates of the turns. They are read lazily, so that a long conversation is never in memory as a whole. */
 export async function* replay(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
-  { turns, folder, waiting, signal, onUsage }: ReplayOptions,
+  { turns, folder, client, waiting, signal, onUsage }: ReplayOptions,
 ): AsyncGenerator<SessionUpdate> {
   for (const turn of turns) {
     yield* beginningOf(await engine.turns.read(caller, turn.id), { folder, waiting });
@@ -49,7 +51,13 @@ export async function* replay(
       onUsage(step, turn);
       return [];
     };
-    const updates = new TurnUpdates({ turnId: turn.id, waiting, usage, live: null });
+    const updates = new TurnUpdates({
+      turnId: turn.id,
+      waiting,
+      showsCompactions: client.showsCompactions,
+      usage,
+      live: null,
+    });
     for await (const { event } of joined(await engine.turns.events(caller, turn.id, { afterSeq: 0, signal }))) {
       yield* updates.of(event);
     }

@@ -3,13 +3,14 @@
  * that `session/load` finds it after the process has died, and other doors can read it.
  */
 import { folderKey, type Session } from "../../../domain/session.ts";
-import type { ChosenModel } from "./session-options.ts";
+import type { ChosenModel } from "./model-choices.ts";
 
 const keys = {
   cwd: folderKey,
   additionalDirectories: "aptove.dev/additionalDirectories",
   mode: "aptove.dev/mode",
   model: "aptove.dev/model",
+  effort: "aptove.dev/effort",
 } as const;
 
 export interface SessionMemory {
@@ -17,7 +18,10 @@ export interface SessionMemory {
   cwd: string | null;
   additionalDirectories: string[];
   mode: string | null;
-  model: ChosenModel | null;
+  /** The name of the model. Earlier versions wrote its agent context too. */
+  model: string | ChosenModel | null;
+  /** How long the model thinks. `default`: as the contexts say. */
+  effort: string | null;
 }
 
 /** Reads the memory. Clients may write any metadata, so a value of another form counts as absent. */
@@ -28,20 +32,22 @@ export function readMemory({ metadata }: Pick<Session, "metadata">): SessionMemo
     additionalDirectories: Array.isArray(folders) ? folders.filter((folder) => typeof folder === "string") : [],
     mode: textOrNull(metadata[keys.mode]),
     model: modelOrNull(metadata[keys.model]),
+    effort: textOrNull(metadata[keys.effort]),
   };
 }
 
 /** Returns the metadata with these changes. All other keys stay. */
 export function withMemory(
   metadata: Session["metadata"],
-  { cwd, additionalDirectories, mode, model }: Partial<SessionMemory>,
+  { cwd, additionalDirectories, mode, model, effort }: Partial<SessionMemory>,
 ): Session["metadata"] {
   return {
     ...metadata,
     ...(cwd != null && { [keys.cwd]: cwd }),
     ...(additionalDirectories !== undefined && { [keys.additionalDirectories]: additionalDirectories }),
     ...(mode != null && { [keys.mode]: mode }),
-    ...(model != null && { [keys.model]: { ...model } }),
+    ...(model != null && { [keys.model]: typeof model === "string" ? model : { ...model } }),
+    ...(effort != null && { [keys.effort]: effort }),
   };
 }
 
@@ -49,7 +55,8 @@ function textOrNull(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function modelOrNull(value: unknown): ChosenModel | null {
+function modelOrNull(value: unknown): string | ChosenModel | null {
+  if (typeof value === "string") return textOrNull(value);
   if (typeof value !== "object" || value === null) return null;
   const { agentContextId, model } = value as Record<string, unknown>;
   return typeof agentContextId === "string" && typeof model === "string" ? { agentContextId, model } : null;

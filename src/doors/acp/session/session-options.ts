@@ -1,68 +1,77 @@
 /** The mode and the model of a session, which the user chooses in the editor, as ACP's modes and config options (P1). */
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
-import type { ConversationContext, Mode } from "../../../domain/context.ts";
+import type { ModelSettings } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SessionChoices } from "../ports.ts";
+import { chosenWord, modelChoices, type ChosenModel, type OfferedChoice } from "./model-choices.ts";
+import { defaultMode, editorModes, type EditorMode } from "./editor-modes.ts";
 
-/** A model, and the agent context whose provider offers it. */
-export interface ChosenModel {
-  agentContextId: string;
-  model: string;
+type ContextIds = Pick<Session, "agentContextId" | "conversationContextId">;
+
+interface RememberedChoices {
+  mode: string | null;
+  model: string | ChosenModel | null;
+  effort: string | null;
 }
-
-interface ModelChoice extends ChosenModel {
-  /** The value that the client sends to choose it: the model's name, with the agent context before it if that is not the session's own. */
-  value: string;
-  name: string;
-}
-
-export const defaultMode = "edit";
 
 /** The choices of one session, and the current ones. */
 export class SessionOptions {
-  readonly #modes: readonly Mode[];
-  readonly #models: readonly ModelChoice[];
+  readonly #modes: readonly EditorMode[];
+  #models: readonly OfferedChoice[];
   #mode: string;
-  #model: ModelChoice | null;
-  #isModelChosen: boolean;
+  #chosen: string | null;
+  #effort: Effort | null;
 
-  private constructor(known: { modes: readonly Mode[]; models: readonly ModelChoice[] }, set: CurrentChoices) {
+  private constructor(known: { modes: readonly EditorMode[]; models: readonly OfferedChoice[] }, set: CurrentChoices) {
     this.#modes = known.modes;
     this.#models = known.models;
     this.#mode = set.mode;
-    this.#model = set.model;
-    this.#isModelChosen = set.isModelChosen;
+    this.#chosen = set.chosen;
+    this.#effort = set.effort;
   }
 
-  /** Creates the options. A remembered choice is used if it is still available. */
-  static async of(
-    session: Pick<Session, "agentContextId" | "conversationContextId">,
-    choices: SessionChoices,
-    remembered: { mode: string | null; model: ChosenModel | null },
-  ): Promise<SessionOptions> {
-    const conversation = conversationOf(session, choices);
-    const modes = conversation?.modes ?? [];
-    const models = await modelChoices(session, choices, conversation?.model ?? null);
-    const chosen = models.find(({ agentContextId, model }) => {
-      return agentContextId === remembered.model?.agentContextId && model === remembered.model.model;
-    });
+  /** Creates the options. A remembered mode is used if it is still available. */
+  static of(session: ContextIds, choices: SessionChoices, remembered: RememberedChoices): SessionOptions {
+    const conversation = choices.conversationContexts.find(({ id }) => id === session.conversationContextId);
+    const modes = editorModes(conversation?.modes ?? []);
     const mode = modes.find(({ id }) => id === remembered.mode)?.id ?? modeByDefault(modes);
-    return new SessionOptions(
-      { modes, models },
-      { mode, model: chosen ?? models[0] ?? null, isModelChosen: chosen !== undefined },
-    );
+    const effort = efforts.find((known) => known === remembered.effort) ?? null;
+    const chosen = chosenWord(remembered.model, session, choices);
+    const listed = (models: SessionChoices["models"]): OfferedChoice[] => modelChoices(session, { ...choices, models });
+    const options = new SessionOptions({ modes, models: listed(choices.models) }, { mode, chosen, effort });
+    options.allModels = choices.allModels?.then((models) => options.#offer(listed(models))) ?? null;
+    return options;
+  }
+
+  /** Resolves when the lists of the providers were read, with true if they offer something else. Null: they were read before. */
+  allModels: Promise<boolean> | null = null;
+
+  #offer(models: readonly OfferedChoice[]): boolean {
+    const isNew = JSON.stringify(models) !== JSON.stringify(this.#models);
+    this.#models = models;
+    return isNew;
   }
 
   get mode(): string {
     return this.#mode;
   }
 
-  /** The model that the user chose. Null: none, so the session's contexts decide. */
-  get chosenModel(): ChosenModel | null {
-    if (!this.#isModelChosen || this.#model === null) return null;
-    const { agentContextId, model } = this.#model;
-    return { agentContextId, model };
+  /** The mode, with what it means for the turns. */
+  get modeChosen(): EditorMode {
+    return (
+      this.#modes.find(({ id }) => id === this.#mode) ?? { id: this.#mode, name: this.#mode, turnMode: this.#mode }
+    );
+  }
+
+  /** How long the model thinks. Null: the session's contexts decide. */
+  get effort(): Effort | null {
+    return this.#effort;
+  }
+
+  /** The name of the model that the user chose. Null: none, so the session's contexts decide. */
+  get chosenModel(): string | null {
+    return this.#chosen;
   }
 
   /** Sets the mode. Throws `mode_unknown`. */
@@ -81,21 +90,27 @@ export class SessionOptions {
     if (typeof value !== "string")
       throw new AptoveError("request_invalid", `the value of the option "${configId}" must be a text`);
     if (configId === "mode") return this.setMode(value);
+    if (configId === "effort") return this.#setEffort(value);
     if (configId !== "model")
       throw unknown(
         "option",
         configId,
         this.list().map((option) => option.id),
       );
-    const chosen = this.#models.find((model) => model.value === value);
+    const chosen = this.#models.find((model) => model.value === value || model.alias === value);
     if (chosen === undefined)
       throw unknown(
         "model",
         value,
         this.#models.map((model) => model.value),
       );
-    this.#model = chosen;
-    this.#isModelChosen = true;
+    this.#chosen = chosen.value;
+  }
+
+  #setEffort(value: string): void {
+    const effort = efforts.find((known) => known === value) ?? null;
+    if (effort === null && value !== effortByDefault) throw unknown("effort", value, [effortByDefault, ...efforts]);
+    this.#effort = effort;
   }
 
   /** Returns the modes in ACP's older form. Null: the session's context no longer exists. */
@@ -107,15 +122,20 @@ export class SessionOptions {
   /** Returns all options, as ACP requires for every answer. */
   list(): SessionConfigOption[] {
     const modes = this.#modes.map(shownMode).map(({ id, ...shown }) => ({ value: id, ...shown }));
-    const models = this.#models.map(({ value, name }) => ({ value, name }));
+    // A model that was chosen before stays chosen, also if no list names it now.
+    const isListed = this.#chosen === null || this.#models.some(({ value }) => value === this.#chosen);
+    const own = isListed || this.#chosen === null ? [] : [{ value: this.#chosen, name: this.#chosen }];
+    const models = [...this.#models.map(({ alias: _alias, ...shown }) => shown), ...own];
+    const current = this.#chosen ?? this.#models[0]?.value;
     return [
       ...(modes.length === 0
         ? []
         : [select({ id: "mode", name: "Mode", category: "mode", currentValue: this.#mode, options: modes })]),
-      ...(this.#model === null
+      ...(current === undefined
         ? []
         : [
-            select({ id: "model", name: "Model", category: "model", currentValue: this.#model.value, options: models }),
+            select({ id: "model", name: "Model", category: "model", currentValue: current, options: models }),
+            effortOption(this.#effort),
           ]),
     ];
   }
@@ -123,8 +143,21 @@ export class SessionOptions {
 
 interface CurrentChoices {
   mode: string;
-  model: ModelChoice | null;
-  isModelChosen: boolean;
+  chosen: string | null;
+  effort: Effort | null;
+}
+
+type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
+
+const efforts: readonly Effort[] = ["minimal", "low", "medium", "high"];
+const effortByDefault = "default";
+
+function effortOption(current: Effort | null): SessionConfigOption {
+  const options = [effortByDefault, ...efforts].map((value) => {
+    return { value, name: value.charAt(0).toUpperCase() + value.slice(1) };
+  });
+  const name = "Effort";
+  return select({ id: "effort", name, category: "thought_level", currentValue: current ?? effortByDefault, options });
 }
 
 type SelectOption = Extract<SessionConfigOption, { type: "select" }>;
@@ -133,53 +166,15 @@ function select(option: Omit<SelectOption, "type">): SessionConfigOption {
   return { type: "select", ...option };
 }
 
-function conversationOf(
-  { conversationContextId }: Pick<Session, "conversationContextId">,
-  { conversationContexts }: SessionChoices,
-): ConversationContext | undefined {
-  return conversationContexts.find(({ id }) => id === conversationContextId);
-}
-
-/** Returns the models, those of the session's own agent context first. The very first is the one that is used if the user chooses none. */
-async function modelChoices(
-  { agentContextId }: Pick<Session, "agentContextId">,
-  { agentContexts, models }: SessionChoices,
-  preferred: string | null,
-): Promise<ModelChoice[]> {
-  const own = agentContexts.filter(({ id }) => id === agentContextId);
-  const others = agentContexts.filter(({ id }) => id !== agentContextId);
-  const listed = await Promise.all(
-    [...own, ...others].map(async ({ id, name, provider }) => {
-      const known = await models(provider);
-      const isOwn = id === agentContextId;
-      const names = isOwn && preferred !== null ? [preferred, ...known] : known;
-      return [...new Set(names)].map((model) => ({
-        agentContextId: id,
-        model,
-        value: isOwn ? model : `${id}/${model}`,
-        name: isOwn ? model : `${model} (${name})`,
-      }));
-    }),
-  );
-  return listed.flat();
-}
-
-function modeByDefault(modes: readonly Mode[]): string {
+function modeByDefault(modes: readonly EditorMode[]): string {
   return modes.find(({ id }) => id === defaultMode)?.id ?? modes[0]?.id ?? defaultMode;
 }
 
-const modeDescriptions: Record<string, string> = {
-  ask: "Answers and reads; writes and runs nothing",
-  edit: "Writes files and runs commands, and asks you first",
-};
-
-function shownMode({ id }: Mode): { id: string; name: string; description?: string } {
-  const name = id.charAt(0).toUpperCase() + id.slice(1).replaceAll(/[-_]/g, " ");
-  const description = modeDescriptions[id];
-  return { id, name, ...(description !== undefined && { description }) };
-}
-
-function unknown(kind: "mode" | "model" | "option", id: string, known: readonly string[]): AptoveError {
+function unknown(kind: "mode" | "model" | "effort" | "option", id: string, known: readonly string[]): AptoveError {
   const detail = `there is no ${kind} ${JSON.stringify(id)}; choose one of ${known.map((one) => `"${one}"`).join(", ")}`;
   return new AptoveError(kind === "mode" ? "mode_unknown" : "request_invalid", detail);
+}
+
+function shownMode({ id, name, description }: EditorMode): { id: string; name: string; description?: string } {
+  return { id, name, ...(description !== undefined && { description }) };
 }

@@ -113,7 +113,7 @@ export async function openSession(
   const workspaceId = await workspaceOf(context, session);
   const choices = await context.opened.workspaces.choices(workspaceId);
   const remembered = readMemory(session);
-  const options = await SessionOptions.of(session, choices, { ...remembered, mode: remembered.mode ?? mode });
+  const options = SessionOptions.of(session, choices, { ...remembered, mode: remembered.mode ?? mode });
   const facts = {
     id: session.id,
     workspaceId,

@@ -27,7 +27,14 @@ const liveHere = { notices: true, isOwnPrompt: true, isOwnSteer: (text: string) 
 
 function updatesOf(events: readonly TurnEvent[], around: Partial<TurnUpdatesOptions> = {}): SessionUpdate[] {
   const live = { ...liveHere, terminalOf: () => null };
-  const updates = new TurnUpdates({ turnId: "t", waiting: new Map(), usage: () => [], live, ...around });
+  const updates = new TurnUpdates({
+    turnId: "t",
+    waiting: new Map(),
+    usage: () => [],
+    showsCompactions: false,
+    live,
+    ...around,
+  });
   return events.flatMap((event) => updates.of(event));
 }
 
@@ -115,6 +122,7 @@ test("[P4] output that is held back can be had, once", () => {
     turnId: "t",
     waiting: new Map(),
     usage: () => [],
+    showsCompactions: false,
     live: { ...liveHere, terminalOf: () => null },
   });
   const lines = ["a long first line of the output\n", "b\n"];
@@ -202,6 +210,18 @@ test("[P4] [V5] a call is pending while a person is asked about it, and in progr
     updates.map((update) => (update as { status?: string }).status),
     ["pending", "pending", "in_progress"],
   );
+});
+
+test("[C6] [P1] a compaction has its place in the conversation if the client can show it, and is a notice otherwise", () => {
+  const warning = { code: "history_compacted" as const, message: "4 turns were summarised" };
+  const summary = [{ type: "text", text: warning.message }];
+  for (const more of [{}, { live: null }]) {
+    assert.deepEqual(updatesOf([{ type: "warning", warning }], { ...more, showsCompactions: true }), [
+      { sessionUpdate: "compaction_update", compactionId: "t:1", status: "completed", summary },
+    ]);
+  }
+  const [notice] = updatesOf([{ type: "warning", warning }]);
+  assert.equal(notice?.sessionUpdate, "notice");
 });
 
 test("[P4] a plan is sent as a plan update, complete each time, live and in a replay", () => {

@@ -3,7 +3,7 @@
  * diffs and texts. A replay leaves out only output that streams during a call, and notices.
  */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import type { Failure } from "../../../domain/errors.ts";
+import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import type { Usage } from "../../../domain/usage.ts";
@@ -14,6 +14,8 @@ export type WaitingCalls = Map<string, string>;
 export interface TurnUpdatesOptions {
   turnId: string;
   waiting: WaitingCalls;
+  /** True if the client shows compactions of the history. */
+  showsCompactions: boolean;
   /** Returns the updates after a model call. Empty if the usage is unknown. */
   usage(step: Usage): SessionUpdate[];
   /** Present for a running turn. Null: this is a replay. */
@@ -48,6 +50,7 @@ export class TurnUpdates {
   readonly #options: TurnUpdatesOptions;
   /** The calls without a result. */
   readonly #calls = new Map<string, ShownCall>();
+  #compactions = 0;
 
   constructor(options: TurnUpdatesOptions) {
     this.#options = options;
@@ -82,7 +85,7 @@ export class TurnUpdates {
       case "tool_result":
         return [this.#callEnded(event), ...(event.content ?? []).flatMap(planUpdate)];
       case "warning":
-        return this.#noticed("warning", event.warning.message);
+        return this.#warned(event.warning);
       case "subagent_ended":
         return this.#noticed("info", subagentEndedText(event.name, event.status));
       case "step_finished":
@@ -122,6 +125,14 @@ export class TurnUpdates {
     if (code === "interrupted" || (!isRefusal && this.#options.live?.isOwnPrompt === true)) return [];
     const delta = `\n\n${isRefusal ? "The model refused" : "The turn failed"}: ${message}`;
     return [this.#chunk("agent_message_chunk", { messageId: `${this.#options.turnId}:end`, delta })];
+  }
+
+  /** A compaction has its place in the conversation, if the client can show one. Any other warning is a notice. */
+  #warned({ code, message }: Warning): SessionUpdate[] {
+    if (code !== "history_compacted" || !this.#options.showsCompactions) return this.#noticed("warning", message);
+    const compactionId = `${this.#options.turnId}:${(this.#compactions += 1)}`;
+    const summary = [{ type: "text" as const, text: message }];
+    return [{ sessionUpdate: "compaction_update", compactionId, status: "completed", summary }];
   }
 
   #noticed(severity: "info" | "warning", title: string): SessionUpdate[] {

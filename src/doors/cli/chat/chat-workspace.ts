@@ -10,7 +10,7 @@ import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { findSession, findWorkspace, latestSession } from "../lookup/find-by-id.ts";
+import { findSession, findWorkspace, latestSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import type { ChatState, ChatOptions } from "./chat-state.ts";
 
@@ -41,14 +41,16 @@ export async function chatSession(call: CliInvocation, choice: SessionChoice): P
   const repo = options.repo ?? copy.repo;
   if (options.session !== undefined) return await findSession(client, options.session, repo);
   const isOfRepo = copy.hasGit || options.repo !== undefined;
+  if (options.new === true || options.resume === true) return null;
   const edited = await editedSession(call, choice, isOfRepo ? repo : null);
   if (edited !== null) return edited;
-  if (options.continue !== true) return null;
   if (options.workspace !== undefined || !isOfRepo) {
     const found = await newestOfWorkspace(choice, isOfRepo ? repo : null);
-    if (found !== null || options.workspace !== undefined) return found ?? noSession(options.workspace ?? "");
+    if (found !== null && options.continue !== true) call.output.note(goesOn(found, choice));
+    if (found !== null || options.continue !== true) return found;
+    if (options.workspace !== undefined) noSession(options.workspace);
   }
-  return await latestSession(client, repo);
+  return options.continue === true ? await latestSession(client, repo) : null;
 }
 
 /** Creates the session that begins with what a person wrote into session.md (W5). Null if there is no such edit. */
@@ -83,6 +85,11 @@ async function newestOfWorkspace(
     client.sessions.list({ workspaceId, archived: false, limit: 100, ...(repo === null ? {} : { repo }) }),
   ]);
   return sessions.find((session) => session.userId === me.userId && (repo !== null || session.repo === null)) ?? null;
+}
+
+/** A workspace has one conversation, which goes on (W3). A repository has many. */
+function goesOn({ id }: WireSession, { workspaceId }: SessionChoice): string {
+  return `goes on in session ${shortId(id)} of workspace ${workspaceId ?? ""}; to begin anew: aptove chat --new`;
 }
 
 function noSession(workspace: string): never {

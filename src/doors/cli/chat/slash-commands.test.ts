@@ -70,13 +70,35 @@ test("[W5] [L2] a chat begins with the person's edit of session.md, once, and pr
   assert.match(edited.stderr, /session\.md of workspace default was edited; the session begins with it/);
   const given = JSON.stringify(provider.exchanges.at(-1)?.context);
   assert.ok(given.includes("You are Ada.") && !given.includes("first words"));
-  const next = await on.run(["chat"], { stdin: "anew\n", cwd });
+  const next = await on.run(["chat", "--new"], { stdin: "anew\n", cwd });
   assert.doesNotMatch(next.stderr, /session\.md/);
   assert.doesNotMatch(JSON.stringify(provider.exchanges.at(-1)?.context), /Ada/);
   await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]));
   const damaged = await on.run(["chat"], { stdin: "and now\n", cwd });
   assert.match(damaged.stderr, /could not be read and was moved aside/);
   assert.equal(damaged.exit, 0);
+});
+
+test("[W3] [L2] a chat in a workspace, or outside of a repository, goes on there and says how to begin anew", async (t) => {
+  const on = await world(t);
+  const id = (await on.run(["workspace", "create"])).stdout.trim();
+  await on.run(["chat", "-w", id], { stdin: "there\n" });
+  const next = await on.run(["chat", "-w", id], { stdin: "there again\n" });
+  assert.match(next.stderr, /^goes on in session \w{8} of workspace .*; to begin anew: aptove chat --new$/m);
+  const cwd = join(on.dataDir, "..");
+  for (const line of ["nowhere\n", "nowhere again\n"]) await on.run(["chat"], { stdin: line, cwd });
+  await on.run(["chat", "--new"], { stdin: "anew\n", cwd });
+  for (const line of ["here\n", "here again\n"]) await on.run(["chat"], { stdin: line });
+  assert.deepEqual(
+    (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
+    [
+      ["here again", 1],
+      ["here", 1],
+      ["anew", 1],
+      ["nowhere", 2],
+      ["there", 2],
+    ],
+  );
 });
 
 test("[L2] --continue in a workspace continues its newest session, and outside of git one without a repository", async (t) => {

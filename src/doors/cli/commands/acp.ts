@@ -1,4 +1,5 @@
 /** `aptove acp`: the agent that an editor starts and talks to over standard input and output (L1, P1). */
+import { editorOnlyModes } from "../../../domain/context.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
@@ -13,7 +14,8 @@ export interface AcpOptions {
 
 export async function acp(call: CliInvocation, options: AcpOptions): Promise<ExitCode> {
   const { mode, workspace = null } = options;
-  if (mode !== undefined && call.server() === null) {
+  const isOfEditors = Object.values<string | undefined>(editorOnlyModes).includes(mode);
+  if (mode !== undefined && !isOfEditors && call.server() === null) {
     await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });
   }
   const stopping = listenForStop(call.io.signals);

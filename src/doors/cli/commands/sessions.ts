@@ -1,4 +1,5 @@
 /** `aptove session list | show | log` (L1, S7). */
+import type { SessionListOptions } from "../../../client/sessions.ts";
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
@@ -12,18 +13,33 @@ export interface ListOptions {
   limit: number;
   archived?: boolean;
   removed?: boolean;
+  label?: string;
+  metadata?: string;
+  workspace?: string;
+  status?: WireTurn["status"];
+  since?: string;
 }
 
 export async function printSessionList(call: CliInvocation, options: ListOptions): Promise<ExitCode> {
   const client = await call.client();
-  const { sessions, nextCursor } =
+  const { sessions, nextCursor, hidden } =
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
   const { output } = call;
-  if (call.json) output.json({ sessions, nextCursor });
-  else if (sessions.length === 0) output.note(options.removed === true ? "there are no deleted sessions" : noSessions);
+  if (call.json) output.json({ sessions, nextCursor, hidden });
+  else if (sessions.length === 0) output.note(emptyList(options, hidden));
   else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
   if (nextCursor !== null && !call.json) output.note(`there are more; see them with --limit ${options.limit * 2}`);
+  if (sessions.length > 0 && hidden !== null && hidden > 0 && !call.json) output.note(hiddenNote(hidden));
   return exitCodes.fine;
+}
+
+function emptyList({ removed }: ListOptions, hidden: number | null): string {
+  if (removed === true) return "there are no deleted sessions";
+  return hidden === null || hidden === 0 ? noSessions : `no session matches; ${hiddenNote(hidden)}`;
+}
+
+function hiddenNote(hidden: number): string {
+  return `the filters hide ${plural(hidden, "session")}; see all with: aptove session list`;
 }
 
 const noSessions = 'there are no sessions yet; start one: aptove ask "…"';
@@ -34,24 +50,40 @@ async function removedSessions(client: AptoveClient, { repo, archived, limit }: 
   if (archived === true) throw new UsageError("--removed and --archived contradict each other");
   const removed = await client.sessions.listRemoved();
   const wanted = removed.filter((session) => repo === undefined || session.repo === repo);
-  return { sessions: wanted.slice(0, limit), nextCursor: null };
+  return { sessions: wanted.slice(0, limit), nextCursor: null, hidden: null };
 }
 
 async function someSessions(client: AptoveClient, options: ListOptions): Promise<Sessions> {
   const sessions: WireSession[] = [];
   let cursor: string | null = null;
+  let hidden: number | null = null;
   do {
     const limit = Math.min(options.limit - sessions.length, limits.pageSizeMax);
     const page: Sessions = await client.sessions.list({
       limit,
       ...(cursor === null ? {} : { cursor }),
-      ...(options.repo === undefined ? {} : { repo: options.repo }),
+      ...filtersOf(options),
       ...(options.archived === true ? { archived: true } : {}),
     });
+    hidden ??= page.hidden;
     sessions.push(...page.sessions);
     cursor = page.nextCursor;
   } while (cursor !== null && sessions.length < options.limit);
-  return { sessions, nextCursor: cursor };
+  return { sessions, nextCursor: cursor, hidden };
+}
+
+/** Returns the filters that were given. `--since` takes a day or a time. */
+function filtersOf({ repo, label, metadata, workspace, status, since }: ListOptions): SessionListOptions {
+  const from = since === undefined ? NaN : Date.parse(since);
+  if (since !== undefined && Number.isNaN(from)) throw new UsageError(`--since ${since} is no date; write 2026-11-23`);
+  return {
+    ...(repo !== undefined && { repo }),
+    ...(label !== undefined && { label }),
+    ...(metadata !== undefined && { metadata }),
+    ...(workspace !== undefined && { workspaceId: workspace }),
+    ...(status !== undefined && { status }),
+    ...(since !== undefined && { activeFrom: new Date(from).toISOString() }),
+  };
 }
 
 /** The same columns in each row, so that those without room can be left out. */

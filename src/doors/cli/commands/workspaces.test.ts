@@ -221,3 +221,42 @@ test("[L1] nothing that workspaces need opens the database", async (t) => {
   assert.equal((await world.run(["workspace", "gc"])).exit, 0);
   assert.ok(!readdirSync(world.dataDir).includes("records.db"));
 });
+
+test("[W1] [W7] [L1] workspace create takes the provider, the model and the device", async (t) => {
+  const world = await cliWorld(t);
+  const made = await world.run([
+    "workspace",
+    "create",
+    "--provider",
+    "offline",
+    "--model",
+    "offline-2",
+    "--device",
+    "phone-1",
+  ]);
+  assert.equal(made.exit, 0, made.stderr);
+  const shown = await world.run(["workspace", "show", made.stdout.trim()]);
+  assert.match(shown.stdout, /^provider +offline$/m);
+  assert.match(shown.stdout, /^devices +phone-1$/m);
+  const config = await world.run(["config", "show", "--workspace", made.stdout.trim()]);
+  assert.match(config.stdout, /^conversation_contexts\.default\.model = "offline-2" +workspace/m);
+  const wrong = await world.run(["workspace", "create", "--provider", "missing"]);
+  assert.equal(wrong.exit, 2);
+});
+
+test("[W6] [S6] workspace delete --purge takes the sessions too; without it they stay", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const count = async (): Promise<number> => {
+    const { stdout } = await world.run(["session", "list", "--json"]);
+    return (JSON.parse(stdout) as { sessions: unknown[] }).sessions.length;
+  };
+  for (const more of [[], ["--purge"]]) {
+    const id = (await world.run(["workspace", "create"])).stdout.trim();
+    await world.run(["chat", "-w", id], { stdin: "one\n" });
+    const deleted = await world.run(["workspace", "delete", id, "--yes", ...more]);
+    assert.equal(deleted.exit, 0, deleted.stderr);
+    assert.match(deleted.stdout, more.length === 0 ? /its sessions are still there/ : /with 1 session$/m);
+    assert.equal(await count(), 1);
+  }
+});

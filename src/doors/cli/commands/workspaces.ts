@@ -4,10 +4,13 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { WireSession } from "../../../client/client.ts";
+import { builtInProviders } from "../../../configuration/configured-providers.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import { defaultWorkspaceId, type Workspace } from "../../../workspace/workspace-store.ts";
+import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
@@ -40,11 +43,38 @@ export async function listWorkspaces(call: CliInvocation): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function createWorkspace(call: CliInvocation, options: { name?: string }): Promise<ExitCode> {
-  const workspace = await (await opened(call)).workspaces.create(options);
-  if (call.json) call.output.json({ ...shown(call, workspace), devices: [] });
+export interface CreateWorkspaceOptions {
+  name?: string;
+  provider?: string;
+  model?: string;
+  /** The id that a device gave itself. */
+  device?: string;
+}
+
+export async function createWorkspace(call: CliInvocation, options: CreateWorkspaceOptions): Promise<ExitCode> {
+  const { workspaces, bindings } = await opened(call);
+  const { name, provider, model, device } = options;
+  if (provider !== undefined) refuseUnknownProvider(call, provider);
+  const workspace = await workspaces.create({
+    ...(name !== undefined && { name }),
+    ...(provider !== undefined && { provider }),
+  });
+  if (model !== undefined) {
+    const file = join(call.folder().workspaces, workspace.id, "config.toml");
+    writePrivateFile(file, `[conversation_contexts.default]\nmodel = ${JSON.stringify(model)}\n`);
+  }
+  if (device !== undefined) await bindings.bind(device, workspace.id);
+  const devices = device === undefined ? [] : [device];
+  if (call.json) call.output.json({ ...shown(call, workspace), devices });
   else call.output.line(workspace.id);
   return exitCodes.fine;
+}
+
+function refuseUnknownProvider(call: CliInvocation, name: string): void {
+  const { providers } = call.loaded().configuration;
+  const known = [...builtInProviders, ...providers.compatible.map(({ id }) => id)];
+  if (known.includes(name)) return;
+  throw new UsageError(`there is no provider "${name}"`, `they are: ${known.join(", ")}`);
 }
 
 export async function showWorkspace(call: CliInvocation, id: string): Promise<ExitCode> {
@@ -92,18 +122,34 @@ export async function workspacePermissions(
   return exitCodes.fine;
 }
 
-export async function deleteWorkspace(call: CliInvocation, text: string, options: ConfirmOptions): Promise<ExitCode> {
+export interface DeleteWorkspaceOptions extends ConfirmOptions {
+  /** True to delete its sessions permanently too. */
+  purge?: boolean;
+}
+
+export async function deleteWorkspace(
+  call: CliInvocation,
+  text: string,
+  options: DeleteWorkspaceOptions,
+): Promise<ExitCode> {
   const open = await opened(call);
   const { id, name, devices } = findWorkspace(await described(open, call), text);
   const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
   const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
-  const question = `delete ${what}${called} permanently${bound}? this cannot be undone`;
+  const sessions = options.purge === true ? await sessionsOf(call, id) : [];
+  const taken = options.purge === true ? ` and its ${plural(sessions.length, "session")}` : "";
+  const question = `delete ${what}${called}${taken} permanently${bound}? this cannot be undone`;
   if (!(await confirmUnlessYes(call, question, options))) return exitCodes.failed;
   await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(call, each) });
+  for (const session of sessions) await purge(call, session);
   const anew = id === defaultWorkspaceId ? "it is created again, empty, when it is next needed;  " : "";
-  if (call.json) call.output.json({ deleted: id, devices });
-  else call.output.line(`${shortId(id)} deleted; ${anew}its sessions are still there: aptove session list`);
+  const left =
+    options.purge === true
+      ? `with ${plural(sessions.length, "session")}`
+      : "its sessions are still there: aptove session list";
+  if (call.json) call.output.json({ deleted: id, devices, sessions: sessions.map((session) => session.id) });
+  else call.output.line(`${shortId(id)} deleted; ${anew}${left}`);
   return exitCodes.fine;
 }
 
@@ -151,6 +197,30 @@ async function hasRunningTurn(call: CliInvocation, workspaceId: string): Promise
     if (nextCursor === null) return false;
     cursor = nextCursor;
   }
+}
+
+/** Returns the caller's sessions of the workspace, archived ones too. */
+async function sessionsOf(call: CliInvocation, workspaceId: string): Promise<WireSession[]> {
+  if (!(await call.hasRecords())) return [];
+  const client = await call.client();
+  const { userId } = await client.me();
+  const found: WireSession[] = [];
+  for (const archived of [false, true]) {
+    for (let cursor: string | null = null; ;) {
+      const page = { workspaceId, archived, limit: limits.pageSizeMax, ...(cursor !== null && { cursor }) };
+      const { sessions, nextCursor } = await client.sessions.list(page);
+      found.push(...sessions.filter((session) => session.userId === userId));
+      if (nextCursor === null) break;
+      cursor = nextCursor;
+    }
+  }
+  return [...new Map(found.map((session) => [session.id, session])).values()];
+}
+
+async function purge(call: CliInvocation, { id }: WireSession): Promise<void> {
+  const client = await call.client();
+  await client.sessions.remove(id);
+  await client.sessions.purge(id);
 }
 
 async function opened(call: CliInvocation): Promise<OpenedWorkspaces> {

@@ -1,5 +1,5 @@
 /** Declares the program with its options and its help. The code of a command is loaded when the command runs (L1). */
-import { Command, Option } from "commander";
+import { Argument, Command, Option } from "commander";
 import type { AcpOptions } from "../commands/acp.ts";
 import type { AskOptions } from "../commands/ask.ts";
 import type { ChatOptions } from "../chat/chat-state.ts";
@@ -7,6 +7,9 @@ import type { ConfigOptions } from "../commands/config.ts";
 import type { IndexOptions } from "../commands/index-repository.ts";
 import type { McpOptions } from "../commands/mcp.ts";
 import type { ServeOptions } from "../commands/serve.ts";
+import { exitCodes } from "../failure.ts";
+import { completedShells, type CompletedShell } from "./completion-scripts.ts";
+import { describeCommand } from "./described-commands.ts";
 import { addContextCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
@@ -45,7 +48,33 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addMcpCommands(program.command("mcp").description("MCP servers"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addServerCommands(program, run);
+  addDocumentCommands(program, version, run);
   return program;
+}
+
+/** Commands that print what is made from these declarations. */
+function addDocumentCommands(program: Command, version: string, run: RunCommand): void {
+  program
+    .command("completion")
+    .description("print the completion of a shell, for example: source <(aptove completion bash)")
+    .addArgument(new Argument("<shell>", "the shell").choices(completedShells))
+    .action((shell: CompletedShell) =>
+      run(async (call) => {
+        const { completionScript } = await import("./completion-scripts.ts");
+        call.output.write(completionScript(shell, describeCommand(program)));
+        return exitCodes.fine;
+      }),
+    );
+  program
+    .command("manual")
+    .description("print the manual page, for example: aptove manual | man -l -")
+    .action(() =>
+      run(async (call) => {
+        const { manualPage } = await import("./manual-page.ts");
+        call.output.write(manualPage(describeCommand(program), version));
+        return exitCodes.fine;
+      }),
+    );
 }
 
 function collect(value: string, former: string[]): string[] {
@@ -205,10 +234,11 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .description("check what works here, and how to fix what does not")
     .argument("[id...]", "with --attach: the sessions to attach, by their ids or the beginnings of their ids")
     .option("--attach", "list sessions that no list shows here, and attach those that certainly belong to this folder")
+    .option("--deep", "also read every stored turn, and check it")
     .option("-y, --yes", "do not ask")
-    .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean }) =>
+    .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean; deep?: boolean }) =>
       run(async (call) => {
-        if (attach !== true) return (await import("../commands/doctor.ts")).doctor(call, ids);
+        if (attach !== true) return (await import("../commands/doctor.ts")).doctor(call, ids, options);
         return (await import("../commands/attach.ts")).attachSessions(call, ids, options);
       }),
     );

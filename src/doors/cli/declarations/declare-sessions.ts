@@ -32,6 +32,18 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .description("list sessions, newest activity first")
     .addOption(limit().default(20))
     .option("--repo <name>", "only those about this repository")
+    .option("--label <label>", "only those with this label")
+    .option("--metadata <key[=value]>", "only those whose metadata has this key, or this value for it")
+    .option("--workspace <id>", "only those of this workspace")
+    .addOption(
+      new Option("--status <status>", "only those whose newest turn has this status").choices([
+        "pending",
+        "completed",
+        "awaiting_tool_results",
+        "failed",
+      ]),
+    )
+    .option("--since <date>", "only those that were used since then")
     .option("--archived", "only archived ones")
     .option("--removed", "only deleted ones that can still be restored")
     .action((options: ListOptions) => run(async (call) => (await commands()).printSessionList(call, options)));

@@ -1,7 +1,6 @@
 /** Declares the commands about workspaces, with their options and their help (L1, W6). */
 import { Option, type Command } from "commander";
-import type { ConfirmOptions } from "../confirm.ts";
-import type { WorkspaceGcOptions } from "../commands/workspaces.ts";
+import type { CreateWorkspaceOptions, DeleteWorkspaceOptions, WorkspaceGcOptions } from "../commands/workspaces.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
@@ -16,7 +15,12 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
     .command("create")
     .description("create a workspace and print its id")
     .option("--name <name>", "the name in lists")
-    .action((options: { name?: string }) => run(async (call) => (await commands()).createWorkspace(call, options)));
+    .option("--provider <name>", "the provider that answers there")
+    .option("--model <model>", "the model to use there")
+    .option("--device <id>", "bind the device with this id to it")
+    .action((options: CreateWorkspaceOptions) =>
+      run(async (call) => (await commands()).createWorkspace(call, options)),
+    );
   workspace
     .command("show")
     .description("show a workspace, its devices, and its folder")
@@ -34,8 +38,9 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
     .command("delete")
     .description("delete a workspace permanently, with its transcripts and settings; its devices are unbound")
     .argument("<id>", theWorkspace)
+    .option("--purge", "delete its sessions permanently too")
     .option("-y, --yes", "do not ask")
-    .action((id: string, options: ConfirmOptions) =>
+    .action((id: string, options: DeleteWorkspaceOptions) =>
       run(async (call) => (await commands()).deleteWorkspace(call, id, options)),
     );
   workspace

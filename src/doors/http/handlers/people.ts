@@ -66,9 +66,9 @@ function sharingHandlers({ engine }: HandlerDependencies): RouteHandlers<Sharing
       await engine.people.user(caller, id);
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       const page = withoutNullish({ limit, after: after && { activeAt: after.at, id: after.id } });
-      const { sessions, next } = await engine.sessions.list(caller, { ...page, ownerId: id });
+      const { sessions, next, hidden } = await engine.sessions.list(caller, { ...page, memberId: id });
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
-      return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor });
+      return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
     getSharing: async ({ caller, id }) => {
       const { session, participants } = await engine.sharing.of(caller, id);

@@ -3,10 +3,11 @@ import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
+import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, SessionStart } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
-import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
+import { toWireTurn, toWireTurnSummary, type WireTurnList } from "../../../protocol/turn.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
@@ -26,14 +27,16 @@ export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<
     listSessions: async ({ caller, query: { removed, ...query } }) => {
       if (removed === true) {
         const sessions = await engine.tree.listRemoved(caller);
-        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
+        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null, hidden: null });
       }
-      const { cursor, ...filters } = query;
+      const { cursor, metadata, activeFrom, activeUntil, ...filters } = query;
       const position = cursor === undefined ? undefined : parseCursor(cursor);
       const after = position && { activeAt: position.at, id: position.id };
-      const { sessions, next } = await engine.sessions.list(caller, withoutNullish({ ...filters, after }));
+      const times = { activeFrom: timeOf(activeFrom), activeUntil: timeOf(activeUntil) };
+      const wanted = withoutNullish({ ...filters, ...times, metadata: metadataOf(metadata), after });
+      const { sessions, next, hidden } = await engine.sessions.list(caller, wanted);
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
-      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
+      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
     createSession: async ({ caller, body }) => {
       const session = await newSession(engine, caller, withoutNullish(body));
@@ -52,7 +55,9 @@ export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<
       const last = turns.at(-1);
       // Sequence numbers count from 1 without gaps (T1), so the page with turn 1 is the last one.
       const nextBefore = last === undefined || last.sequence === 1 ? null : last.sequence;
-      return answer("listTurns", { turns: turns.map(toWireTurnSummary), nextBefore });
+      const isWhole = query.texts === "whole";
+      const wire = isWhole ? await wholeTexts(engine, caller, turns) : turns.map(toWireTurnSummary);
+      return answer("listTurns", { turns: wire, nextBefore });
     },
     getLastTurn: async ({ caller, id }) => {
       const [last] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
@@ -75,4 +80,26 @@ async function newSession(
   const { workspaceId } = start;
   if (continueWorkspace !== true || workspaceId === undefined) return await engine.sessions.create(caller, start);
   return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
+}
+
+/** Reads the texts of the turns one after the other, so that a page costs no more memory than its answer. */
+async function wholeTexts(engine: Engine, caller: Caller, turns: readonly Turn[]): Promise<WireTurnList["turns"]> {
+  const wire: WireTurnList["turns"] = [];
+  for (const turn of turns) {
+    const reader = await engine.turns.read(caller, turn.id);
+    const instruction = await reader.instruction();
+    wire.push({ ...toWireTurnSummary(turn), instruction, answer: await reader.answer() });
+  }
+  return wire;
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** Reads `key` or `key=value`. */
+function metadataOf(text: string | undefined): { key: string; value?: string } | undefined {
+  if (text === undefined) return undefined;
+  const at = text.indexOf("=");
+  return at < 0 ? { key: text } : { key: text.slice(0, at), value: text.slice(at + 1) };
 }

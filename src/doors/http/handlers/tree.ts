@@ -1,5 +1,6 @@
 /** Handlers for the tree of sessions: the head, archiving, deleting, the graph, search (S5, S6, S8, T6, K4), and verifying (D2). */
 import type { Caller } from "../../../domain/caller.ts";
+import { isoTime } from "../../../domain/ids.ts";
 import type { Session } from "../../../domain/session.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireTurnSummary } from "../../../protocol/turn.ts";
@@ -10,6 +11,7 @@ type MarkRoute = "archiveSession" | "unarchiveSession" | "removeSession" | "rest
 type TreeRoute =
   | MarkRoute
   | "moveHead"
+  | "listHeadMoves"
   | "undo"
   | "purgeSession"
   | "getGraph"
@@ -32,6 +34,11 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
     purgeSession: async ({ caller, id }) => answer("purgeSession", await tree.purge(caller, id)),
     moveHead: async ({ caller, id, body }) =>
       answer("moveHead", await write.one(caller, await tree.moveHead(caller, { sessionId: id, ...body }))),
+    listHeadMoves: async ({ caller, id }) => {
+      const moves = await tree.headMoves(caller, id);
+      const wire = moves.map(({ from, to, userId, at }) => ({ from, to, userId, at: isoTime(at) }));
+      return answer("listHeadMoves", { moves: wire });
+    },
     undo: async ({ caller, id }) => {
       const { session, undoneTurnId } = await tree.undo(caller, id);
       return answer("undo", { session: await write.one(caller, session), undoneTurnId });

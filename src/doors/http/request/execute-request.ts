@@ -161,11 +161,11 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         workingCopy: request.workingCopy,
         language: request.language,
         toolChoice: request.toolChoiceName || null,
-        pathPrefixes: request.ragScope?.paths,
+        pathPrefixes: pathsOf(request.ragScope),
+        session: sessionFactsOf(request),
         ifNotIndexed: request.ifNotIndexed,
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
-      ...(request.session != null && { session: withoutNullish(request.session) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools !== null && { tools }),
@@ -176,8 +176,21 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
   };
 }
 
-/** Reads the client's tools. `toolsJson` is the same list as `tools`, in a string (E4). */
-/** Returns the tools of the request. Null if it names none: then those of the parent turn stay (E4). */
+function pathsOf(scope: ExecuteRequest["ragScope"]): string[] | null {
+  if (scope == null) return null;
+  if (typeof scope !== "string") return scope.paths;
+  return scope === "" ? [] : [scope];
+}
+
+/** Returns the properties of the new session. `tags` and `conversationId` are other names that clients use for two of them. */
+function sessionFactsOf(request: ExecuteRequest): TurnRequest["session"] | null {
+  const { session, tags, conversationId } = request;
+  const isNew = !(request.sessionId || request.responseContinuationId || request.rerun || request.retry);
+  if (session == null && (!isNew || (tags == null && conversationId == null))) return null;
+  return withoutNullish({ labels: tags, key: conversationId, ...withoutNullish(session ?? {}) });
+}
+
+/** Returns the tools of the request. `toolsJson` is the same list as `tools`, in a string. Null if it names none: then those of the parent turn stay (E4). */
 function readTools(request: ExecuteRequest): ToolDefinition[] | null {
   const asText = request.toolsJson ?? "";
   if (asText !== "" && request.tools != null) {

@@ -5,6 +5,7 @@ import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { newId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 
 const script = () => [
@@ -205,6 +206,26 @@ test("[R1] [V2] where another process has taken the turn and not ended it yet, i
   assert.equal(events.at(-1)?.event.type, "run_failed");
 });
 
+test("[R1] [V2] a process that was paused for longer than its lease shows no event that it still had at hand", async (t) => {
+  const time = { passed: 0 };
+  const held = Promise.withResolvers<void>();
+  const { start, engine } = await testEngine(t, {
+    monotonic: () => time.passed,
+    script: () => [{ says: ["a ", "b ", "c ", held.promise] }],
+  });
+  const turn = await start("go");
+  let shown = "";
+  for await (const { event } of turn.events()) {
+    if (event.type === "text_delta") shown += event.delta;
+    if (shown === "a b c ") break;
+  }
+  const late = (await engine.turns.events(alice, turn.turnId, { afterSeq: 0 }))[Symbol.asyncIterator]();
+  assert.equal((await late.next()).value?.event.type, "run_started");
+  time.passed += limits.leaseMs;
+  await assert.rejects(late.next(), { code: "runner_lost" });
+  held.resolve();
+});
+
 test("[T13] [R1] the end of a repeated request is known although this process lost the turn to another one", async (t) => {
   const records = memoryRecords();
   let isTaken = true;
@@ -223,4 +244,15 @@ test("[T13] [R1] the end of a repeated request is known although this process lo
   const next = await start("two", { sessionId: turn.sessionId });
   assert.equal((await again.finished).status, "failed");
   await next.finished;
+});
+
+test("[V2] a position that a finished turn never reached is refused with the last one that it has", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const turn = await ask("one");
+  const count = (await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }))).length;
+  const beyond = engine.turns.events(alice, turn.id, { afterSeq: count + 3 });
+  await assert.rejects(beyond, {
+    code: "event_id_unknown",
+    facts: { turnId: turn.id, lastEventId: `${turn.id}:${count}` },
+  });
 });

@@ -32,7 +32,7 @@ import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts"
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { endingNotes, noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock, unheardNote } from "../request/note-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
@@ -134,7 +134,8 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const gathered = { files, chunks, news: versions.news, input };
-  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
+  const notes = [...ending, ...newsNotes(versions.news), ...waitingNote(files.waiting)];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 

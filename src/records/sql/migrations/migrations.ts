@@ -21,7 +21,11 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { statements: ({ id }) => [...sessionTables(id), ...turnTables(id), ...runTables(id), ...peopleTables(id)] },
   {
-    statements: () => ["label", "role_max"].map((name) => `alter table pairing_codes add column ${name} text`),
+    statements: () => [
+      ...["label", "role_max"].map((name) => `alter table pairing_codes add column ${name} text`),
+      `alter table sessions add column is_draft integer not null default 0`,
+      `alter table sessions add column folded_details text not null default ''`,
+    ],
     isAdditive: true,
   },
 ];

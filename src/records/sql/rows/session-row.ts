@@ -1,6 +1,6 @@
 /** Converts a session to a row, and back. */
 import type { Session } from "../../../domain/session.ts";
-import { foldedText, storableText } from "../../search-text.ts";
+import { detailsOf, foldedText, storableText } from "../../search-text.ts";
 import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
 import type { SessionRow } from "../tables.ts";
 
@@ -20,7 +20,8 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
 };
 
 export function sessionToRow(session: Session): SessionRow {
-  const { id, orgId, userId, isPublic, workspaceId, repo, originTurnId, headTurnId, ...afterHead } = session;
+  const { id, orgId, userId, isPublic, isDraft, workspaceId, ...afterAccess } = session;
+  const { repo, originTurnId, headTurnId, ...afterHead } = afterAccess;
   const { lastSequence, lastTurnStatus, lastTurnAt, tokensTotal, costUsd, ...afterTurns } = afterHead;
   const { createdAt, updatedAt, activeAt, archivedAt, deletedAt, ...rest } = afterTurns;
   // No column is in the document too: a change of the column alone would be lost.
@@ -30,6 +31,7 @@ export function sessionToRow(session: Session): SessionRow {
     org_id: orgId,
     user_id: userId,
     is_public: isPublic ? 1 : 0,
+    is_draft: isDraft ? 1 : 0,
     workspace_id: workspaceId,
     repo,
     origin_turn_id: originTurnId,
@@ -45,6 +47,7 @@ export function sessionToRow(session: Session): SessionRow {
     archived_at: archivedAt,
     deleted_at: deletedAt,
     folded_name: foldedText(storableText(session.name)),
+    folded_details: foldedText(storableText(detailsOf(session))),
     doc: leanJson(doc, defaults),
   };
 }
@@ -60,6 +63,7 @@ function columnFields(row: SessionRow) {
     orgId: row.org_id,
     userId: row.user_id,
     isPublic: row.is_public === 1,
+    isDraft: row.is_draft === 1,
     workspaceId: row.workspace_id,
     repo: row.repo,
     originTurnId: row.origin_turn_id,

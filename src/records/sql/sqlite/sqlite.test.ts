@@ -261,6 +261,19 @@ test("[B3] a full device is storage_full; no transaction is written in part, and
   await runSampleTurn(store, before.id);
 });
 
+test("[B3] every commit waits until the disk has it, also on a file that exists, and also on macOS", async (context) => {
+  const file = await temporaryFile(context);
+  for (let time = 1; time <= 2; time += 1) {
+    const database = openDatabase(file);
+    const [log, synchronous, full] = ["journal_mode", "synchronous", "fullfsync"].map((name) =>
+      database.pragma(name, { simple: true }),
+    );
+    database.close();
+    // 2 is "full": a commit syncs the log. With 1 it is lost with the power, and with 0 the file may be damaged.
+    assert.deepEqual({ log, synchronous, full }, { log: "wal", synchronous: 2, full: 1 });
+  }
+});
+
 test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never an empty result", async (context) => {
   const file = await temporaryFile(context);
   const isFault = { name: "AptoveError", code: "storage_failed" };

@@ -1,0 +1,138 @@
+/** Faults of the stores: records, blobs, live logs, files. */
+import type { Mutant } from "./mutant.ts";
+
+const sqlite = ["src/records/sql/sqlite/sqlite.test.ts"];
+
+export const storeFaults: readonly Mutant[] = [
+  {
+    name: "sqlite-synchronous-off",
+    does: "acknowledges commits that a power cut takes back (B3)",
+    file: "src/records/sql/sqlite/sqlite.ts",
+    find: 'database.pragma("synchronous = full");',
+    replace: 'database.pragma("synchronous = off");',
+    tests: sqlite,
+  },
+  {
+    name: "sqlite-file-opened-beside",
+    does: "opens the database file beside SQLite, which drops the locks of the process (B3, B4)",
+    file: "src/system/durable-files.ts",
+    find: 'closeSync(openSync(path, "wx", 0o600));',
+    replace: 'closeSync(openSync(path, "a", 0o600));',
+    tests: ["src/records/sql/sqlite/file-locks.test.ts"],
+  },
+  {
+    name: "records-two-pending",
+    does: "lets two turns of a session run at once (T5)",
+    file: "src/records/sql/migrations/version-1.ts",
+    find: "create unique index turns_one_pending",
+    replace: "create index turns_one_pending",
+    tests: sqlite,
+  },
+  {
+    name: "records-no-fencing",
+    does: "takes the end of a turn from a runner that lost it (R1)",
+    file: "src/records/sql/turns.ts",
+    find: `    .where("status", "=", pending)
+    .where("runner_id", "=", runnerId)
+    .modifyEnd(`,
+    replace: `    .where("status", "=", pending)
+    .modifyEnd(`,
+    tests: sqlite,
+  },
+  {
+    name: "records-head-blindly",
+    does: "moves the head although another client moved it (S5)",
+    file: "src/records/sql/sessions.ts",
+    find: "if (headTurnId !== move.from)",
+    replace: "if (move.from === undefined)",
+    tests: sqlite,
+  },
+  {
+    name: "records-page-repeats",
+    does: "repeats the last session of a page on the next one (S7)",
+    file: "src/records/sql/sessions.ts",
+    find: `eb(refTuple("s.active_at", "s.id"), "<", tuple`,
+    replace: `eb(refTuple("s.active_at", "s.id"), "<=", tuple`,
+    tests: sqlite,
+  },
+  {
+    name: "records-other-orgs",
+    does: "lists public sessions of other orgs (H4, S7)",
+    file: "src/records/sql/sessions.ts",
+    find: `      eb("s.org_id", "=", orgId),\n`,
+    replace: "",
+    tests: sqlite,
+  },
+  {
+    name: "records-purge-takes-shared",
+    does: "purges turns that a fork rests on (S6)",
+    file: "src/records/sql/purges.ts",
+    find: "if (shared.some((id) => !kept.has(id))) return false;",
+    replace: "",
+    tests: sqlite,
+  },
+  {
+    name: "records-idempotency-forgotten",
+    does: "forgets which turn an idempotency key belongs to (T13)",
+    file: "src/records/sql/turns.ts",
+    find: `await tx.insertInto("idempotency").values(row).execute();`,
+    replace: `void row;`,
+    tests: sqlite,
+  },
+  {
+    name: "files-not-synced",
+    does: "acknowledges a blob before the disk has its bytes (B3)",
+    file: "src/system/durable-files.ts",
+    find: "    await writeAll(file, bytes);\n    await syncFile(file);",
+    replace: "    await writeAll(file, bytes);",
+    tests: ["src/blobs/files/durability.test.ts", "src/system/durable-files.test.ts"],
+  },
+  {
+    name: "files-replaced",
+    does: "replaces a blob that has other bytes (B1)",
+    file: "src/blobs/files/file-blobs.ts",
+    find: `if (systemCode(error) === "EEXIST") return false;`,
+    replace: `if (systemCode(error) === "EEXIST") return renameSync(aside, path), true;`,
+    tests: ["src/blobs/files/file-blobs.test.ts"],
+  },
+  {
+    name: "blobs-checksum-ignored",
+    does: "returns a blob whose bits flipped (B3)",
+    file: "src/blobs/compressed-blobs.ts",
+    find: "if (!trailerOf(frame, length).equals(trailer)) throw",
+    replace: "if (trailer.length < trailerBytes) throw",
+    tests: ["src/blobs/compressed-blobs.test.ts"],
+  },
+  {
+    name: "s3-put-unconditional",
+    does: "replaces objects in the bucket (B1)",
+    file: "src/blobs/s3/s3-blobs.ts",
+    find: `const headers = { "if-none-match": "*", [digestHeader]: sha256(bytes) };`,
+    replace: "const headers = { [digestHeader]: sha256(bytes) };",
+    tests: ["src/blobs/s3/s3-blobs.test.ts"],
+  },
+  {
+    name: "live-file-numbers-restart",
+    does: "numbers events from 1 again where reading goes on (V2)",
+    file: "src/live/files/event-lines.ts",
+    find: "seq: afterSeq + events.length + 1",
+    replace: "seq: events.length + 1",
+    tests: ["src/live/files/file-event-log.test.ts"],
+  },
+  {
+    name: "live-file-repeats",
+    does: "gives a listener the event that it has once more (V2)",
+    file: "src/live/files/file-event-log.ts",
+    find: "found.events.filter(({ seq }) => seq > afterSeq)",
+    replace: "found.events.filter(({ seq }) => seq >= afterSeq)",
+    tests: ["src/live/files/file-event-log.test.ts"],
+  },
+  {
+    name: "lost-records-accepted",
+    does: "starts as an empty installation when the records are lost (B4, K4)",
+    file: "src/compose/blobs-match-records.ts",
+    find: "if ((await records.storage.blobStoreId()) === null) throw recordsLost(turns);",
+    replace: "",
+    tests: ["src/compose/blobs-match-records.test.ts"],
+  },
+];
