@@ -193,8 +193,12 @@ async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
   if (turnId === null) return state.call.output.note("there is no turn yet");
   // A fork that has no turn of its own yet repeats the turn that it was forked from.
-  const hasOwn = state.sessionId !== null && (await state.client.sessions.get(state.sessionId)).lastTurnStatus !== null;
-  const place = hasOwn ? { retry: true } : { rerun: { turnId } };
+  const session = state.sessionId === null ? null : await state.client.sessions.get(state.sessionId);
+  const isFreshFork = session !== null && session.lastTurnStatus === null;
+  const place = isFreshFork || session === null ? { rerun: { turnId, asFork: isFreshFork } } : { retry: true };
+  // The rerun begins a fork of its own, beside the turn. The one without turns is not needed for it.
+  if (isFreshFork) state.sessionId = null;
+  if (isFreshFork) await state.client.sessions.remove(session.id);
   await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
 }
