@@ -190,11 +190,11 @@ async function fork(state: ChatState, rest: string): Promise<void> {
 }
 
 async function rerun(state: ChatState, rest: string): Promise<void> {
-  const turnId = await lastTurn(state);
-  if (turnId === null) return state.call.output.note("there is no turn yet");
-  // A fork that has no turn of its own yet repeats the turn that it was forked from.
   const hasOwn = state.sessionId !== null && (await state.client.sessions.get(state.sessionId)).lastTurnStatus !== null;
-  const place = hasOwn ? { retry: true } : { rerun: { turnId } };
+  // A fork that has no turn of its own yet repeats the turn that it was forked from.
+  const turnId = await lastTurn(state);
+  if (!hasOwn && turnId === null) return state.call.output.note("there is no turn yet");
+  const place = hasOwn || turnId === null ? { retry: true } : { rerun: { turnId } };
   await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
 }
