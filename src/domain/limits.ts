@@ -250,6 +250,9 @@ export const limits = {
   /** H2: the time that a store has to answer a health check, and how long the answer is cached. */
   healthAnswerMs: 2_000,
   healthKeptMs: 1_000,
+  /** H2: how often a health check also writes to the stores, and the characters that it writes. */
+  healthWriteMs: 15_000,
+  healthCharacters: 16_384,
   /**
    * R1, R2: the length of a lease, how often it is renewed, how long before its end the runner stops its turns, and how
    * often lost turns are searched. The death of a server costs the first and the last together: 12 of the 15 seconds.

@@ -73,6 +73,13 @@ export interface HistoryTurn {
   instructionSummary: string;
 }
 
+/** The result of checking every stored turn. */
+export interface VerifyAllReport {
+  turns: number;
+  /** The turns that cannot be read completely, or whose digest does not match. */
+  faults: { turnId: string; sessionId: string; reason: string }[];
+}
+
 /** The result of verifying a session. */
 export interface VerifyReport {
   sessionId: string;

@@ -198,3 +198,6 @@ export function decodeResponse(response: RunBlob["responses"][number]): Uint8Arr
 
 /** The prefix of the marks of running imports. As long as there is a mark, it is not known which blobs are garbage. */
 export const importMarks = "imports/";
+
+/** The prefix of the blobs that a health check writes and deletes. A crash may leave one. */
+export const healthProbes = "probes/";
