@@ -95,6 +95,10 @@ export const configFields: TableField = tableField("", {
     embedding: choiceField("Source of the embedding vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),
     dimension: numberField("Length of the vectors.", { sample: 1_536, min: 8, max: 16_384 }),
+    ignore: textListField(
+      "Paths that are not indexed, in the form of `.gitignore`. A repository can have `.aptoveignore`.",
+      ["docs/archive/", "*.snap"],
+    ),
     store: choiceField("Where indexes are stored: in the data folder, or on a Qdrant server.", indexStores, {
       env: "APTOVE_RETRIEVAL_STORE",
     }),

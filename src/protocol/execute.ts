@@ -192,7 +192,11 @@ const executeFields = z.strictObject({
   fork: absent(ofTurn).describe(
     "Start a new session that continues this finished turn, which may be of any session that the caller may read.",
   ),
-  rerun: absent(ofTurn).describe(
+  rerun: absent(
+    ofTurn.extend({
+      asFork: z.boolean().optional().describe("True: in a new session, also if the turn is the head of its session."),
+    }),
+  ).describe(
     "Run this finished turn again beside the old one, with the same instruction unless the request has another.",
   ),
   retry: absent(z.boolean()).describe(

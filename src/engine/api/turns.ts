@@ -103,7 +103,7 @@ export interface TurnTarget {
   /** Starts a new session whose first turn continues this one, which may be in any session that the caller may read (T6). */
   fork?: { turnId: string };
   /** Runs a turn again beside the old one, with the same parent. An empty instruction repeats the old one (T7). */
-  rerun?: { turnId: string };
+  rerun?: { turnId: string; asFork?: boolean | undefined };
   /**
    * Runs the newest turn of the session's agent again, whether or not it failed, beside the old one (T12). `sessionId` names
    * the session. An empty instruction repeats the old one.

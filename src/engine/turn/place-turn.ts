@@ -129,7 +129,7 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const session = await visibleSession(deps, caller, old.sessionId);
   const parent = await readParent(engine, old.parentId);
   const isAtHead = session.headTurnId === old.id || session.headTurnId === old.parentId;
-  const isHere = isAtHead && (await mayContinue(deps, caller, session));
+  const isHere = isAtHead && request.rerun?.asFork !== true && (await mayContinue(deps, caller, session));
   const opening = await readBlob<"opening">(deps.blobs, old.blobs.opening, old.id);
   const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
   const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };

@@ -3,7 +3,7 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import type { Caller } from "../../domain/caller.ts";
+import { builtInBootPrompt } from "../../domain/context.ts";
 import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
 import type { RunFailed, TurnEvent } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
@@ -211,7 +211,7 @@ function remember(
 ): void {
   const { plan } = settling;
   if (state !== null) core.histories.remember(state);
-  if (state !== null) writeDown(core, settling, { turn, state, caller: settling.accepted.caller });
+  writeDown(core, settling, { turn, state });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
@@ -223,19 +223,18 @@ export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"
 
 interface TranscribedEnd {
   turn: FinishedTurn;
-  state: State;
-  caller: Caller;
+  /** Null: the turn failed and did nothing. Only its instruction is written. */
+  state: State | null;
 }
 
 /** Queues the turn for the transcript of its workspace (W4). */
-function writeDown(
-  core: EngineCore,
-  { place, isTranscribed }: SettlingTurn,
-  { turn, state, caller }: TranscribedEnd,
-): void {
-  const items = state.entries.at(-1)?.items ?? [];
-  if (isTranscribed !== true && place.subagent === null && ownsWorkspaces(caller))
-    transcribe(core, { turn, session: place.session, items });
+function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: TranscribedEnd): void {
+  const { place, isTranscribed, accepted } = settling;
+  if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;
+  const items = state === null ? unplannedBeginning(settling).newItems : (state.entries.at(-1)?.items ?? []);
+  const { bootPrompt } = accepted.conversationContext;
+  const prompt = bootPrompt === builtInBootPrompt || bootPrompt === "" ? null : bootPrompt;
+  transcribe(core, { turn, session: place.session, items, prompt });
 }
 
 /** Returns all steps of the turn. The last one is usually not stored yet. */
