@@ -165,7 +165,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/access/visible.ts",
     find: "  if (session.userId === caller.userId) return true;\n",
     replace: "  if (session.orgId === caller.orgId) return true;\n",
-    tests: ["src/engine/sessions/tree.test.ts", "src/doors/http/access.test.ts"],
+    tests: ["src/engine/sessions/tree.test.ts"],
   },
   {
     name: "device-leaves-workspace",
@@ -181,7 +181,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/people/key-ring.ts",
     find: "if (holder === undefined || !isValid(holder, now)) return null;",
     replace: "if (holder === undefined) return null;",
-    tests: ["src/doors/http/access.test.ts", "src/engine/people/devices.test.ts"],
+    tests: ["src/engine/people/devices.test.ts"],
   },
   {
     name: "tool-unasked",

@@ -191,11 +191,12 @@ async function fork(state: ChatState, rest: string): Promise<void> {
 
 async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
-  if (turnId === null) return state.call.output.note("there is no turn yet");
-  // A fork that has no turn of its own yet repeats the turn that it was forked from.
   const session = state.sessionId === null ? null : await state.client.sessions.get(state.sessionId);
-  const isFreshFork = session !== null && session.lastTurnStatus === null;
-  const place = isFreshFork || session === null ? { rerun: { turnId, asFork: isFreshFork } } : { retry: true };
+  const hasOwn = session !== null && session.lastTurnStatus !== null;
+  if (!hasOwn && turnId === null) return state.call.output.note("there is no turn yet");
+  // A fork that has no turn of its own yet repeats the turn that it was forked from.
+  const isFreshFork = session !== null && !hasOwn;
+  const place = hasOwn || turnId === null ? { retry: true } : { rerun: { turnId, asFork: isFreshFork } };
   // The rerun begins a fork of its own, beside the turn. The one without turns is not needed for it.
   if (isFreshFork) state.sessionId = null;
   if (isFreshFork) await state.client.sessions.remove(session.id);
