@@ -9,6 +9,7 @@ import { applyExceptions, exceptions } from "./check/exceptions.ts";
 import { byPlace, type Finding, formatFinding } from "./check/finding.ts";
 import { checkHabits } from "./check/habits.ts";
 import { checkLock } from "./check/lock.ts";
+import { checkMutants } from "./check/mutants.ts";
 import { checkNames } from "./check/names.ts";
 import { checkRules } from "./check/rules.ts";
 import { checkSizes } from "./check/sizes.ts";
@@ -31,6 +32,7 @@ const ours = {
   errors: checkErrorCodes,
   docs: checkDocs,
   lock: checkLock,
+  mutants: checkMutants,
 };
 const allSteps = [...Object.keys(tools), ...Object.keys(ours)];
 

@@ -151,8 +151,8 @@ async function killAndRecover(running: Server): Promise<Server> {
   stage.fake.next("Here we are again.");
   const { requests } = await ask("are you still there?", ["--continue"]);
   claim(
-    "the session goes on from its last finished turn",
-    requests.length === 1 && sent(requests[0]).includes("previous_response_id"),
+    "the session goes on from what the lost turn had done, and the model knows how it ended",
+    requests.length === 1 && sent(requests[0]).includes("tell me more") && sent(requests[0]).includes("[NOTE]"),
   );
   return next;
 }

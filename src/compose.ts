@@ -90,6 +90,10 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     workingCopy: openWorkingCopy,
+    surroundings: async (path) => {
+      const { surroundingsOf } = await import("./doors/cli/working-copy/surroundings.ts");
+      return await surroundingsOf(path);
+    },
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");

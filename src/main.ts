@@ -36,6 +36,7 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     recordsAbout: () => engine.recordsAbout(),
+    verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
       const [{ httpDoor }, { listen }, { remoteAcpMount }, { listenForOperator }] = await Promise.all([

@@ -165,6 +165,7 @@ async function openTestEngine(
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     recordsAbout: () => engine.recordsAbout(),
+    verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
       listening = await listen(door, at);

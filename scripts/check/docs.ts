@@ -70,10 +70,14 @@ function slug(heading: string): string {
 const namedPattern =
   /(?<![\w./@~-])(?:(?:src|docs|scripts|testing|bench|bin|\.ci)\/[\w./-]*\w\/?|[A-Z]{4,}\.md)(?![\w*<{…]|[./-]+[\w*<{…])/g;
 
+/** Files with rules for agents, which the program reads in any repository. */
+const ofAnyRepository = /(?:^|\/)(?:AGENTS|CLAUDE|GEMINI)\.md$/;
+
 /** `line`: where the text begins in its file. */
 function namedFindings(tree: Tree, { path, text, line }: TextFile & { line: number }): Finding[] {
   return [...text.matchAll(namedPattern)].flatMap((match) => {
     const [named] = match;
+    if (ofAnyRepository.test(named)) return [];
     if (existsSync(join(tree.root, named)) || existsSync(join(tree.root, posix.dirname(path), named))) return [];
     if (isDecision(named) && [...tree.texts.keys()].some((other) => other.startsWith(`${named}-`))) return [];
     const place = { file: path, line: line + lineAt(text, match.index) - 1 };

@@ -16,6 +16,9 @@ export interface Stage {
   env: NodeJS.ProcessEnv;
 }
 
+/** The name of the repository: the host and the path of its origin. Nothing is ever fetched from there. */
+export const repoName = "git.example.org/demo/shop";
+
 const root = dirname(dirname(import.meta.dirname));
 export const bin = join(root, "bin", "aptove.mjs");
 
@@ -25,6 +28,7 @@ export async function setStage(): Promise<Stage> {
   for (const [path, text] of Object.entries(files)) write(join(repo, path), text);
   for (const args of [
     ["init", "-q"],
+    ["remote", "add", "origin", `https://${repoName}.git`],
     ["add", "."],
     [...author, "commit", "-qm", "A shop"],
   ]) {

@@ -11,12 +11,12 @@ export interface Mutant {
   tests: string[];
 }
 
-/** Returns why the edit does not apply to the file, with what to do. Null if it applies. */
+/** Returns why the edit does not apply to the file. Null if it applies. */
 export function staleness({ name, file, find }: Mutant, source: string): string | null {
   const count = source.split(find).length - 1;
   if (count === 1) return null;
   const found = count === 0 ? "no longer has the text" : `has ${count} times the text`;
-  return `${name}: ${file} ${found} ${JSON.stringify(find)}; correct the entry in scripts/mutants/`;
+  return `${name}: ${file} ${found} ${JSON.stringify(find)}`;
 }
 
 /** Returns the file with the fault. */

@@ -20,7 +20,7 @@ const testMs = 60_000;
 export async function runMutants(mutants: readonly Mutant[], { root, tell, stop }: MutantRun): Promise<boolean> {
   const stale = mutants.flatMap((mutant) => staleness(mutant, readFileSync(join(root, mutant.file), "utf8")) ?? []);
   if (stale.length > 0) {
-    tell(stale.join("\n"));
+    tell(`${stale.join("\n")}\ncorrect these entries in scripts/mutants/`);
     return false;
   }
   const copy = await scratchCopy(root);

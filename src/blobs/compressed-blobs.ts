@@ -8,7 +8,7 @@
  */
 import { promisify } from "node:util";
 import { constants, crc32, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError, failureOf } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { blobExists, checkBlobKey, type BlobStore } from "./blob-store.ts";
 
@@ -52,6 +52,21 @@ export function compressedBlobs(store: BlobStore): BlobStore {
     },
     size: async (key) => store.size(keptKey(key)),
   };
+}
+
+/**
+ * Returns why the bytes of a stored blob cannot be read, or null if they can. `key` is that of the store below. Bytes that a newer
+ * version wrote are not damaged.
+ */
+export async function findBlobDamage(key: string, packed: Uint8Array): Promise<string | null> {
+  if (!key.endsWith(suffix)) return null;
+  try {
+    await unpack(key, packed);
+    return null;
+  } catch (error) {
+    const { code, message } = failureOf(error);
+    return code === "data_newer" ? null : message;
+  }
 }
 
 function keptKey(key: string): string {

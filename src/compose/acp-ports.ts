@@ -50,7 +50,9 @@ async function choicesOf(
   });
   if (known !== undefined) return { ...contexts, models: known, allModels: null };
   const providers = (await configured(workspaceId))?.settings.providers;
-  const found = await Promise.all([...(providers?.keys() ?? [])].map((name) => providers?.get(name)));
+  const isOffered = (name: string): boolean =>
+    name !== "offline" || contexts.agentContexts.some(({ provider }) => provider === name);
+  const found = await Promise.all([...(providers?.keys() ?? [])].filter(isOffered).map((name) => providers?.get(name)));
   const models = found.flatMap((provider) => (provider === undefined ? [] : knownModels(provider)));
   return { ...contexts, models, allModels: reading.catch(() => models) };
 }

@@ -3,12 +3,15 @@
  * consistent. A turn's blobs are written before its row and deleted after it. So the rows are copied first, in one snapshot, and
  * the blobs afterwards: every blob that a copied row names existed at that time. Only a purge in between can delete one. The
  * backup checks for that, and copies the rows again.
+ *
+ * Both check all that they read and write. What is missing or damaged is named, and everything else is copied.
  */
 import { createHash } from "node:crypto";
 import {
   cpSync,
   createReadStream,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,6 +21,14 @@ import {
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
+import {
+  copyBlobs,
+  damagedBlobs,
+  inParallel,
+  type BlobCopy,
+  type BlobStores,
+  type DamagedPart,
+} from "./backup-blobs.ts";
 import { storageFault } from "../domain/storage-fault.ts";
 import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
 import { writePrivateFile } from "../system/durable-files.ts";
@@ -28,6 +39,8 @@ export interface BackupReport {
   blobs: number;
   /** Size of all blobs, in bytes. */
   bytes: number;
+  /** What is missing or cannot be read. Empty: all is whole. */
+  damaged: DamagedPart[];
 }
 
 export interface BackupJob {
@@ -47,6 +60,8 @@ interface BackupManifest extends Omit<BackupReport, "folder"> {
   madeAt: string;
   /** SHA-256 of `records.db`. */
   records: string;
+  /** SHA-256 of the files beside the sessions, by path. Backups of version 0.1.0 have none. */
+  files?: Record<string, string>;
 }
 
 const manifestName = "backup.json";
@@ -54,7 +69,6 @@ const manifestName = "backup.json";
 const otherNames = ["config.toml", "bindings.toml", "workspaces", "version"];
 /** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
-const blobsAtOnce = 16;
 
 /** Throws `backup_invalid` if the target folder is not empty, and what the stores throw. */
 export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
@@ -65,13 +79,17 @@ export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): 
   const to = dataFolderAt(copy);
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
   const stores = { from: fileBlobs({ folder: folder.blobs }), to: fileBlobs({ folder: to.blobs }) };
-  const turns = await copyUntilWhole({ from: folder.records, to: to.records, stores, ...(onBlob && { onBlob }) });
+  const { turns, damaged } = await copyUntilWhole({ from: folder.records, to: to.records, stores, onBlob });
   copyOthers(folder.dir, copy);
   const keys = await stores.to.list("");
-  const bytes = await sum(keys, async (key) => (await stores.to.size(key)) ?? 0);
-  const counts = { turns, blobs: keys.length, bytes };
-  const records = await hashOf(to.records);
-  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records };
+  let bytes = 0;
+  await inParallel(keys, async (key) => {
+    const size = (await stores.to.size(key)) ?? 0;
+    bytes += size;
+  });
+  const counts = { turns, blobs: keys.length, bytes, damaged };
+  const [records, files] = [await hashOf(to.records), await hashesOfOthers(copy)];
+  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records, files };
   writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
   return { folder: copy, ...counts };
 }
@@ -80,19 +98,22 @@ interface CopyRequest {
   /** The file of the records to copy. */
   from: string;
   to: string;
-  stores: { from: BlobStore; to: BlobStore };
-  onBlob?: (done: number, total: number) => void;
+  stores: BlobStores;
+  onBlob: BlobCopy["onBlob"];
 }
 
-/** Returns the number of turns in the copy. */
-async function copyUntilWhole({ from, to, stores, onBlob }: CopyRequest): Promise<number> {
-  const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+/** Returns the number of turns in the copy, and what it lacks because the original lacks it. */
+async function copyUntilWhole({ from, to, stores, onBlob }: CopyRequest): Promise<CheckedCopy> {
+  const { snapshotSqlite, turnIdsIn } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+  const blobs: BlobCopy = { copied: new Map(), onBlob };
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     for (const file of [to, `${to}-wal`, `${to}-shm`]) rmSync(file, { force: true });
     snapshotSqlite({ from, to });
-    await copyBlobs(stores, onBlob);
-    const { turns, missing } = await checkCopy(to, stores.to);
-    if (missing === null) return turns;
+    await copyBlobs(stores, blobs);
+    const { turns, missing } = await checkRows(to, stores.to);
+    const still = missing.length === 0 ? new Set() : new Set(turnIdsIn(from));
+    // A turn that is gone meanwhile was purged. One that is still there has lost its blob.
+    if (missing.every(({ turnId }) => still.has(turnId))) return { turns, damaged: allDamaged(blobs, missing) };
   }
   throw new AptoveError(
     "storage_failed",
@@ -100,20 +121,23 @@ async function copyUntilWhole({ from, to, stores, onBlob }: CopyRequest): Promis
   );
 }
 
-/** Copies the blobs that the copy does not have yet. A blob never changes once its row exists. */
-async function copyBlobs({ from, to }: CopyRequest["stores"], onBlob: CopyRequest["onBlob"]): Promise<void> {
-  const had = new Set(await to.list(""));
-  const keys = (await from.list("")).filter((key) => !had.has(key));
-  let done = 0;
-  await inParallel(keys, async (key) => {
-    const bytes = await from.get(key);
-    if (bytes !== null) await to.put(key, bytes);
-    onBlob?.((done += 1), keys.length);
-  });
+interface CheckedCopy {
+  turns: number;
+  damaged: DamagedPart[];
 }
 
-/** Counts the turns in the rows, and returns the first blob that they name and that is missing. */
-async function checkCopy(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
+interface MissingBlob {
+  key: string;
+  turnId: string;
+}
+
+function allDamaged(blobs: BlobCopy, missing: readonly MissingBlob[]): DamagedPart[] {
+  const gone = missing.map(({ key, turnId }) => ({ name: key, why: `is missing; the turn ${turnId} needs it` }));
+  return [...damagedBlobs(blobs), ...gone].toSorted((a, b) => a.name.localeCompare(b.name, "en"));
+}
+
+/** Counts the turns in the rows, and returns the blobs that they name and that are missing. */
+async function checkRows(file: string, blobs: BlobStore): Promise<{ turns: number; missing: MissingBlob[] }> {
   const [{ compressedBlobs }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
     import("../blobs/compressed-blobs.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
@@ -123,12 +147,14 @@ async function checkCopy(file: string, blobs: BlobStore): Promise<{ turns: numbe
   const had = new Set(await compressedBlobs(blobs).list(""));
   const ids = [...turnIdsIn(file)];
   const records = await openSqliteRecords({ file });
+  const missing = new Map<string, MissingBlob>();
   try {
-    for (const id of ids) {
-      const missing = (await records.purges.blobKeysOf(id)).find((key) => !had.has(key));
-      if (missing !== undefined) return { turns: ids.length, missing };
+    for (const turnId of ids) {
+      for (const key of await records.purges.blobKeysOf(turnId)) {
+        if (!had.has(key) && !missing.has(key)) missing.set(key, { key, turnId });
+      }
     }
-    return { turns: ids.length, missing: null };
+    return { turns: ids.length, missing: [...missing.values()] };
   } finally {
     await records.close();
   }
@@ -141,17 +167,26 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
   if (existsSync(folder.records)) {
     throw new AptoveError("backup_invalid", `${folder.dir} ${await whatIsThere(folder)}`);
   }
-  if ((await hashOf(from.records)) !== manifest.records) throw damaged(copy, "its records were changed");
+  if ((await hashOf(from.records)) !== manifest.records) throw unusable(copy, "its records were changed");
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: folder.blobs }) };
   const { turns, missing } = await checkBackup(from.records, folder, stores.from);
-  if (missing !== null) throw damaged(copy, `the blob ${missing} is gone`);
-  await copyBlobs(stores, onBlob);
+  const blobs: BlobCopy = { copied: new Map(), onBlob };
+  await copyBlobs(stores, blobs);
   copyOthers(copy, folder.dir);
+  const others = changedFiles(manifest.files ?? {}, await hashesOfOthers(copy));
   // The rows come last: until they exist, no row can name a blob that is still missing.
   renameSync(asideOf(folder), folder.records);
-  const { blobs, bytes } = manifest;
-  return { folder: folder.dir, turns, blobs, bytes };
+  const damaged = [...allDamaged(blobs, missing), ...others];
+  return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: manifest.bytes, damaged };
+}
+
+/** Returns the files beside the sessions that are not as the backup wrote them. */
+function changedFiles(made: Readonly<Record<string, string>>, found: Readonly<Record<string, string>>): DamagedPart[] {
+  return Object.entries(made).flatMap(([name, hash]) => {
+    if (found[name] === hash) return [];
+    return [{ name, why: found[name] === undefined ? "is missing" : "was changed since the backup was made" }];
+  });
 }
 
 /** Says what a data folder with records has, and what to do before a restore. */
@@ -173,12 +208,12 @@ async function hasNoTurns(records: string): Promise<boolean> {
 }
 
 /** Checks a copy of the rows, so that the backup itself does not change. The restore then uses that copy. */
-async function checkBackup(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof checkCopy> {
+async function checkBackup(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof checkRows> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = asideOf(folder);
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });
-  return await checkCopy(aside, blobs);
+  return await checkRows(aside, blobs);
 }
 
 function asideOf({ records }: DataFolder): string {
@@ -198,11 +233,11 @@ function readManifest(copy: string): BackupManifest {
       },
     );
   }
-  if (manifest.format !== 1) throw damaged(copy, `its format is ${String(manifest.format)}, and this program reads 1`);
+  if (manifest.format !== 1) throw unusable(copy, `its format is ${String(manifest.format)}, and this program reads 1`);
   return manifest as BackupManifest;
 }
 
-function damaged(copy: string, why: string): AptoveError {
+function unusable(copy: string, why: string): AptoveError {
   return new AptoveError("backup_invalid", `${copy} cannot be restored: ${why}`);
 }
 
@@ -225,19 +260,15 @@ async function hashOf(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-async function sum<T>(items: readonly T[], of: (item: T) => Promise<number>): Promise<number> {
-  let total = 0;
-  await inParallel(items, async (item) => {
-    const value = await of(item);
-    total += value;
-  });
-  return total;
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) await work(items[at] as T);
+/** Returns the SHA-256 of every file beside the sessions, by its path in the folder with `/`. */
+async function hashesOfOthers(dir: string): Promise<Record<string, string>> {
+  const hashes: Record<string, string> = {};
+  const add = async (path: string): Promise<void> => {
+    const stat = lstatSync(join(dir, path), { throwIfNoEntry: false });
+    if (stat?.isFile() === true) hashes[path] = await hashOf(join(dir, path));
+    if (stat?.isDirectory() !== true) return;
+    for (const name of readdirSync(join(dir, path)).toSorted()) await add(`${path}/${name}`);
   };
-  await Promise.all(Array.from({ length: blobsAtOnce }, lane));
+  for (const name of otherNames) await add(name);
+  return hashes;
 }

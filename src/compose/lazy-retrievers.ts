@@ -14,12 +14,16 @@ export interface RetrieverSetup {
 
 export function lazyRetrievers(setup: RetrieverSetup): Record<IndexStore, Retriever> {
   const local = openedOnce(() => openLocal(setup));
+  const { ignore } = setup.configuration.retrieval;
   return {
     local: {
-      ...lazyRetriever(local),
-      refresh: async (copy) => (await (await local.open()).refresh?.(copy)) ?? "current",
+      ...lazyRetriever(local, ignore),
+      refresh: async (copy) => (await (await local.open()).refresh?.({ ignore, ...copy })) ?? "current",
     },
-    qdrant: lazyRetriever(openedOnce(() => openQdrant(setup))),
+    qdrant: lazyRetriever(
+      openedOnce(() => openQdrant(setup)),
+      ignore,
+    ),
   };
 }
 
@@ -35,10 +39,10 @@ function openedOnce(openRetriever: () => Promise<Retriever>): OpenedOnce {
 }
 
 /** Opens the retriever at its first use, because most commands never search. */
-function lazyRetriever({ open, opened }: OpenedOnce): Retriever {
+function lazyRetriever({ open, opened }: OpenedOnce, ignore: readonly string[]): Retriever {
   return {
     search: async (query) => await (await open()).search(query),
-    index: async (job) => await (await open()).index(job),
+    index: async (job) => await (await open()).index({ ignore, ...job }),
     list: async (orgId) => await (await open()).list(orgId),
     close: async () => {
       const retrieverIfOpened = opened();

@@ -1,4 +1,5 @@
 /** Opens the configured blob store: files of the data folder, or an S3 bucket. Blobs are compressed in both. */
+import { existsSync } from "node:fs";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -27,14 +28,21 @@ export async function openBlobs(
   );
 }
 
-/** Reads from a bucket to see whether it answers. Throws its fault. Files of the data folder need no check. */
+/**
+ * Reads from the blobs where there are no records. Throws the fault of a bucket, and `records_lost` if the blobs have turns: then the
+ * records did exist. Creates nothing.
+ */
 export async function checkBlobs(
   configuration: Configuration,
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  if (configuration.blobs.url === null) return;
-  await (await openBlobs(configuration, folder, env)).get("turns/none");
+  if (configuration.blobs.url === null && !existsSync(folder.blobs)) return;
+  const blobs = await openBlobs(configuration, folder, env);
+  await blobs.get("turns/none");
+  if (configuration.records.url !== null) return;
+  const { checkRecordsExist } = await import("./blobs-match-records.ts");
+  await checkRecordsExist(folder.records, async () => blobs);
 }
 
 function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {

@@ -3,6 +3,7 @@ import type { Aptove } from "../compose.ts";
 import { acpAgent, type OpenedPorts } from "../doors/acp/agent.ts";
 import type { RemoteLimits } from "../doors/acp/transport/remote-connections.ts";
 import { remoteAcp, type RemoteAcp } from "../doors/acp/transport/remote.ts";
+import { surroundingsOf } from "../doors/cli/working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { aptoveVersion } from "../version.ts";
 import { openAcpPorts } from "./acp-ports.ts";
@@ -29,6 +30,7 @@ export function remoteAcpMount(aptove: Aptove, limits: Partial<RemoteLimits> = {
         mode: null,
         repositoryOf,
         headOf: headCommit,
+        surroundingsOf,
         workingCopy: openWorkingCopy,
         open,
         report,

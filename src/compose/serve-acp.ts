@@ -3,6 +3,7 @@ import { findWorkingCopy, headCommit } from "../doors/cli/working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
+import { surroundingsOf } from "../doors/cli/working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { aptoveVersion } from "../version.ts";
 
@@ -16,6 +17,7 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
       mode,
       repositoryOf,
       headOf: headCommit,
+      surroundingsOf,
       workingCopy: openWorkingCopy,
     },
     open: () => open(setup),

@@ -53,6 +53,8 @@ const conversationContext = namedField(
     ]),
     tools: toolListField("Tools that the model has in every turn."),
     subagents: booleanField("True if the model may start subagents, which work beside the conversation.", false),
+    rules: booleanField("False if the model does not get the repository's rules (AGENTS.md).", true),
+    place: booleanField("False if the model does not learn the folder, the branch and the modified files.", true),
     settings: tableField("Settings of the model.", {
       temperature: numberField("Randomness of the answers.", { sample: 0.2, min: 0, max: 2, isReal: true }),
       max_output_tokens: numberField("Maximum length of an answer, in tokens.", {
@@ -95,6 +97,10 @@ export const configFields: TableField = tableField("", {
     embedding: choiceField("Source of the embedding vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),
     dimension: numberField("Length of the vectors.", { sample: 1_536, min: 8, max: 16_384 }),
+    ignore: textListField(
+      "Paths that are not indexed, in the form of `.gitignore`. A repository can have `.aptoveignore`.",
+      ["docs/archive/", "*.snap"],
+    ),
     store: choiceField("Where indexes are stored: in the data folder, or on a Qdrant server.", indexStores, {
       env: "APTOVE_RETRIEVAL_STORE",
     }),

@@ -5,6 +5,8 @@ export interface ConfiguredRetrieval {
   /** The index that agent contexts search if they do not name one. */
   store: IndexStore;
   embedding: "lexical" | "openai";
+  /** Patterns of paths that are not indexed, in the form of `.gitignore`. */
+  ignore: string[];
   model: string | null;
   dimension: number | null;
   qdrant: ConfiguredQdrant;
@@ -24,6 +26,7 @@ export function settleRetrieval(values: MergedValues): ConfiguredRetrieval {
   return {
     store: values.get<IndexStore>("retrieval.store") ?? "local",
     embedding: values.get<"lexical" | "openai">("retrieval.embedding") ?? "lexical",
+    ignore: values.get<string[]>("retrieval.ignore") ?? [],
     model: values.text("retrieval.model"),
     dimension: values.get<number>("retrieval.dimension") ?? null,
     qdrant: {

@@ -167,6 +167,8 @@ export type WarningCode =
   | "active_file_skipped"
   | "active_files_waiting"
   | "active_file_content_missing"
+  | "rules_skipped"
+  | "rules_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"

@@ -72,6 +72,10 @@ export interface GatheredContext {
   historyTurns: number;
   chunks: { id: string; path: string; startLine: number; endLine: number; wasSent: boolean }[];
   files: { path: string; wasSent: boolean; wasTooLarge: boolean }[];
+  /** The files with rules that a conversation begins with (M1). Absent: none, or they are not new. */
+  rules?: string[];
+  /** The files with rules that changed, are new, or no longer count. Absent: none. */
+  rulesChanged?: string[];
 }
 
 /**

@@ -16,6 +16,13 @@ export function idOf(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
+/**
+ * Returns the time at which an id was made. The first 48 bits of a UUID of version 7 are milliseconds since the epoch.
+ */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
+
 /** Returns true for a lower-case UUID of any version. Only such a text may become part of a path. */
 export function isId(text: string): boolean {
   return uuidPattern.test(text);

@@ -104,9 +104,7 @@ export const limits = {
   /** The model calls of one turn, and the most that its settings may allow. */
   stepsPerTurnMax: 50,
   stepsPerTurnSettingMax: 10_000,
-  /**
-   * The number of times that one turn may repeat a call with the same arguments. After that the call returns an error.
-   */
+  /** The number of times that one turn may repeat a call with the same arguments. After that the call returns an error. */
   repeatedCallsMax: 3,
   /** K4: the age from which blobs without a row are garbage. A younger turn may just be opening. */
   garbageAgeMs: 3_600_000,
@@ -115,9 +113,7 @@ export const limits = {
   searchWordsMax: 16,
   /** The turns above a fork that its graph shows. */
   graphLineageMax: 1_000,
-  /**
-   * C6: a request that takes a larger share of the model's window is compacted first. The second share stays as it was.
-   */
+  /** C6: a request that takes a larger share of the model's window is compacted first. The second share stays as it was. */
   windowShareMax: 0.8,
   compactionKeepShare: 0.3,
   /** C6: the context windows that the configuration may name. */
@@ -186,6 +182,13 @@ export const limits = {
   /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */
   reviewedFilesMax: 200,
   notedFilesMax: 50,
+  /** M1: the files with rules of a repository, and the texts of one and of all of them. A longer text is cut. */
+  rulesFilesMax: 32,
+  rulesFileBytesMax: 32_768,
+  rulesBytesMax: 65_536,
+  /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
+  placeFilesMax: 30,
+  placeWordCharactersMax: 500,
   /** Q3: the chunks that a search returns, and those that are sent. */
   retrievalCandidatesMax: 24,
   retrievalChunksMax: 8,
@@ -250,6 +253,9 @@ export const limits = {
   /** H2: the time that a store has to answer a health check, and how long the answer is cached. */
   healthAnswerMs: 2_000,
   healthKeptMs: 1_000,
+  /** H2: how often a health check also writes to the stores, and the characters that it writes. */
+  healthWriteMs: 15_000,
+  healthCharacters: 16_384,
   /**
    * R1, R2: the length of a lease, how often it is renewed, how long before its end the runner stops its turns, and how
    * often lost turns are searched. The death of a server costs the first and the last together: 12 of the 15 seconds.
@@ -336,7 +342,7 @@ export const limits = {
   /** G1: the contexts that an org keeps as records, of both kinds, and the size of one of them as JSON. */
   contextsPerOrgMax: 100,
   contextBytesMax: 131_072,
-  /** The cache of contexts of orgs that had turns recently. */
+  /** The caches of contexts of orgs, and of rules of sessions, that had turns recently. */
   contextCacheBytesMax: 67_108_864,
   /** The boot prompts that are known to be stored. */
   keptPromptsMax: 1_000,

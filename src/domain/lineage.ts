@@ -37,8 +37,15 @@ export interface SentFile {
   indexed?: string;
 }
 
+/** A file with rules that a note brought, or that it declared void (M1). */
+export interface NotedRules {
+  path: string;
+  /** SHA-256 of the text. Empty: the file no longer counts. */
+  hash: string;
+}
+
 /** What one turn gave to the model beside the conversation. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned">;
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules">;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -47,6 +54,8 @@ export interface StateEntry {
   items: HistoryItem[];
   chunks: SentChunk[];
   files: SentFile[];
+  /** The files with rules that the message named, because they had changed. Absent: none. */
+  rules?: NotedRules[];
   /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
   warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
@@ -216,4 +225,11 @@ export function noteSent(sent: AlreadySent, { chunks, files, warned = [] }: Sent
     if (indexed === undefined) sent.indexed.delete(path);
     else sent.indexed.set(path, indexed);
   }
+}
+
+/** Returns the newest hash that a note has for a file with rules, by path. A note that a summary hides does not count. */
+export function notedRules(state: State): Map<string, string> {
+  const summary = historySummary(state);
+  const entries = state.entries.filter((entry) => !hidesMessage(entry, summary));
+  return new Map(entries.flatMap(({ rules = [] }) => rules.map(({ path, hash }) => [path, hash] as const)));
 }

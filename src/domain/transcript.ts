@@ -19,6 +19,10 @@ export interface TranscribedTurn {
    * ran, and fewer if one of them is empty.
    */
   messages: TranscriptMessage[];
+  /** The boot prompt of the conversation context if it is not the built-in one. It is the first message of the file. */
+  prompt?: string;
+  /** True if the turn failed and did nothing. It is shown, and the next turn continues from the one before it (T12). */
+  isNoParent?: boolean;
   /** Returns every turn before this one, oldest first. It is called only if the transcript does not have them. */
   earlier(): Promise<{ turnId: string; messages: TranscriptMessage[] }[]>;
 }

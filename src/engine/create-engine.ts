@@ -57,6 +57,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
       verify: async (caller, sessionId, onTurn) =>
         (await import("./explain/verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
+      verifyAll: async (caller, onTurn) =>
+        (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
     transfer: transfer(core),
     workspaceSessions: workspaceSessions(core),

@@ -3,7 +3,7 @@
  * them (Y1).
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
-import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
+import type { AgentContext, ContextKind, ConversationContext, Surroundings } from "../domain/context.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
@@ -125,6 +125,11 @@ export interface EngineModels {
   readContext?: ReadContext;
   /** Opens working copies on this machine. Absent: the engine knows only what requests send of them. */
   workingCopy?: OpenWorkingCopy;
+  /**
+   * Reads the rules of the repository and the place of a folder on this machine (M1, M2). Never rejects. Absent: the engine
+   * knows only what requests send of them.
+   */
+  surroundings?(folder: string): Promise<Surroundings>;
   /** Reads web addresses that the input of a turn names (I2). Absent: the engine refuses such parts. */
   urls?: UrlReader;
   /** Returns how many tokens the model accepts, or null if that is unknown (C4, C6). */

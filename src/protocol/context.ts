@@ -46,6 +46,8 @@ const conversationFields = z
     modes: z.record(z.string(), mode).optional(),
     settings: modelSettingsSchema.optional(),
     subagents: z.boolean().optional().describe("True if the model may start subagents. If absent: false."),
+    rules: z.boolean().optional().describe("False if the model does not get the repository's rules. If absent: true."),
+    place: z.boolean().optional().describe("False if the model does not learn where it works. If absent: true."),
   })
   .meta({ id: "ConversationContextFields" });
 
@@ -123,7 +125,8 @@ export function toWireVersion({
 /** Converts a context into the keys that an edit accepts: without its id, and without keys that have no value. */
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
-  const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings, subagents } = of;
+  const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings } = of;
+  const { subagents, rules, place } = of;
   return {
     name,
     bootPrompt,
@@ -144,6 +147,8 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
     ),
     ...(Object.keys(settings).length > 0 && { settings }),
     ...(subagents !== undefined && { subagents }),
+    ...(rules !== undefined && { rules }),
+    ...(place !== undefined && { place }),
   };
 }
 

@@ -2,8 +2,8 @@
  * The request and the answer of `POST /api/ai/agent/execute` (H1), for every kind of client. The JSON body is the
  * contract; plain text and multipart are other ways to send the same request.
  */
-import { limits } from "../domain/limits.ts";
 import { z } from "zod";
+import { limits } from "../domain/limits.ts";
 import { fileBundleSchema } from "./file-bundle.ts";
 import { sessionFactsSchema } from "./session.ts";
 import {
@@ -163,6 +163,27 @@ const one = scalars.shape;
 
 const ofTurn = z.strictObject({ turnId: idSchema });
 
+const rulesFile = z
+  .strictObject({
+    path: z.string().describe("Relative to the top of the repository."),
+    text: absent(z.string()).describe("The text. Absent: the file cannot be used."),
+    fault: absent(columnText()).describe("Why the file cannot be used. The turn has it as a warning."),
+  })
+  .meta({ id: "RulesFile" });
+
+const place = z
+  .strictObject({
+    folder: columnText().describe("The working folder, relative to the top of the repository; `.` is the top."),
+    platform: columnText(),
+    date: columnText().describe("The day, as `2026-11-23`."),
+    branch: absent(columnText()),
+    modified: absent(z.array(columnText()).max(limits.activeFilesPerTurnMax)).describe(
+      "Paths of files that differ from the last commit. Absent: unknown.",
+    ),
+    modifiedMore: absent(z.int().min(0)).describe("How many more files differ."),
+  })
+  .meta({ id: "Place" });
+
 /** Pairs of fields that contradict each other, with the reason. */
 const contradictions = [
   ["fork", "sessionId", "a fork starts a new session"],
@@ -192,7 +213,11 @@ const executeFields = z.strictObject({
   fork: absent(ofTurn).describe(
     "Start a new session that continues this finished turn, which may be of any session that the caller may read.",
   ),
-  rerun: absent(ofTurn).describe(
+  rerun: absent(
+    ofTurn.extend({
+      asFork: z.boolean().optional().describe("True: in a new session, also if the turn is the head of its session."),
+    }),
+  ).describe(
     "Run this finished turn again beside the old one, with the same instruction unless the request has another.",
   ),
   retry: absent(z.boolean()).describe(
@@ -221,6 +246,10 @@ const executeFields = z.strictObject({
   workingCopy: absent(z.string()).describe(
     "The folder of the client's working copy, if it is on the server's machine. Taken only from the people who run the server.",
   ),
+  rules: absent(z.array(rulesFile)).describe(
+    "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
+  ),
+  place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
   ifNotIndexed: absent(z.enum(["fail", "warn"])).describe(
     "What to do if `repo` has no index. `fail` (the default) unless the conversation context makes retrieval optional. `warn`: answer without retrieval, for a client whose own tools read the code.",
   ),

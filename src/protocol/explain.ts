@@ -2,6 +2,10 @@
 import { z } from "zod";
 import { idSchema, modelSettingsSchema, turnStatusSchema } from "./values.ts";
 
+const place = z
+  .object({ folder: z.string(), platform: z.string(), date: z.string(), branch: z.string().nullable() })
+  .meta({ id: "DiffPlace" });
+
 const side = z
   .object({
     turnId: idSchema,
@@ -12,6 +16,7 @@ const side = z
     provider: z.string(),
     model: z.string(),
     settings: modelSettingsSchema,
+    place: place.nullable().describe("The place in which the model worked, as far as it knew. Null: it did not know."),
     instruction: z.string(),
     answer: z.string(),
   })
@@ -20,6 +25,8 @@ const side = z
 const historyTurn = z
   .object({ turnId: idSchema, depth: z.int(), instructionSummary: z.string() })
   .meta({ id: "HistoryTurn" });
+
+const fileDifference = z.object({ path: z.string(), hashA: z.string().nullable(), hashB: z.string().nullable() });
 
 export const turnDiffSchema = z
   .object({
@@ -34,6 +41,8 @@ export const turnDiffSchema = z
         mode: z.boolean(),
         conversationContext: z.boolean(),
         agentContext: z.boolean(),
+        rules: z.boolean(),
+        place: z.boolean(),
       })
       .describe("True for each item that is the same in both turns."),
     chunks: z.array(
@@ -44,7 +53,8 @@ export const turnDiffSchema = z
         change: z.enum(["only_a", "only_b", "changed"]).describe("`changed`: the same lines with different content."),
       }),
     ),
-    files: z.array(z.object({ path: z.string(), hashA: z.string().nullable(), hashB: z.string().nullable() })),
+    files: z.array(fileDifference),
+    rules: z.array(fileDifference).describe("Files with rules of the repository that differ."),
     history: z.object({
       commonTurnId: idSchema.nullable().describe("The last turn that both histories share."),
       commonTurns: z.int(),

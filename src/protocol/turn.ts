@@ -34,6 +34,34 @@ const contextRef = z.object({
     .describe("Version of the org's record that was used. Absent if the context came from the configuration."),
 });
 
+const rules = z
+  .object({
+    files: z
+      .array(z.object({ path: z.string(), contentHash: z.string(), sizeBytes: z.int() }))
+      .describe("The files at the end of the boot prompt, which are those of the session's start."),
+    hash: z.string().describe("SHA-256 of that part of the boot prompt. Empty if it has none."),
+    characters: z.int().describe("Its length in UTF-16 code units."),
+    changed: z
+      .array(z.object({ path: z.string(), contentHash: z.string(), wasSent: z.boolean() }))
+      .optional()
+      .describe(
+        "Files that notes named since then; `wasSent`: in this turn. An empty hash: the file no longer counts.",
+      ),
+  })
+  .meta({ id: "RulesRef" });
+
+const place = z
+  .object({
+    folder: z.string(),
+    platform: z.string(),
+    date: z.string(),
+    branch: z.string().nullable(),
+    modifiedFiles: z.int().nullable().describe("How many files differed from the last commit. Null: unknown."),
+    contentHash: z.string(),
+    wasSent: z.boolean().describe("False if an earlier message of the history has the same text."),
+  })
+  .meta({ id: "PlaceRef" });
+
 const manifest = z
   .object({
     agentContext: contextRef,
@@ -75,6 +103,8 @@ const manifest = z
       .array(z.object({ turnId: idSchema, subagentId: idSchema, kind: mailboxKindSchema, contentHash: z.string() }))
       .optional()
       .describe("Messages of subagents that the model received. Absent if there were none."),
+    rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
+    place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

@@ -5,15 +5,21 @@
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
+import { chooseFiles } from "./indexed-files.ts";
 import { startGit, type GitProcess } from "../system/git.ts";
 import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
 /** Returns the files that a run reads: those of the working copy, or those of a commit. */
 export async function filesOf(job: IndexJob, signal: AbortSignal): Promise<RepositoryFiles> {
-  return job.commit === undefined
-    ? await trackedFiles(job.root, signal)
-    : await commitFiles(job.root, job.commit, signal);
+  const files =
+    job.commit === undefined ? await trackedFiles(job.root, signal) : await commitFiles(job.root, job.commit, signal);
+  try {
+    return { ...files, ...(await chooseFiles(files, job.ignore ?? [])) };
+  } catch (error) {
+    files.close();
+    throw error;
+  }
 }
 
 interface CommitFile extends FileFacts {
@@ -36,6 +42,7 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
     root,
     commit,
     paths: [...files.keys()].toSorted(),
+    skipped: [],
     stat: (path) => files.get(path) ?? null,
     read: async (path) => await objects.read(files.get(path)?.object ?? ""),
     close: () => objects.close(),

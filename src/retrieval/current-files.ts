@@ -1,9 +1,10 @@
 /** Reads what the files of a working copy on this machine have now (X6). */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type FileNow, type OpenWorkingCopy, decodeText, pathFault } from "../domain/active-file.ts";
+import { type FileNow, type OpenWorkingCopy, pathFault } from "../domain/active-file.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import { readableText } from "./source-text.ts";
 import { WorkingCopyFiles } from "./repository-files.ts";
 
 export const openWorkingCopy: OpenWorkingCopy = (folder) => {
@@ -31,7 +32,7 @@ async function look(files: WorkingCopyFiles, path: string): Promise<FileNow | nu
     if (facts === null) return null;
     if (facts.sizeBytes > limits.indexedFileBytesMax) return { hash: null, text: null };
     const content = await files.read(path);
-    return content === null ? null : { hash: sha256(content), text: decodeText(content) };
+    return content === null ? null : { hash: sha256(content), text: readableText(content) };
   } catch {
     // A file that exists and cannot be read: nothing is known about it.
     return { hash: null, text: null };

@@ -7,6 +7,7 @@ import { lstatSync, realpathSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { pathFault } from "../domain/active-file.ts";
+import type { UnindexedFile } from "./unindexed-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { askGit, type GitAnswer } from "../system/git.ts";
 import { readRegularFlags } from "../system/read-files.ts";
@@ -22,6 +23,8 @@ export interface RepositoryFiles {
   commit: string | null;
   /** The paths relative to the root, with forward slashes, sorted. */
   paths: string[];
+  /** The other tracked files, with the reason why they are not indexed. */
+  skipped: UnindexedFile[];
   /** Returns null if there is no regular file at the path. */
   stat(path: string): FileFacts | null;
   /** Returns null if the file was deleted after `look`. */
@@ -53,6 +56,7 @@ export async function trackedFiles(folder: string, signal?: AbortSignal): Promis
     root,
     commit: await checkedOutCommit(root, signal),
     paths: [...paths].toSorted(),
+    skipped: [],
     stat: (path) => workingCopy.stat(path),
     read: async (path) => await workingCopy.read(path),
     close: () => undefined,

@@ -15,6 +15,7 @@
  * - Workspace ids are not stored (Q1).
  */
 import type { Chunk } from "../domain/chunk.ts";
+import type { UnindexedFile } from "./unindexed-file.ts";
 
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
@@ -31,7 +32,7 @@ export interface Retriever {
 }
 
 /** An index, and the working copy that it is to match. */
-export type WorkingCopyIndex = Pick<IndexJob, "root" | "orgId" | "repo">;
+export type WorkingCopyIndex = Pick<IndexJob, "root" | "orgId" | "repo" | "ignore">;
 export type RefreshOutcome = "current" | "missing" | "busy";
 
 export interface RetrievalQuery {
@@ -64,6 +65,8 @@ export interface IndexJob {
   /** Called about once per file. The receiver decides how often to show it. */
   onProgress?: (progress: IndexProgress) => void;
   signal?: AbortSignal;
+  /** Patterns of paths that are not indexed, in the form of `.gitignore`. */
+  ignore?: readonly string[];
   /** True if the run deletes the existing index and indexes everything again (Q6). */
   rebuild?: boolean;
 }
@@ -84,9 +87,8 @@ export interface IndexSummary {
   /** The number of new files, and of those whose content changed. */
   filesChanged: number;
   filesRemoved: number;
-  /** The numbers of tracked files that are not UTF-8 text, and of those over the size limit (Q1). */
-  skippedBinary: number;
-  skippedLarge: number;
+  /** The tracked files that are not indexed, each with the reason (Q1). */
+  skipped: UnindexedFile[];
   chunksTotal: number;
   chunksWritten: number;
   bytesRead: number;

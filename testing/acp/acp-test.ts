@@ -100,6 +100,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
       mode: null,
       repositoryOf,
       headOf: async () => null,
+      surroundingsOf: async () => ({}),
       workingCopy: openWorkingCopy,
       report,
     };

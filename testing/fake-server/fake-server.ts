@@ -125,7 +125,8 @@ export function parseJson(
 /** Answers with a list of models in the fields of every wire. It is no request to a model, so it is not recorded. */
 function sendModels(outgoing: ServerResponse): void {
   const chat = { id: "model-of-the-account", name: "models/model-of-the-account", context_length: 123_456 };
-  const list = [chat, { id: "some-embedding-model", name: "models/some-embedding-model" }];
+  const older = { id: "gpt-5.1", name: "models/gpt-5.1" };
+  const list = [chat, older, { id: "some-embedding-model", name: "models/some-embedding-model" }];
   outgoing.writeHead(200, { "content-type": "application/json" });
   outgoing.end(JSON.stringify({ data: list, models: list }));
 }

@@ -29,7 +29,8 @@ interface Comparison {
 export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnItems {
   const reader = new ItemReader(items);
   readAnswers(reader, { asked, row, parent });
-  if (asked.instruction !== "") reader.expect(userItem(asked.instruction, noteBlock(endingNotes(parent))));
+  if (asked.instruction !== "")
+    reader.expect(userItem(asked.instruction, noteBlock([...endingNotes(parent), ...unheardIn(reader.peek())])));
   const own: OwnItems = { shown: new Map(), steered: [] };
   const waiting = new Set(row.status === "awaiting_tool_results" ? row.deferredCalls.map(({ callId }) => callId) : []);
   const isSealed = row.status === "failed";
@@ -80,6 +81,12 @@ function readLastOfFailed(reader: ItemReader, { exchange, asked, row }: Failed):
       );
   }
   return steered;
+}
+
+/** Returns the notes of messages that the turn before never received (V4). Their texts are those of the requests. */
+function unheardIn(item: HistoryItem | null): string[] {
+  const note = item?.type === "user" ? (item.parts[1] ?? "") : "";
+  return note.split("\n").filter((line) => /^The user also sent this message .*: (?:note|please do) \d+$/.test(line));
 }
 
 interface Failed {

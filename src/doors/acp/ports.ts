@@ -3,7 +3,7 @@
  * `open`, because a client wants the answer to `initialize` before the stores are open.
  */
 import type { Caller } from "../../domain/caller.ts";
-import type { AgentContext, ConversationContext } from "../../domain/context.ts";
+import type { AgentContext, ConversationContext, Surroundings } from "../../domain/context.ts";
 import type { Engine, OfferedModel } from "../../engine/engine.ts";
 import type { OpenWorkingCopy } from "../../domain/active-file.ts";
 import type { OpenSessionTools } from "../../tools/session-tools.ts";
@@ -20,6 +20,8 @@ export interface AcpPorts {
   repositoryOf(folder: string): Promise<string | null>;
   /** Returns the commit that is checked out in a folder, or null if there is no commit or no Git. Never rejects. */
   headOf(folder: string): Promise<string | null>;
+  /** Returns the rules of the repository and the place of a folder (M1, M2). Never rejects. */
+  surroundingsOf(folder: string): Promise<Surroundings>;
   /** Returns the working copy in a folder. Null: the folder is below the top of its repository. */
   workingCopy: OpenWorkingCopy;
   /** Returns the opened ports. It may be called often, and opens only once. Rejects with the reason if opening fails. */

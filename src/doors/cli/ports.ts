@@ -92,6 +92,8 @@ export interface BackupCounts {
   blobs: number;
   /** The size of the blobs in bytes. */
   bytes: number;
+  /** What is missing or cannot be read: a blob or a file, and words that follow its name. */
+  damaged: { name: string; why: string }[];
 }
 
 export interface McpCheckRequest {
@@ -155,6 +157,8 @@ export interface LocalEngine {
   indexes: LocalIndexes;
   attachments: LocalAttachments;
   recordsAbout: Engine["recordsAbout"];
+  /** Reads every stored turn and checks it, as the owner of the data folder. */
+  verifyAll(onTurn: (checked: number) => void): Promise<{ turns: number; faults: TurnFault[] }>;
   /** Reports a message to the operator, in the form of the log. */
   report(message: string): void;
   /**
@@ -164,6 +168,13 @@ export interface LocalEngine {
   listen(at: { host: string; port: number }): Promise<ListeningAddress & { key: string }>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
+}
+
+/** A turn that cannot be read completely, or was changed. */
+export interface TurnFault {
+  turnId: string;
+  sessionId: string;
+  reason: string;
 }
 
 /** The operator of this machine's data: creates orgs, and may do in every org what its admins may (H4). */

@@ -2,7 +2,7 @@
  * The reports about finished turns: how two of them differ (D1), and whether a session is unchanged since it was sealed
  * (D2).
  */
-import type { ModelSettings } from "../../domain/context.ts";
+import type { ModelSettings, Place } from "../../domain/context.ts";
 import type { TurnStatus } from "../../domain/turn.ts";
 
 /** The differences between two turns, A and B. */
@@ -18,9 +18,13 @@ export interface TurnDiff {
     mode: boolean;
     conversationContext: boolean;
     agentContext: boolean;
+    rules: boolean;
+    place: boolean;
   };
   chunks: ChunkDifference[];
   files: FileDifference[];
+  /** The files with rules of the repository that differ (M1). */
+  rules: FileDifference[];
   /**
    * The histories that the two turns continued. A turn is not part of its own history, so a turn and its rerun have the
    * same one.
@@ -44,6 +48,7 @@ export interface DiffSide {
   provider: string;
   model: string;
   settings: ModelSettings;
+  place: Pick<Place, "folder" | "platform" | "date" | "branch"> | null;
   instruction: string;
   answer: string;
 }
@@ -71,6 +76,13 @@ export interface HistoryTurn {
   turnId: string;
   depth: number;
   instructionSummary: string;
+}
+
+/** The result of checking every stored turn. */
+export interface VerifyAllReport {
+  turns: number;
+  /** The turns that cannot be read completely, or whose digest does not match. */
+  faults: { turnId: string; sessionId: string; reason: string }[];
 }
 
 /** The result of verifying a session. */

@@ -1,5 +1,5 @@
 /** Comparing, verifying, exporting and importing sessions (D1, D2). */
-import type { TurnDiff, VerifyReport } from "./explanation.ts";
+import type { TurnDiff, VerifyAllReport, VerifyReport } from "./explanation.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 /** Comparing two turns, and verifying a session. */
@@ -14,6 +14,11 @@ export interface Explanations {
    * `onTurn` after each batch of turns. Throws `not_found`.
    */
   verify(caller: Caller, sessionId: string, onTurn?: (done: number, total: number) => void): Promise<VerifyReport>;
+  /**
+   * Reads every stored turn of all orgs and checks it: its blobs, its boot prompt, its digest (B3, D2). Calls `onTurn` after each.
+   * Only an admin of the server's first org may do this. Throws `forbidden`.
+   */
+  verifyAll(caller: Caller, onTurn?: (checked: number) => void): Promise<VerifyAllReport>;
 }
 
 /** Exporting and importing sessions. */

@@ -8,7 +8,7 @@ import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
 import type { InputPart, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
-import type { ModelSettings } from "../../domain/context.ts";
+import type { ModelSettings, Surroundings } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 /** Running, controlling and reading turns. */
@@ -81,7 +81,8 @@ export interface TurnListRequest {
 }
 
 /** A turn to run. Only `instruction` is required. A field that is left out takes its value from the session, else from the contexts. */
-export interface TurnRequest extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval {
+export interface TurnRequest
+  extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval, Surroundings {
   /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
   workspaceId?: string;
   /** The fields of a new session. Ignored if the turn continues a session. */
@@ -103,7 +104,7 @@ export interface TurnTarget {
   /** Starts a new session whose first turn continues this one, which may be in any session that the caller may read (T6). */
   fork?: { turnId: string };
   /** Runs a turn again beside the old one, with the same parent. An empty instruction repeats the old one (T7). */
-  rerun?: { turnId: string };
+  rerun?: { turnId: string; asFork?: boolean | undefined };
   /**
    * Runs the newest turn of the session's agent again, whether or not it failed, beside the old one (T12). `sessionId` names
    * the session. An empty instruction repeats the old one.

@@ -21,8 +21,11 @@ export async function offeredModels(
   caller: Caller,
   workspaceId: string | null,
 ): Promise<OfferedModel[]> {
-  const { providers } = await settingsOf(deps, caller, workspaceFor(caller, workspaceId));
-  const found = await Promise.all([...providers.keys()].map((name) => providers.get(name)));
+  const { providers, agentContexts } = await settingsOf(deps, caller, workspaceFor(caller, workspaceId));
+  // The offline model is offered only where a context names it.
+  const isOffered = (name: string): boolean =>
+    name !== "offline" || agentContexts.some(({ provider }) => provider === name);
+  const found = await Promise.all([...providers.keys()].filter(isOffered).map((name) => providers.get(name)));
   const lists = await Promise.all(
     found.map(async (one) => (one === undefined ? [] : await modelsOfProvider(deps, one))),
   );

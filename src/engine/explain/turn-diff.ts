@@ -25,6 +25,7 @@ export async function diffTurns(core: EngineCore, caller: Caller, turns: { a: st
     same: sameness(a.turn, b.turn),
     chunks: chunkDifferences(a, b),
     files: fileDifferences(a, b),
+    rules: rulesDifferences(a.turn, b.turn),
     history: await historyDifference(core, a.state, b.state),
   };
 }
@@ -54,7 +55,8 @@ async function sideOf(core: EngineCore, turn: Turn): Promise<DiffSide> {
   const reader = turnReader(core, turn);
   const [instruction, answer] = await Promise.all([reader.instruction(), reader.answer()]);
   const { settings } = turn.manifest;
-  return { turnId: id, sessionId, sequence, status, mode, provider, model, settings, instruction, answer };
+  const place = placeOf(turn);
+  return { turnId: id, sessionId, sequence, status, mode, provider, model, settings, place, instruction, answer };
 }
 
 function sameness(a: Turn, b: Turn): TurnDiff["same"] {
@@ -67,7 +69,30 @@ function sameness(a: Turn, b: Turn): TurnDiff["same"] {
     mode: a.mode === b.mode,
     conversationContext: same("conversationContext"),
     agentContext: same("agentContext"),
+    rules: rulesDifferences(a, b).length === 0,
+    place: isDeepStrictEqual(placeOf(a), placeOf(b)),
   };
+}
+
+function placeOf({ manifest }: Turn): DiffSide["place"] {
+  if (manifest.place === undefined) return null;
+  const { folder, platform, date, branch } = manifest.place;
+  return { folder, platform, date, branch };
+}
+
+function rulesDifferences(a: Turn, b: Turn): FileDifference[] {
+  const [rulesA, rulesB] = [a, b].map(rulesOf) as [Map<string, string>, Map<string, string>];
+  return [...new Set([...rulesA.keys(), ...rulesB.keys()])]
+    .map((path) => ({ path, hashA: rulesA.get(path) || null, hashB: rulesB.get(path) || null }))
+    .filter(({ hashA, hashB }) => hashA !== hashB)
+    .toSorted((x, y) => order(x.path, y.path));
+}
+
+/** Returns the hash of each file with rules that the model had, by path. Empty: it no longer counted. */
+function rulesOf({ manifest: { rules } }: Turn): Map<string, string> {
+  return new Map(
+    [...(rules?.files ?? []), ...(rules?.changed ?? [])].map(({ path, contentHash }) => [path, contentHash]),
+  );
 }
 
 /**

@@ -49,6 +49,15 @@ export async function verifySession(
   return report;
 }
 
+/** Returns why a turn cannot be read, or does not match its digest. Null if it is whole. It reads nothing from caches. */
+export async function turnFault(core: EngineCore, turn: StoredTurn): Promise<string | null> {
+  const { blobs, records } = core.deps;
+  const parent = turn.parentId === null ? null : await records.turns.get(turn.parentId);
+  const isKnown = parent !== null && parent.status !== "pending";
+  const digest = turn.parentId === null ? null : isKnown ? parent.digest : undefined;
+  return faultOf(await readTurn({ ...core, histories: new Histories(blobs, records) }, turn), digest);
+}
+
 async function expectedTotal({ deps }: EngineCore, { originTurnId, lastSequence }: Session): Promise<number> {
   const origin = originTurnId === null ? null : await deps.records.turns.get(originTurnId);
   return (origin?.depth ?? 0) + lastSequence;

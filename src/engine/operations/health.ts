@@ -1,10 +1,12 @@
 /**
  * Reports whether the stores work (`/readyz`). Any client may request it, any number of times: each store is queried at
- * most once per interval, one query at a time. A store that has not answered is not queried again.
+ * most once per interval, one query at a time. A store that has not answered is not queried again. Now and then the query
+ * writes something and deletes it again, because a full disk and a folder without write permission can still be read.
  */
 import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
 import { unlessAborted } from "../../system/abort.ts";
+import { healthProbes } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { HealthReport, StoreState } from "../engine.ts";
 
@@ -14,10 +16,23 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   const { records, blobs, log, version, runner, now } = core.deps;
   // No turn has this id.
   const none = newId();
+  const writing = writesOf(core);
   const questions: Record<keyof Stores, () => Promise<StoreState>> = {
-    records: bounded(core, "the records do not answer", () => records.runners.get(runner.id)),
-    blobs: bounded(core, "the blobs do not answer", () => blobs.get("turns/none")),
-    log: bounded(core, "the live log does not answer", () => log.read(none, 0)),
+    records: bounded(
+      core,
+      "the records do not work",
+      writing.records(() => records.runners.get(runner.id)),
+    ),
+    blobs: bounded(
+      core,
+      "the blobs do not work",
+      writing.blobs(() => blobs.get("turns/none")),
+    ),
+    log: bounded(
+      core,
+      "the live log does not work",
+      writing.log(() => log.read(none, 0)),
+    ),
   };
   let known: { at: number; stores: Promise<Stores> } | null = null;
   const ask = async (): Promise<Stores> => {
@@ -37,6 +52,43 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
       isShuttingDown: core.isShuttingDown,
     };
   };
+}
+
+type Question = () => Promise<unknown>;
+
+/** Returns, for each store, a function that makes a query of it write now and then. After a failed write every query writes. */
+function writesOf({ deps }: EngineCore): Record<keyof Stores, (read: Question) => Question> {
+  const { records, blobs, log, monotonic } = deps;
+  const alternating = (write: Question) => (read: Question) => {
+    let writtenAt = -Infinity;
+    return async () => {
+      if (monotonic() - writtenAt >= limits.healthWriteMs) {
+        await write();
+        writtenAt = monotonic();
+      }
+      await read();
+    };
+  };
+  return {
+    records: alternating(() => records.storage.probe()),
+    blobs: alternating(async () => {
+      const key = `${healthProbes}${newId()}`;
+      await blobs.put(key, Buffer.from(incompressibleText()));
+      await blobs.delete(key);
+    }),
+    log: alternating(async () => {
+      const turnId = newId();
+      await log.append(turnId, [{ type: "text_delta", messageId: turnId, delta: incompressibleText() }]);
+      await log.drop(turnId);
+    }),
+  };
+}
+
+/** Returns text that no store can make much shorter, so that it needs room. */
+function incompressibleText(): string {
+  let text = "";
+  while (text.length < limits.healthCharacters) text += newId();
+  return text;
 }
 
 /**

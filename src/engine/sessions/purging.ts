@@ -1,12 +1,12 @@
 /** Deletes history: the turns of a session with their blobs, and blobs that no turn needs (S6, K4). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { isId } from "../../domain/ids.ts";
+import { isId, timeOfId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { operatorOnly } from "../access/access.ts";
-import { importMarks } from "../turn/kept/turn-blobs.ts";
+import { healthProbes, importMarks } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
 
@@ -87,7 +87,7 @@ async function unreachableKeys(core: EngineCore, all: readonly string[]): Promis
     const turnId = key.split("/")[1] ?? "";
     byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
   }
-  const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.deps.now() - limits.garbageAgeMs;
+  const isOld = (id: string): boolean => isId(id) && timeOfId(id) < core.deps.now() - limits.garbageAgeMs;
   // The first turn of an old session has an old id too, although it may be opening now.
   const isYoungAttempt = (key: string): boolean => {
     const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
@@ -97,6 +97,8 @@ async function unreachableKeys(core: EngineCore, all: readonly string[]): Promis
   const imports = await blobs.list(importMarks);
   const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
   if (unreachable.length < imports.length) return [];
+  const probes = await blobs.list(healthProbes);
+  unreachable.push(...probes.filter((key) => isOld(key.slice(healthProbes.length))));
   for (const turnId of [...byTurn.keys()].filter(isOld)) {
     // A running turn names its blobs when it ends. Its status is read first, because it may end between the two reads.
     if ((await records.turns.get(turnId))?.status === "pending") continue;
@@ -105,11 +107,4 @@ async function unreachableKeys(core: EngineCore, all: readonly string[]): Promis
     unreachable.push(...unnamed);
   }
   return unreachable.toSorted();
-}
-
-/**
- * Returns the time at which an id was made. The first 48 bits of a UUID of version 7 are milliseconds since the epoch.
- */
-function timeOf(id: string): number {
-  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { hasCode } from "../../../testing/refusals.ts";
-import { all, testEngine, type TestEngine } from "../../../testing/engine.ts";
+import { all, testEngine, type TestEngine, type TestEngineOptions } from "../../../testing/engine.ts";
+import { builtInBootPrompt } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { newId } from "../../domain/ids.ts";
@@ -24,7 +25,7 @@ interface World extends TestEngine {
   given(): string[];
 }
 
-async function world(t: TestContext): Promise<World> {
+async function world(t: TestContext, parts: TestEngineOptions = {}): Promise<World> {
   const store = memoryTranscripts();
   const reports: string[] = [];
   const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void reports.push(message) });
@@ -36,7 +37,11 @@ async function world(t: TestContext): Promise<World> {
     nextBeginning: (id) => transcripts.nextBeginning(id),
     turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
   };
-  const made: TestEngine = await testEngine(t, { workspaces });
+  const made: TestEngine = await testEngine(t, {
+    workspaces,
+    conversation: { bootPrompt: builtInBootPrompt },
+    ...parts,
+  });
   const { engine, caller, provider } = made;
   // Begins nothing, and waits for what is being written.
   const settled = () => engine.workspaceSessions.begin(caller, { workspaceId });
@@ -188,4 +193,42 @@ test("[H4] for a user who does not own the data folder the id of a workspace is 
   await assert.rejects(engine.workspaceSessions.begin(member, { workspaceId }), hasCode("workspace_unknown"));
   await engine.close();
   assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
+});
+
+test("[W4] [T12] a failed turn is in the transcript with its end, and the next turn follows the one before it", async (t) => {
+  const { ask, read, reports } = await world(t, {
+    script: (call) => {
+      const text = JSON.stringify(call.items.at(-1));
+      return text.includes("break") ? [{ fails: "provider_rejected", message: "no more" }] : "fine";
+    },
+  });
+  const words = async (): Promise<string> => (await read()).replace(/^---\n[^]*?\n---\n/, "");
+  const failed = await ask("break first", { workspaceId });
+  assert.equal(failed.status, "failed");
+  assert.equal(
+    await words(),
+    "\n## User\n\nbreak first\n\n## System\n\nThe turn failed: no more (provider_rejected)\n",
+  );
+  const { sessionId } = failed;
+  await ask("one", { workspaceId, sessionId });
+  await ask("break again", { workspaceId, sessionId });
+  await ask("two", { workspaceId, sessionId });
+  const roles = (await words()).match(/^## \w+\n\n.*$/gm)?.map((block) => block.replace("\n\n", ": "));
+  assert.deepEqual(roles, [
+    "## User: break first",
+    "## System: The turn failed: no more (provider_rejected)",
+    "## User: one",
+    "## Assistant: fine",
+    "## User: break again",
+    "## System: The turn failed: no more (provider_rejected)",
+    "## User: two",
+    "## Assistant: fine",
+  ]);
+  assert.deepEqual(reports, []);
+});
+
+test("[W4] a transcript begins with the boot prompt as ## System if it is not the built-in one", async (t) => {
+  const { ask, read } = await world(t, { conversation: { bootPrompt: "Answer in verse." } });
+  await ask("one", { workspaceId });
+  assert.match(await read(), /^---\n[^]*\n---\n\n## System\n\nAnswer in verse\.\n\n## User\n\none\n/);
 });

@@ -11,6 +11,7 @@ import { hasHistory, summarize, type FinishedTurn, type Turn } from "../../domai
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
+import type { AcceptedRequest } from "../turn/prepare/accepted-request.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
@@ -110,7 +111,10 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   const request = requestOf(core, spawner, start);
   const { subagentTools } = core;
   const inherited = await core.histories.readableBefore(start.parent);
-  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools: noClientTools };
+  // A subagent begins with the rules of its spawner.
+  const keptRules = start.parent === null ? spawner.run.accepted.surroundings.rules : await core.rules.of(start.parent);
+  const clientTools = noClientTools;
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools, keptRules };
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
@@ -146,8 +150,15 @@ function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn
     repo,
     ...(language !== null && { language }),
     pathPrefixes,
+    rules: rulesNow(accepted),
+    place: accepted.surroundings.place,
     ownTools: names === null ? own : own.filter((tool) => names.includes(tool.definition.name)),
   };
+}
+
+/** Returns the rules of the repository as the spawner knows them. Those that it did not use are left out. */
+function rulesNow({ surroundings: { now } }: AcceptedRequest): NonNullable<TurnRequest["rules"]> | null {
+  return now === null ? null : now.texts.map(({ path, text }) => ({ path, text }));
 }
 
 /**

@@ -60,6 +60,7 @@ const stateEntry = z.strictObject({
       indexed: z.string().exactOptional(),
     }),
   ),
+  rules: list(z.strictObject({ path: z.string(), hash: z.string() })).exactOptional(),
   warned: list(z.string()).exactOptional(),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
@@ -146,6 +147,8 @@ const gatheredContext = z.strictObject({
     }),
   ),
   files: list(z.strictObject({ path: z.string(), wasSent: z.boolean(), wasTooLarge: z.boolean() })),
+  rules: list(z.string()).exactOptional(),
+  rulesChanged: list(z.string()).exactOptional(),
 });
 
 const planStep = z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });

@@ -141,6 +141,23 @@ const mailboxRef = z.strictObject({
   contentHash: z.string(),
 });
 
+const rulesRef = z.strictObject({
+  files: list(z.strictObject({ path: z.string(), contentHash: z.string(), sizeBytes: wholeFromZero })),
+  hash: z.string(),
+  characters: wholeFromZero,
+  changed: list(z.strictObject({ path: z.string(), contentHash: z.string(), wasSent: z.boolean() })).exactOptional(),
+});
+
+const placeRef = z.strictObject({
+  folder: z.string(),
+  platform: z.string(),
+  date: z.string(),
+  branch: z.string().nullable(),
+  modifiedFiles: wholeFromZero.nullable(),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -154,6 +171,8 @@ const manifest = z.strictObject({
   historyTurns: wholeFromZero,
   clientTools: uuid.exactOptional(),
   mailbox: list(mailboxRef).exactOptional(),
+  rules: rulesRef.exactOptional(),
+  place: placeRef.exactOptional(),
 });
 
 const runSummary = z.strictObject({

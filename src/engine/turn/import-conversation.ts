@@ -46,7 +46,8 @@ export async function importConversation(
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
   const request = requestOf(start, first.text);
   const { subagentTools, deps } = core;
-  const known = { caller, request, session: null, subagentTools, inherited: new Map(), clientTools: noClientTools };
+  const none = { inherited: new Map(), clientTools: noClientTools, keptRules: null };
+  const known = { caller, request, session: null, subagentTools, ...none };
   const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), provider: noModel, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });

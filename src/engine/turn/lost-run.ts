@@ -11,6 +11,7 @@ import { readAll } from "../../live/event-log.ts";
 import { parseArguments } from "../../tools/tool-call.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { ProgressBlob, RunBlob } from "./kept/turn-blobs.ts";
+import { undeliveredSteers, undeliveredWarning } from "./kept/kept-steers.ts";
 import { readProgress } from "./kept/turn-progress.ts";
 import type { TurnBeginning } from "./kept/turn-state.ts";
 import { userMessage } from "./request/envelope.ts";
@@ -35,9 +36,11 @@ export async function readLostRun(core: EngineCore, turn: PendingTurn): Promise<
     report(`the progress of turn ${turn.id} could not be read; what came before it is kept`, error),
   );
   const kept = parts.flatMap((part) => splitDeltas(part.events));
-  const { logged, warnings } = await readLog(core, turn);
+  const { logged, warnings: lost } = await readLog(core, turn);
   const isLongest = logged.length >= kept.length;
   const events = isLongest ? logged : kept;
+  const steers = await undeliveredSteers(blobs, turn.id, events);
+  const warnings = [...lost, ...steers.map(undeliveredWarning)];
   const stored = await records.turns.listSteps(turn.id);
   const known = new Set(stored.map(({ index }) => index));
   const unstored = parts.flatMap(({ steps }) => steps).filter(({ index }) => !known.has(index));

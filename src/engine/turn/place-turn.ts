@@ -13,6 +13,7 @@ import { fireInstruction } from "./request/mailbox-block.ts";
 import type { ParentTurn } from "./prepare/turn-plan.ts";
 import { mayContinue, continuableSession, visibleTurn, visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { undeliveredTexts } from "./kept/kept-steers.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
 import { noProvider } from "./prepare/chain.ts";
 
@@ -25,6 +26,14 @@ export interface PlacedRequest {
 }
 
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
+  const placed = await placeByKind(core, caller, request);
+  const { session } = placed.place;
+  if (session?.lastTurnStatus !== "failed") return placed;
+  const [before] = await core.deps.records.turns.list(session.id, { limit: 1, kind: "agent" });
+  return { ...placed, place: { ...placed.place, unheard: before === undefined ? [] : undeliveredTexts(before) } };
+}
+
+async function placeByKind(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   if (request.fire === true) return await placeFire(core, caller, request);
   if (request.retry === true) return await placeRerun(core, caller, await newestAsRerun(core, caller, request));
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
@@ -42,6 +51,7 @@ export const newRoot: TurnPlacement = {
   rerunOf: null,
   subagent: null,
   mail: noDelivery,
+  unheard: [],
 };
 
 /**
@@ -119,7 +129,7 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const session = await visibleSession(deps, caller, old.sessionId);
   const parent = await readParent(engine, old.parentId);
   const isAtHead = session.headTurnId === old.id || session.headTurnId === old.parentId;
-  const isHere = isAtHead && (await mayContinue(deps, caller, session));
+  const isHere = isAtHead && request.rerun?.asFork !== true && (await mayContinue(deps, caller, session));
   const opening = await readBlob<"opening">(deps.blobs, old.blobs.opening, old.id);
   const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
   const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };

@@ -4,6 +4,7 @@
  * a runner that was only paused cannot write any more (R1).
  */
 import { failure, failureOf, type Failure } from "../../domain/errors.ts";
+import { timeOfId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { Runner } from "../../records/record-store.ts";
@@ -43,7 +44,12 @@ async function recoverOwn(core: EngineCore): Promise<number> {
 export async function dropLeftLogs(core: EngineCore): Promise<void> {
   for (const turnId of await core.deps.log.list()) {
     const turn = await core.deps.records.turns.get(turnId);
-    if (turn !== null && turn.status !== "pending" && turn.blobs.run !== null) await core.deps.log.drop(turnId);
+    // A log without a turn is left of a health check, or its turn was purged.
+    const isLeft =
+      turn === null
+        ? timeOfId(turnId) < core.deps.now() - limits.garbageAgeMs
+        : turn.status !== "pending" && turn.blobs.run !== null;
+    if (isLeft) await core.deps.log.drop(turnId);
   }
 }
 

@@ -9,6 +9,7 @@ import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import type { EngineCore } from "./live/engine-core.ts";
+import type { KeptRules } from "./kept/kept-rules.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { clientToolsOf } from "./prepare/client-tools.ts";
@@ -63,10 +64,18 @@ async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnReque
     mail,
     subagentTools,
     inherited,
+    keptRules: await keptRulesOf(core, place),
     clientTools: { ...clientTools, ...listed },
   };
   const accepted = await acceptRequest(core.deps, accepting);
   return await launchTurn(core, { place, request: asked, accepted });
+}
+
+/** Returns the rules that the session keeps (M1): those of the parent, or of the first turn that is run again. */
+async function keptRulesOf(core: EngineCore, place: TurnPlacement): Promise<KeptRules | null | undefined> {
+  const { parent, rerunOf } = place;
+  const before = parent ?? (rerunOf === null ? null : await core.deps.records.turns.get(rerunOf));
+  return before === null ? undefined : await core.rules.of(before);
 }
 
 /** Opens and runs an accepted turn, of the session's agent or of a subagent. */

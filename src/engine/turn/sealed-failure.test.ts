@@ -205,3 +205,22 @@ test("[R6] the progress of a turn is deleted when the turn has ended", async (t)
     keys.join(),
   );
 });
+
+test("[V4] [R2] a message that a dead runner never gave to the model is in the record, and the next turn gets it", async (t) => {
+  const script = (call: ModelCall): ScriptedAnswer =>
+    isNext(call) ? "fine" : [{ waits: new Promise<void>(() => {}) }];
+  const deps = testParts({ ...replaying, script });
+  const engine = await createEngine(deps);
+  t.after(() => engine.close({ graceMs: 0 }));
+  const cut = await engine.turns.run(alice, { instruction: "work" });
+  await engine.turns.steer(alice, { turnId: cut.turnId, text: "mind the tests" });
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const lost = await next.engine.turns.get(alice, cut.turnId);
+  assert.ok(lost.status === "failed");
+  const [warning] = lost.warnings.filter(({ code }) => code === "steer_undelivered");
+  assert.match(warning?.message ?? "", /mind the tests$/);
+  await next.ask("and then?", { sessionId: cut.sessionId });
+  const last = deps.scripted.exchanges.at(-1)?.call.items.at(-1);
+  assert.match(last?.type === "user" ? (last.parts[1] ?? "") : "", /^\[NOTE\]\n.*mind the tests$/);
+  assert.deepEqual(await deps.blobs.list(`turns/${cut.turnId}/steer-`), []);
+});

@@ -3,7 +3,7 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import type { Caller } from "../../domain/caller.ts";
+import { builtInBootPrompt } from "../../domain/context.ts";
 import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
 import type { RunFailed, TurnEvent } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
@@ -37,6 +37,7 @@ import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+import { undeliveredWarning } from "./kept/kept-steers.ts";
 import { dropProgress } from "./kept/turn-progress.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 
@@ -78,7 +79,7 @@ function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve
 /** Closes the queue of messages. One that came too late for a model call is recorded as a warning (V4). */
 function leaveSteers({ live, recorder }: SettlingTurn): void {
   for (const { text } of live.steers.close()) {
-    recorder.warn({ code: "steer_undelivered", message: `no model call was left to deliver this message: ${text}` });
+    recorder.warn(undeliveredWarning(text));
   }
 }
 
@@ -106,7 +107,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   }
   settling.live.store(kept.events);
   remember(core, settling, { turn, state: kept.state });
-  return settled(turn, dropTraces(core, recorder));
+  return settled(turn, dropTraces(core, settling));
 }
 
 /** The end of a turn as it is stored in blobs. */
@@ -210,7 +211,7 @@ function remember(
 ): void {
   const { plan } = settling;
   if (state !== null) core.histories.remember(state);
-  if (state !== null) writeDown(core, settling, { turn, state, caller: settling.accepted.caller });
+  writeDown(core, settling, { turn, state });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
@@ -222,19 +223,18 @@ export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"
 
 interface TranscribedEnd {
   turn: FinishedTurn;
-  state: State;
-  caller: Caller;
+  /** Null: the turn failed and did nothing. Only its instruction is written. */
+  state: State | null;
 }
 
 /** Queues the turn for the transcript of its workspace (W4). */
-function writeDown(
-  core: EngineCore,
-  { place, isTranscribed }: SettlingTurn,
-  { turn, state, caller }: TranscribedEnd,
-): void {
-  const items = state.entries.at(-1)?.items ?? [];
-  if (isTranscribed !== true && place.subagent === null && ownsWorkspaces(caller))
-    transcribe(core, { turn, session: place.session, items });
+function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: TranscribedEnd): void {
+  const { place, isTranscribed, accepted } = settling;
+  if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;
+  const items = state === null ? unplannedBeginning(settling).newItems : (state.entries.at(-1)?.items ?? []);
+  const { bootPrompt } = accepted.conversationContext;
+  const prompt = bootPrompt === builtInBootPrompt || bootPrompt === "" ? null : bootPrompt;
+  transcribe(core, { turn, session: place.session, items, prompt });
 }
 
 /** Returns all steps of the turn. The last one is usually not stored yet. */
@@ -304,12 +304,12 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
  * Deletes the live log and the progress of a turn that has ended. Listeners elsewhere read the rest of the events, and
  * the end, from the blob (T11). Never rejects.
  */
-async function dropTraces(core: EngineCore, recorder: RunRecorder): Promise<void> {
+async function dropTraces(core: EngineCore, { recorder, live }: SettlingTurn): Promise<void> {
   const { turnId } = recorder;
   await recorder.flushed();
   try {
     await core.deps.log.drop(turnId);
-    if (recorder.hasProgress) await dropProgress(core.deps.blobs, turnId);
+    if (recorder.hasProgress || live.steers.isUsed) await dropProgress(core.deps.blobs, turnId);
   } catch (error) {
     // The row is written and counts. What remains is only garbage.
     core.deps.report(`the live log or the progress of turn ${turnId} could not be deleted`, error);
@@ -322,13 +322,13 @@ async function dropTraces(core: EngineCore, recorder: RunRecorder): Promise<void
  * store nothing: listeners have seen the events (V2).
  */
 async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: FinishedTurn): Promise<FinishedTurn> {
-  const { pending, recorder } = settling;
+  const { pending } = settling;
   core.deps.report(
     `turn ${pending.id} was taken over or finished by another process: this process had lost its lease, or an answer of the store`,
   );
   const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
-  if (stored === null || stored.blobs.run !== null) await dropTraces(core, recorder);
+  if (stored === null || stored.blobs.run !== null) await dropTraces(core, settling);
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 

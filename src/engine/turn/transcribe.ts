@@ -2,7 +2,7 @@
 import type { HistoryItem } from "../../domain/history.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
-import type { FinishedTurn } from "../../domain/turn.ts";
+import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { instructionOf } from "./request/envelope.ts";
 
@@ -25,17 +25,26 @@ export function transcriptOf(items: readonly HistoryItem[]): TranscriptMessage[]
   return messages;
 }
 
+/** Says how a turn failed, as the person reads it in the transcript. */
+function endOf(turn: FinishedTurn): TranscriptMessage[] {
+  if (turn.status !== "failed") return [];
+  const [{ code, message }] = turn.failures;
+  return [{ role: "system", text: `The turn failed: ${message} (${code})` }];
+}
+
 export interface TurnToTranscribe {
   turn: FinishedTurn;
   /** The session. Null if it was made together with the turn. */
   session: Session | null;
   items: readonly HistoryItem[];
+  /** The boot prompt of the turn. Null if it is the built-in one. */
+  prompt: string | null;
 }
 
 /** Queues the turn for the transcript, if it belongs to a workspace. */
-export function transcribe(core: EngineCore, { turn, session, items }: TurnToTranscribe): void {
+export function transcribe(core: EngineCore, { turn, session, items, prompt }: TurnToTranscribe): void {
   const { workspaceId } = turn;
-  if (workspaceId === null || (turn.status === "failed" && turn.blobs.state === null)) return;
+  if (workspaceId === null) return;
   core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,
@@ -43,7 +52,9 @@ export function transcribe(core: EngineCore, { turn, session, items }: TurnToTra
     provider: turn.provider,
     model: turn.model,
     sessionCreatedAt: session?.createdAt ?? turn.createdAt,
-    messages: transcriptOf(items),
+    messages: [...transcriptOf(items), ...endOf(turn)],
+    ...(prompt !== null && { prompt }),
+    ...(!mayBeParent(turn) && { isNoParent: true }),
     earlier: () => earlier(core, turn.parentId),
   });
 }

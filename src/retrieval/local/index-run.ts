@@ -3,13 +3,14 @@
  * writes them. It works inside one transaction that the caller begins, commits or rolls back.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { decodeText } from "../../domain/active-file.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
 import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, fileChunks } from "../file-chunks.ts";
+import { readSource } from "../indexed-files.ts";
+import type { IndexSkipReason, UnindexedFile } from "../unindexed-file.ts";
 import { embeddingMismatch, wrongDimension } from "../index-errors.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
@@ -59,7 +60,15 @@ async function indexFiles(context: LocalRunContext, files: RepositoryFiles): Pro
   writer.finish(facts, Date.now());
   const counts = writer.counts();
   const durationMs = performance.now() - startedAt;
-  return { ...run.counts, repo, commit, filesTotal: counts.files, chunksTotal: counts.chunks, durationMs };
+  return {
+    ...run.counts,
+    skipped: run.skipped,
+    repo,
+    commit,
+    filesTotal: counts.files,
+    chunksTotal: counts.chunks,
+    durationMs,
+  };
 }
 
 interface ChangedFile {
@@ -71,11 +80,11 @@ class IndexRun {
   readonly counts = {
     filesChanged: 0,
     filesRemoved: 0,
-    skippedBinary: 0,
-    skippedLarge: 0,
     chunksWritten: 0,
     bytesRead: 0,
   };
+  /** The files that are not indexed. */
+  readonly skipped: UnindexedFile[];
   readonly #context: LocalRunContext;
   readonly #writer: IndexWriter;
   readonly #files: RepositoryFiles;
@@ -89,6 +98,7 @@ class IndexRun {
     this.#context = context;
     this.#writer = writer;
     this.#files = files;
+    this.skipped = [...files.skipped];
   }
 
   progress(phase: IndexProgress["phase"]): void {
@@ -111,13 +121,13 @@ class IndexRun {
       const disk = this.#files.stat(path);
       if (disk === null) continue;
       if (disk.sizeBytes > limits.indexedFileBytesMax) {
-        this.counts.skippedLarge += 1;
+        this.skipped.push({ path, reason: "too_large" });
         continue;
       }
       const row = known.get(path);
       known.delete(path);
       if (row === undefined || !isSameFile(row, disk)) this.#changed.push({ disk, known: row });
-      else if (row.is_text === 0) this.counts.skippedBinary += 1;
+      else if (row.is_text !== 1) this.skipped.push({ path, reason: storedReasons[row.is_text] });
     }
     for (const row of known.values()) this.#remove(row);
   }
@@ -155,10 +165,11 @@ class IndexRun {
     }
     this.counts.bytesRead += content.byteLength;
     const hash = sha256(content);
-    const text = decodeText(content);
-    if (text === null) this.counts.skippedBinary += 1;
+    const source = readSource(disk.path, content);
+    const text = "text" in source ? source.text : null;
+    if ("reason" in source) this.skipped.push({ path: disk.path, reason: source.reason });
     const language = languageOf(disk.path);
-    const is_text = text === null ? 0 : 1;
+    const is_text = "reason" in source ? storedAs(source.reason) : 1;
     const facts: Omit<FileRow, "id"> = {
       path: disk.path,
       language,
@@ -200,6 +211,13 @@ class IndexRun {
     }
     this.counts.chunksWritten += batch.length;
   }
+}
+
+/** Why the content of a file is not indexed, by the value of the column `is_text`. */
+const storedReasons = { 0: "binary", 2: "minified", 3: "generated" } as const;
+
+function storedAs(reason: IndexSkipReason): FileRow["is_text"] {
+  return reason === "minified" ? 2 : reason === "generated" ? 3 : 0;
 }
 
 function isSameFile(row: FileRow, disk: FileFacts): boolean {

@@ -8,7 +8,8 @@ export interface FileRow {
   id: number;
   path: string;
   language: string;
-  is_text: 0 | 1;
+  /** 1 if the file has chunks. The other values are reasons why it has none. */
+  is_text: 0 | 1 | 2 | 3;
   hash: string;
   stamp: string;
   looked_at: number;

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
+import { indexSkipReasons } from "../unindexed-file.ts";
 import type { RequestBounds } from "./qdrant-connection.ts";
 import { matchValue, scrollPoints, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
@@ -13,8 +14,9 @@ const fileSchema = z.object({
   born: z.int(),
   /** True if nothing of the file is indexed any more: it was deleted, or is too large. */
   isRemoved: z.boolean(),
-  /** False if the file was skipped as binary. */
+  /** False if the file has no chunks, for the reason in `skipped`. */
   isText: z.boolean(),
+  skipped: z.enum(indexSkipReasons).exactOptional(),
   language: z.string(),
   /** The SHA-256 of the bytes. */
   hash: z.string(),

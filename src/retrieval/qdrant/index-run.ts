@@ -4,11 +4,12 @@
  * of it, and if the run ends before, no search ever does.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { decodeText } from "../../domain/active-file.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
 import { fileChunks } from "../file-chunks.ts";
+import { readSource } from "../indexed-files.ts";
+import type { UnindexedFile } from "../unindexed-file.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress } from "../retriever.ts";
 import type { FileRecord } from "./file-records.ts";
@@ -29,11 +30,11 @@ export class IndexRun {
   readonly counts = {
     filesChanged: 0,
     filesRemoved: 0,
-    skippedBinary: 0,
-    skippedLarge: 0,
     chunksWritten: 0,
     bytesRead: 0,
   };
+  /** The files that are not indexed. */
+  readonly skipped: UnindexedFile[];
   /** The numbers of files with chunks, and of chunks, after the run. */
   readonly after = { files: 0, chunks: 0 };
   readonly #context: QdrantRunContext;
@@ -49,6 +50,7 @@ export class IndexRun {
     this.#context = context;
     this.#known = known;
     this.#mayKeep = context.job.rebuild !== true;
+    this.skipped = [...context.files.skipped];
   }
 
   progress(phase: IndexProgress["phase"]): void {
@@ -67,7 +69,7 @@ export class IndexRun {
       const facts = files.stat(path);
       if (facts === null) continue;
       if (facts.sizeBytes > limits.indexedFileBytesMax) {
-        this.counts.skippedLarge += 1;
+        this.skipped.push({ path, reason: "too_large" });
         continue;
       }
       const known = gone.get(path);
@@ -99,9 +101,9 @@ export class IndexRun {
     this.progress(phase);
   }
 
-  #keep({ isText, chunks }: Pick<FileRecord, "isText" | "chunks">): void {
+  #keep({ path, isText, skipped, chunks }: Pick<FileRecord, "path" | "isText" | "skipped" | "chunks">): void {
     if (isText) this.after.files += 1;
-    else this.counts.skippedBinary += 1;
+    else this.skipped.push({ path, reason: skipped ?? "binary" });
     this.after.chunks += chunks.length;
   }
 
@@ -123,14 +125,26 @@ export class IndexRun {
     const hash = sha256(content);
     const language = languageOf(path);
     if (this.#mayKeep && known?.hash === hash && known.language === language) return this.#keep(known);
-    const text = decodeText(content);
+    const source = readSource(path, content);
+    const text = "text" in source ? source.text : null;
+    const skipped = "reason" in source ? { skipped: source.reason } : {};
     const isText = text !== null;
     if (isText || known?.isText === true) this.counts.filesChanged += 1;
     const chunks = await this.#writeChunks({ path, language, text: text ?? "" }, known);
-    this.#keep({ isText, chunks });
+    this.#keep({ path, isText, ...skipped, chunks });
     const born = this.#context.generation;
     const kept = isObject(stamp) ? stamp : "";
-    await this.#context.writer.addFile({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
+    await this.#context.writer.addFile({
+      path,
+      born,
+      isRemoved: false,
+      isText,
+      ...skipped,
+      language,
+      hash,
+      stamp: kept,
+      chunks,
+    });
   }
 
   /** Compares the chunks of a file with those of its former version. Equal ones stay, or only move (Q2). */

@@ -85,7 +85,7 @@ async function runUnderLease(
   await Promise.allSettled([cleanUpAfter({ catalogue, former, dimension, generation }, { attemptsMax: 1 })]);
   const durationMs = performance.now() - startedAt;
   const { files: filesTotal, chunks: chunksTotal } = run.after;
-  return { ...run.counts, repo: job.repo, commit, filesTotal, chunksTotal, durationMs };
+  return { ...run.counts, skipped: run.skipped, repo: job.repo, commit, filesTotal, chunksTotal, durationMs };
 }
 
 interface CleanupTarget {

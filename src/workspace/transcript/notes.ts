@@ -12,8 +12,8 @@ import type { TranscriptMessage } from "../../domain/transcript.ts";
 /** The note about how far the transcript of one session was written. */
 const sessionNote = z.object({
   id: z.string().refine(isId),
-  /** The ids of its last turns, newest first. */
-  turns: z.array(z.string()).min(1),
+  /** The ids of its last turns that can be continued, newest first. */
+  turns: z.array(z.string()),
   messages: z.int().nonnegative(),
   /** The digest of its messages, see `digestOf`. */
   digest: z.string(),
@@ -95,15 +95,21 @@ export function withoutNote(notes: TranscriptNotes, sessionId: string): Transcri
 /** The number of turns that each note has. With them, a turn that arrives after its successor is recognized. */
 const turnsMax = 4;
 
+/** The messages of a turn. A turn without an id is never continued: it failed and did nothing. */
+export interface NotedTurn {
+  turnId: string | null;
+  messages: readonly TranscriptMessage[];
+}
+
 /** Returns the note of a transcript with these turns, oldest first, after those that `before` covers. Bytes and stamp are set later, from the file. */
 export function noteOn(
   before: Pick<SessionNote, "turns" | "messages" | "digest">,
-  { id, turns }: { id: string; turns: readonly { turnId: string; messages: readonly TranscriptMessage[] }[] },
+  { id, turns }: { id: string; turns: readonly NotedTurn[] },
 ): SessionNote {
   const messages = turns.flatMap((turn) => turn.messages);
   return {
     id,
-    turns: [...turns.map(({ turnId }) => turnId).toReversed(), ...before.turns].slice(0, turnsMax),
+    turns: [...turns.flatMap(({ turnId }) => turnId ?? []).toReversed(), ...before.turns].slice(0, turnsMax),
     messages: before.messages + messages.length,
     digest: digestOf(messages, before.digest),
     bytes: 0,

@@ -9,7 +9,7 @@ import { renderMessages, renderTranscript } from "./format.ts";
 import { withFrontMatter, type FrontMatter } from "./front-matter.ts";
 import type { LockedTranscripts } from "./locked-transcripts.ts";
 import { isTornAppend, type TranscriptInspection } from "./inspect-transcript.ts";
-import { noteOf, noteOn, emptyNote, type SessionNote } from "./notes.ts";
+import { noteOf, noteOn, emptyNote, type NotedTurn, type SessionNote } from "./notes.ts";
 
 interface TurnMessages {
   turnId: string;
@@ -100,7 +100,10 @@ async function append(
   const blocks = renderMessages(turns.flatMap(({ messages }) => messages));
   const text = blocks === "" || content === null || endsLine(content) ? blocks : `\n${blocks}`;
   if (!fitsInNotes(text)) return null;
-  const next = { ...noteOn(note, { id: note.id, turns }), bytes: file.bytes + Buffer.byteLength(text) };
+  const next = {
+    ...noteOn(note, { id: note.id, turns: named(turns, turn) }),
+    bytes: file.bytes + Buffer.byteLength(text),
+  };
   const appended = text === "" ? null : { at: file.bytes, text };
   return { note: next, appended, stamp: file.stamp, whole: null };
 }
@@ -112,10 +115,15 @@ function fitsInNotes(text: string): boolean {
 
 /** Returns this turn and those between it and `head`, oldest first. Null if the turn does not follow `head`. */
 async function turnsAfter(head: string | undefined, turn: TranscribedTurn): Promise<TurnMessages[] | null> {
-  if (turn.parentTurnId === head) return [turn];
+  if (turn.parentTurnId === (head ?? null)) return [turn];
   const earlier = await earlierOf(turn);
   const index = earlier.findLastIndex(({ turnId }) => turnId === head);
   return index === -1 ? null : [...earlier.slice(index + 1), turn];
+}
+
+/** Names no turn for messages of a turn that can have none after it. */
+function named(turns: readonly TurnMessages[], { turnId, isNoParent }: TranscribedTurn): NotedTurn[] {
+  return turns.map((each) => (isNoParent === true && each.turnId === turnId ? { ...each, turnId: null } : each));
 }
 
 async function earlierOf(turn: TranscribedTurn): Promise<TurnMessages[]> {
@@ -138,7 +146,7 @@ async function tornAppend(
   const at = note.bytes;
   if (!isTornAppend(look.content, { note, at, added })) return null;
   const whole = Buffer.concat([look.content.subarray(0, at), added]);
-  const next = { ...noteOn(note, { id: note.id, turns }), bytes: whole.length };
+  const next = { ...noteOn(note, { id: note.id, turns: named(turns, turn) }), bytes: whole.length };
   return { note: next, appended: fitsInNotes(text) ? { at, text } : null, stamp: look.file.stamp, whole };
 }
 
@@ -182,13 +190,22 @@ async function copyOfOrigin(
   if (content === null) return null;
   const before = withFrontMatter(new TextDecoder().decode(content), front);
   const text = `${before}${endsLine(content) ? "" : "\n"}${renderMessages(turn.messages)}`;
-  return { note: noteOn(origin, { id: turn.sessionId, turns: [turn] }), text };
+  return { note: noteOn(origin, { id: turn.sessionId, turns: named([turn], turn) }), text };
 }
 
 async function rendered(turn: TranscribedTurn, front: FrontMatter): Promise<RenderedTranscript> {
-  const turns = [...(await earlierOf(turn)), turn];
+  const turns = withPrompt([...(await earlierOf(turn)), turn], turn.prompt);
   const messages = turns.flatMap((each) => each.messages);
-  return { note: noteOn(emptyNote, { id: turn.sessionId, turns }), text: renderTranscript(front, messages) };
+  return {
+    note: noteOn(emptyNote, { id: turn.sessionId, turns: named(turns, turn) }),
+    text: renderTranscript(front, messages),
+  };
+}
+
+function withPrompt([first, ...rest]: readonly TurnMessages[], prompt: string | undefined): TurnMessages[] {
+  if (first === undefined) return [];
+  const begun = prompt === undefined ? [] : [{ role: "system", text: prompt } as const];
+  return [{ turnId: first.turnId, messages: [...begun, ...first.messages] }, ...rest];
 }
 
 function endsLine(content: Uint8Array): boolean {

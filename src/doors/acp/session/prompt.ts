@@ -104,7 +104,11 @@ async function turnRequest(
   const { ports, opened, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
   const { turnMode, plans } = options.modeChosen;
-  const [tools, commit] = await Promise.all([toolsOf(prompting), repo === null ? null : ports.headOf(folders[0])]);
+  const [tools, commit, around] = await Promise.all([
+    toolsOf(prompting),
+    repo === null ? null : ports.headOf(folders[0]),
+    ports.surroundingsOf(folders[0]),
+  ]);
   for (const { path } of activeFiles) session.shownFiles.add(path);
   const disk = ports.workingCopy(folders[0]);
   return {
@@ -127,6 +131,7 @@ async function turnRequest(
     ...(commit === null ? {} : { commit }),
     // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
     workingCopy: disk === null ? null : workingCopyOf(prompting, disk),
+    ...around,
     // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };

@@ -4,7 +4,7 @@
  */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { Failure, Warning } from "../../../domain/errors.ts";
-import type { TurnEvent } from "../../../domain/events.ts";
+import type { GatheredContext, TurnEvent } from "../../../domain/events.ts";
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import type { Usage } from "../../../domain/usage.ts";
 
@@ -84,6 +84,8 @@ export class TurnUpdates {
         return this.#outputCame(event.callId, event.delta);
       case "tool_result":
         return [this.#callEnded(event), ...(event.content ?? []).flatMap(planUpdate)];
+      case "context":
+        return this.#rulesNamed(event.context);
       case "warning":
         return this.#warned(event.warning);
       case "subagent_ended":
@@ -97,7 +99,6 @@ export class TurnUpdates {
       // The tool call that started the subagent is shown already.
       case "subagent_started":
       case "run_started":
-      case "context":
       case "step_started":
       case "reasoning_started":
       case "reasoning_ended":
@@ -125,6 +126,20 @@ export class TurnUpdates {
     if (code === "interrupted" || (!isRefusal && this.#options.live?.isOwnPrompt === true)) return [];
     const delta = `\n\n${isRefusal ? "The model refused" : "The turn failed"}: ${message}`;
     return [this.#chunk("agent_message_chunk", { messageId: `${this.#options.turnId}:end`, delta })];
+  }
+
+  /** Names the rules of the repository when they are used the first time, and when they change (M1). */
+  #rulesNamed({ rules = [], rulesChanged = [] }: GatheredContext): SessionUpdate[] {
+    const { live, turnId } = this.#options;
+    const named = [
+      ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
+      ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
+    ];
+    if (live?.notices !== false) return named.flatMap((text) => this.#noticed("info", text));
+    // Most clients take no notices. All of them show this.
+    return named.map((text) =>
+      this.#chunk("agent_thought_chunk", { messageId: `${turnId}:rules`, delta: `${text}\n` }),
+    );
   }
 
   /** A compaction has its place in the conversation, if the client can show one. Any other warning is a notice. */

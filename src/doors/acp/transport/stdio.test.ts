@@ -64,6 +64,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
       mode: null,
       repositoryOf: async () => null,
       headOf: async () => null,
+      surroundingsOf: async () => ({}),
       workingCopy: () => null,
     },
     open: async () => ({
@@ -314,6 +315,7 @@ test("[P1] what a person can fix is one line on standard error, without a stack"
     mode: null,
     repositoryOf: async () => null,
     headOf: async () => null,
+    surroundingsOf: async () => ({}),
     workingCopy: () => null,
   };
   const open = (): Promise<never> =>

@@ -144,6 +144,20 @@ test("[L2] [T6] /fork continues in another session, below the last turn or a num
   assert.deepEqual([third?.parentId, fourth?.parentId], [first?.id, third?.id]);
 });
 
+test("[L2] [T7] /rerun after /fork stays out of the session that was forked", async (t) => {
+  const world = await scripted(t, () => "ok");
+  await world.run(["chat"], { stdin: "one\ntwo\n/fork\n/rerun\nthree\n" });
+  const listed = JSON.parse((await world.run(["session", "list", "--json"])).stdout) as { sessions: WireSession[] };
+  assert.deepEqual(
+    listed.sessions.map(({ turnCount }) => turnCount),
+    [2, 2],
+  );
+  const [rerun, three] = await turns(world, listed.sessions[0]?.id);
+  const [one, two] = await turns(world, listed.sessions[1]?.id);
+  assert.deepEqual([rerun?.rerunOf, rerun?.parentId, three?.parentId], [two?.id, one?.id, rerun?.id]);
+  assert.equal(three?.instructionSummary, "three");
+});
+
 test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with the old one", async (t) => {
   let answers = 0;
   const world = await scripted(t, () => `answer ${(answers += 1)}`);

@@ -191,10 +191,15 @@ async function fork(state: ChatState, rest: string): Promise<void> {
 
 async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
-  if (turnId === null) return state.call.output.note("there is no turn yet");
+  const session = state.sessionId === null ? null : await state.client.sessions.get(state.sessionId);
+  const hasOwn = session !== null && session.lastTurnStatus !== null;
+  if (!hasOwn && turnId === null) return state.call.output.note("there is no turn yet");
   // A fork that has no turn of its own yet repeats the turn that it was forked from.
-  const hasOwn = state.sessionId !== null && (await state.client.sessions.get(state.sessionId)).lastTurnStatus !== null;
-  const place = hasOwn ? { retry: true } : { rerun: { turnId } };
+  const isFreshFork = session !== null && !hasOwn;
+  const place = hasOwn || turnId === null ? { retry: true } : { rerun: { turnId, asFork: isFreshFork } };
+  // The rerun begins a fork of its own, beside the turn. The one without turns is not needed for it.
+  if (isFreshFork) state.sessionId = null;
+  if (isFreshFork) await state.client.sessions.remove(session.id);
   await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
 }

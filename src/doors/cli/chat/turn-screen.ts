@@ -5,7 +5,7 @@
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
-import type { TurnView } from "../show/render-turn.ts";
+import { rulesLines, type TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import { BundleFilter } from "../show/bundle-filter.ts";
@@ -190,7 +190,9 @@ export class TurnScreen implements TurnView {
   }
 
   /** Notes what was sent with the instruction. The command /context shows the rest. */
-  #given({ chunks, files }: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
+  #given(context: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
+    const { chunks, files } = context;
+    for (const text of rulesLines(context)) this.#note(text);
     const [snippets, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
     const parts = [...(snippets ? [plural(snippets, "snippet")] : []), ...(whole ? [plural(whole, "file")] : [])];
     if (parts.length > 0) this.#note(`with ${parts.join(" and ")}`);

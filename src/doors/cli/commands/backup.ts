@@ -11,7 +11,8 @@ export async function backup(call: CliInvocation, dir: string): Promise<ExitCode
   const report = await withProgress(call, "copying", (onBlob) =>
     call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
   );
-  return tell(call, report, `${call.output.safe(report.folder)} is a complete copy: ${contents(report)}`);
+  const what = report.damaged.length === 0 ? "is a complete copy" : "has all that can be read";
+  return tell(call, report, `${call.output.safe(report.folder)} ${what}: ${contents(report)}`);
 }
 
 export async function restore(call: CliInvocation, dir: string): Promise<ExitCode> {
@@ -19,9 +20,9 @@ export async function restore(call: CliInvocation, dir: string): Promise<ExitCod
   const report = await withProgress(call, "restoring", (onBlob) =>
     call.restore({ copy: resolve(call.io.cwd, dir), onBlob }),
   );
-  tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
-  if (!call.json) call.output.note("check a session: aptove session verify <id>; make the index again: aptove index");
-  return exitCodes.fine;
+  const exit = tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
+  if (!call.json) call.output.note("check all sessions: aptove doctor --deep; make the index again: aptove index");
+  return exit;
 }
 
 /** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
@@ -58,7 +59,19 @@ function contents({ turns, blobs, bytes: size }: BackupCounts): string {
 }
 
 function tell(call: CliInvocation, report: BackupCounts, line: string): ExitCode {
-  if (call.json) call.output.json(report);
-  else call.output.line(line);
-  return exitCodes.fine;
+  const { output } = call;
+  const { damaged } = report;
+  if (call.json) output.json(report);
+  else output.line(line);
+  if (damaged.length === 0) return exitCodes.fine;
+  if (!call.json) {
+    for (const { name, why } of damaged.slice(0, damagedShownMax))
+      output.note(output.safeNote(`damaged: ${name} ${why}`));
+    if (damaged.length > damagedShownMax)
+      output.note(`and ${damaged.length - damagedShownMax} more; all of them: --json`);
+    output.note("fix: take these files from an earlier backup; aptove doctor --deep names the turns that need them");
+  }
+  return exitCodes.failed;
 }
+
+const damagedShownMax = 20;

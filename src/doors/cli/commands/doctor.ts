@@ -22,7 +22,11 @@ type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<v
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that the servers in records.url and blobs.url run: aptove config show";
 
-export async function doctor(call: CliInvocation, ids: readonly string[]): Promise<ExitCode> {
+export async function doctor(
+  call: CliInvocation,
+  ids: readonly string[],
+  { deep = false }: { deep?: boolean } = {},
+): Promise<ExitCode> {
   if (ids.length > 0) throw new UsageError("doctor takes the ids of sessions only with --attach");
   const checks: Check[] = [];
   call.inspectOnly();
@@ -43,6 +47,7 @@ export async function doctor(call: CliInvocation, ids: readonly string[]): Promi
   if (isOpen) {
     await run("stores", () => checkStores(call));
     await run("records", () => checkRecords(call));
+    await run("turns", () => (deep ? checkTurns(call) : { name: "turns", state: "note", detail: turnsUnread }));
     await run("sessions", () => checkSessions(call));
   }
   await run("live log", () => checkLive(call, isOpen));
@@ -185,6 +190,22 @@ async function checkRecords(call: CliInvocation): Promise<Check> {
   if (version === known) return { name: "records", state: "ok", detail };
   const fix = "it can be used; install the newer aptove here too";
   return { name: "records", state: "note", detail: `${detail}; this program writes version ${known}`, fix };
+}
+
+const turnsUnread = "their contents were not read; check all of them: aptove doctor --deep";
+
+/** Reads every stored turn: a blob that is missing or damaged shows only when it is read. */
+async function checkTurns(call: CliInvocation): Promise<Check> {
+  if (call.server() !== null) return { name: "turns", state: "note", detail: "are checked on the server's machine" };
+  const local = await call.local("checking the turns");
+  const { turns, faults } = await local.verifyAll(() => {});
+  const [fault] = faults;
+  if (fault === undefined)
+    return { name: "turns", state: "ok", detail: `${plural(turns, "turn")} read, all are whole` };
+  const more = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
+  const detail = `turn ${fault.turnId} of session ${fault.sessionId}: ${fault.reason}${more}`;
+  const fix = "put the blobs that are named back from a backup; see: aptove session verify <id>";
+  return { name: "turns", state: "failed", detail, fix };
 }
 
 /** Checks that no session of this folder is hidden by an update, a moved folder or a new name. */

@@ -234,10 +234,11 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .description("check what works here, and how to fix what does not")
     .argument("[id...]", "with --attach: the sessions to attach, by their ids or the beginnings of their ids")
     .option("--attach", "list sessions that no list shows here, and attach those that certainly belong to this folder")
+    .option("--deep", "also read every stored turn, and check it")
     .option("-y, --yes", "do not ask")
-    .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean }) =>
+    .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean; deep?: boolean }) =>
       run(async (call) => {
-        if (attach !== true) return (await import("../commands/doctor.ts")).doctor(call, ids);
+        if (attach !== true) return (await import("../commands/doctor.ts")).doctor(call, ids, options);
         return (await import("../commands/attach.ts")).attachSessions(call, ids, options);
       }),
     );

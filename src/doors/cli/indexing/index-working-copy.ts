@@ -59,15 +59,23 @@ function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: Lo
 }
 
 export function summaryLines(summary: LocalIndexSummary): string[] {
-  const { filesTotal, filesChanged, filesRemoved, skippedBinary, skippedLarge, chunksTotal, chunksWritten } = summary;
+  const { filesTotal, filesChanged, filesRemoved, skipped, chunksTotal, chunksWritten } = summary;
   const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
-  const skipped = [
-    ...(skippedBinary > 0 ? [`${skippedBinary} binary`] : []),
-    ...(skippedLarge > 0 ? [`${skippedLarge} too large`] : []),
-  ];
   return [
     `indexed ${summary.repo}${commit}: ${plural(filesTotal, "file")}, ${plural(chunksTotal, "chunk")}`,
     `${filesChanged} changed, ${filesRemoved} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
-    ...(skipped.length > 0 ? [`skipped: ${skipped.join(", ")}`] : []),
+    ...skippedLines(skipped),
   ];
+}
+
+const skippedNamedMax = 5;
+
+/** Returns one line for each reason, with the first files. `--json` has all of them. */
+function skippedLines(skipped: LocalIndexSummary["skipped"]): string[] {
+  return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, files]) => {
+    const named = files.slice(0, skippedNamedMax).map(({ path }) => path);
+    const more = files.length - named.length;
+    const rest = more > 0 ? ` and ${more} more` : "";
+    return `skipped, ${reason.replaceAll("_", " ")}: ${named.join(", ")}${rest}`;
+  });
 }

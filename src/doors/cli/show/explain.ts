@@ -41,10 +41,12 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     `instruction: ${firstLine(turn.instructionSummary, 100)}`,
     `contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
     `history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
+    ...placeFacts(turn),
   ];
   const sections: Section[] = [
     { title: "retrieved", rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
+    { title: "rules", rows: rulesRows(turn), whenEmpty: null },
     { title: "input", rows: inputRows(turn), whenEmpty: null },
     { title: "skipped", rows: skippedRows(turn), whenEmpty: null },
     { title: "warnings", rows: warningRows(turn), whenEmpty: null },
@@ -57,6 +59,24 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     ...failureWords(turn).flatMap((words) => output.rows([["", words]]).map((line) => red(line))),
     ...sections.flatMap((section) => sectionLines(output, section)),
   ];
+}
+
+/** Lists the rules of the repository: those of the boot prompt, and what notes have brought since then. */
+function rulesRows({ manifest: { rules } }: WireTurn): string[][] {
+  const first = (rules?.files ?? []).map(({ path, sizeBytes }) => [path, bytes(sizeBytes), "in the boot prompt"]);
+  const changed = (rules?.changed ?? []).map(({ path, contentHash, wasSent }) => {
+    const what = contentHash === "" ? "no longer counts" : "new or changed";
+    return [path, "", `${what}, ${wasSent ? "in the note of this turn" : "in an earlier note"}`];
+  });
+  return [...first, ...changed];
+}
+
+function placeFacts({ manifest: { place } }: WireTurn): string[] {
+  if (place === undefined) return [];
+  const { folder, branch, platform, date, modifiedFiles, wasSent } = place;
+  const parts = [folder, ...(branch === null ? [] : [`branch ${branch}`]), platform, date];
+  if (modifiedFiles !== null) parts.push(`${plural(modifiedFiles, "file")} modified`);
+  return [`place: ${parts.join(", ")}${wasSent ? "" : " (the model has it from an earlier turn)"}`];
 }
 
 function inputRows({ input }: WireTurn): string[][] {

@@ -96,7 +96,7 @@ export class TurnRenderer implements TurnView {
   #custom(event: AptoveCustomEvent): void {
     switch (event.name) {
       case "aptove.context":
-        return this.#note(contextLine(event.value));
+        return [...rulesLines(event.value), contextLine(event.value)].forEach((text) => this.#note(text));
       case "aptove.steered":
         return this.#note(`steered: ${firstLine(event.value.text, 100)}`);
       case "aptove.subagent_started":
@@ -144,6 +144,8 @@ export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
 }
 
 /** Describes in one line what was gathered for the model. */
+type GatheredRules = Pick<Extract<AgUiEvent, { name: "aptove.context" }>["value"], "rules" | "rulesChanged">;
+
 function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
   const { chunks, files, historyTurns, history } = context;
   const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
@@ -152,6 +154,14 @@ function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["va
   if (files.length > 0) parts.push(`${plural(files.length, "active file")}, sent ${sentFiles}`);
   if (history !== "none") parts.push(historyWords(history, historyTurns));
   return parts.join(" · ");
+}
+
+/** Names the rules of the repository when they are used the first time, and when they change (M1). */
+export function rulesLines({ rules = [], rulesChanged = [] }: GatheredRules): string[] {
+  return [
+    ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
+    ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
+  ];
 }
 
 /** Describes a tool's result in one line: its beginning, and how much more there is. */

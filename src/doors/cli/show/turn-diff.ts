@@ -64,6 +64,9 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     ["mode", same.mode, [a.mode, b.mode]],
     ["conversation context", same.conversationContext],
     ["agent context", same.agentContext],
+    // Differences are listed one by one below.
+    ...(same.rules ? [["rules", true] satisfies [string, boolean]] : []),
+    ["place", same.place, [placeText(a.place), placeText(b.place)]],
   ];
   const equal = things.filter(([, isSame]) => isSame).map(([name]) => name);
   const { yellow } = output.style;
@@ -75,7 +78,8 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
       ...(values === undefined ? [] : marked([values[0]], [values[1]], output)),
     ]),
     ...chunkLines(diff.chunks, output),
-    ...fileLines(diff.files, output),
+    ...fileLines("rules", diff.rules, output),
+    ...fileLines("files", diff.files, output),
   ];
 }
 
@@ -95,7 +99,13 @@ function chunkLines(chunks: WireTurnDiff["chunks"], output: CliOutput): string[]
   return [heading("retrieved", plural(chunks.length, "difference"), output), ...lines];
 }
 
-function fileLines(files: WireTurnDiff["files"], output: CliOutput): string[] {
+function placeText(place: WireTurnDiff["a"]["place"]): string {
+  if (place === null) return "unknown to the model";
+  const { folder, branch, date, platform } = place;
+  return [folder, ...(branch === null ? [] : [`branch ${branch}`]), date, platform].join(", ");
+}
+
+function fileLines(title: "files" | "rules", files: WireTurnDiff["files"], output: CliOutput): string[] {
   if (files.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = files.map(({ path, hashA, hashB }) => {
@@ -104,7 +114,7 @@ function fileLines(files: WireTurnDiff["files"], output: CliOutput): string[] {
     if (hashA === null) return green(`+ ${name} ${hashB.slice(0, 8)}`);
     return yellow(`~ ${name} ${hashA.slice(0, 8)} → ${hashB.slice(0, 8)}`);
   });
-  return [heading("files", plural(files.length, "difference"), output), ...lines];
+  return [heading(title, plural(files.length, "difference"), output), ...lines];
 }
 
 interface Texts {

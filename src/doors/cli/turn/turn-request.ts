@@ -4,6 +4,8 @@ import type { ExecuteRequest } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { TurnOptions } from "./turn-options.ts";
 import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
+import { readSurroundings } from "../working-copy/surroundings.ts";
+import type { Surroundings } from "../../../domain/context.ts";
 import { gatherActiveFiles, type ActiveFileSelection } from "../working-copy/active-files.ts";
 
 /**
@@ -24,9 +26,14 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
   const copy = await call.copy();
   const { cwd } = call.io;
   const withModified = options.modified !== false;
-  const [{ files, skipped }, commit] = await Promise.all([
-    gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified }),
-    copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null,
+  const gathering = gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified });
+  const heading = copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null;
+  const changed = async (): Promise<string[] | null> => ((await heading) === null ? null : (await gathering).changed);
+  const [{ files, skipped }, commit, around] = await Promise.all([
+    gathering,
+    heading,
+    // Another repository than that of the folder has other rules, and another place.
+    options.repo === undefined ? readSurroundings(cwd, changed) : null,
   ]);
   for (const line of skippedLines(skipped)) {
     call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(line)}`));
@@ -35,6 +42,7 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
     ...aboutOf(copy, options.repo),
     ...(commit === null ? {} : { commit }),
     ...(options.repo === undefined && call.server() === null ? { workingCopy: copy.root } : {}),
+    ...(around === null ? {} : surroundingsOnWire(around)),
     ...(files.length === 0 ? {} : { activeFiles: files }),
     ...(options.mode === undefined ? {} : { mode: options.mode }),
     ...(options.model === undefined ? {} : { model: options.model }),
@@ -53,6 +61,10 @@ function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
     const more = files.length - named.length;
     return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} ${reason}`;
   });
+}
+
+function surroundingsOnWire({ rules, place }: Surroundings): Pick<ExecuteRequest, "rules" | "place"> {
+  return { ...(rules != null && { rules: [...rules] }), ...(place != null && { place }) };
 }
 
 /**

@@ -18,6 +18,8 @@ export interface ActiveFileSelection {
   files: ActiveFileContent[];
   /** The files that are not sent, each with the reason. */
   skipped: { path: string; reason: string }[];
+  /** The paths that differ from the last commit, as git reports them. Null: git was not asked. */
+  changed: string[] | null;
 }
 
 /**
@@ -42,7 +44,8 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
     ? await Promise.all([modifiedFiles(copy.root), removedFiles(copy.root)])
     : [[], []];
   const modified = new Set(changed);
-  const gathered: ActiveFileSelection = { files: [], skipped: [] };
+  const gathered: ActiveFileSelection = { files: [], skipped: [], changed: null };
+  if (isAsked) gathered.changed = [...changed, ...removed.map(({ path }) => path)];
   let total = 0;
   const add = (path: string): string | null => {
     if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;

@@ -3,6 +3,7 @@
  * files. All three become the same request to the engine.
  */
 import type { ActiveFile } from "../../../domain/active-file.ts";
+import type { Place, RulesFile } from "../../../domain/context.ts";
 import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { TurnRequest } from "../../../engine/engine.ts";
@@ -167,6 +168,8 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
+      ...(request.rules != null && { rules: request.rules.map(readRules) }),
+      ...(request.place != null && { place: readPlace(request.place) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools !== null && { tools }),
       ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),
@@ -213,6 +216,14 @@ function readToolsJson(text: string): z.output<typeof toolDefinitionSchema>[] {
     if (error instanceof AptoveError) throw new AptoveError("tool_invalid", error.detail, { facts: error.facts });
     throw error;
   }
+}
+
+function readRules({ path, text, fault }: NonNullable<ExecuteRequest["rules"]>[number]): RulesFile {
+  return { path, text: text ?? null, ...withoutNullish({ fault }) };
+}
+
+function readPlace({ branch, modified, modifiedMore, ...facts }: NonNullable<ExecuteRequest["place"]>): Place {
+  return { ...facts, branch: branch ?? null, modified: modified ?? null, modifiedMore: modifiedMore ?? 0 };
 }
 
 type WireFile = NonNullable<ExecuteRequest["activeFiles"]>[number];

@@ -102,6 +102,13 @@ export interface ProgressBlob extends ProgressPart {
   beginning: TurnBeginning | null;
 }
 
+/** A message to a running turn, stored before its sender learns that it is accepted (V4). */
+export interface SteerBlob {
+  format: 1;
+  turnId: string;
+  text: string;
+}
+
 /** The content of a part of the input (I1), of any type. */
 export interface PartBlob {
   format: 1;
@@ -116,6 +123,7 @@ interface BlobTypes {
   run: RunBlob;
   state: StateFile;
   progress: ProgressBlob;
+  steer: SteerBlob;
 }
 
 export const blobKeys = {
@@ -129,6 +137,7 @@ export const blobKeys = {
   part: (turnId: string, attempt: string) => `turns/${turnId}/part-${attempt}.json`,
   state: (turnId: string) => `turns/${turnId}/state.json`,
   recoveredState: (turnId: string, attempt: string) => `turns/${turnId}/state-recovered-${attempt}.json`,
+  steer: (turnId: string, id: string) => `turns/${turnId}/steer-${id}.json`,
   progress: (turnId: string, step: number) => `turns/${turnId}/progress-${step}.json`,
 } as const;
 
@@ -189,3 +198,6 @@ export function decodeResponse(response: RunBlob["responses"][number]): Uint8Arr
 
 /** The prefix of the marks of running imports. As long as there is a mark, it is not known which blobs are garbage. */
 export const importMarks = "imports/";
+
+/** The prefix of the blobs that a health check writes and deletes. A crash may leave one. */
+export const healthProbes = "probes/";

@@ -43,7 +43,8 @@ async function progressKeys(blobs: BlobStore, turnId: string): Promise<string[]>
   return (await blobs.list(prefix)).toSorted((a, b) => stepOf(a) - stepOf(b));
 }
 
-/** Deletes all parts. */
+/** Deletes all parts, and the messages that were stored while the turn ran (V4). */
 export async function dropProgress(blobs: BlobStore, turnId: string): Promise<void> {
-  for (const key of await progressKeys(blobs, turnId)) await blobs.delete(key);
+  const keys = await blobs.list(`turns/${turnId}/`);
+  for (const key of keys.filter((one) => /\/(?:progress|steer)-[^/]*$/.test(one))) await blobs.delete(key);
 }

@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
-import { idOf, newId } from "../../../domain/ids.ts";
+import { idOf, newId, sha256 } from "../../../domain/ids.ts";
 import type { PendingTurn } from "../../../domain/turn.ts";
 import { wakeTopics } from "../../../live/wake-ups.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -13,6 +13,7 @@ import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
 import { takeAnswer } from "./questions.ts";
+import { keepSteer } from "../kept/kept-steers.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { mayWrite, mayContinue, visibleTurn, visibleSession } from "../../access/visible.ts";
 
@@ -78,10 +79,13 @@ export async function steer(
   if (running === null) throw notRunning();
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
+  // The sender learns that the message is accepted, so it must survive the process that runs the turn (V4).
+  const key = await keepSteer(core.deps.blobs, { turnId, id: `${id}-${sha256(text).slice(0, 16)}`, text });
   const isTaken =
     live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : live.steers.offer({ id, text });
-  if (!isTaken) throw notRunning();
-  return turnId;
+  if (isTaken) return turnId;
+  await core.deps.blobs.delete(key);
+  throw notRunning();
 }
 
 function notRunning(): AptoveError {

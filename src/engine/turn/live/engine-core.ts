@@ -7,6 +7,7 @@ import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { QuotaKeeper } from "../../access/quotas.ts";
+import { RulesOfSessions } from "../kept/kept-rules.ts";
 import { Transcriber } from "../kept/transcriber.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
@@ -19,6 +20,7 @@ export interface EngineCore {
   /** The last request in the queue of a session, by the id of the session. */
   readonly lines: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
+  readonly rules: RulesOfSessions;
   /** The hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
   /** The tools with which the model starts and steers subagents (A1). */
@@ -44,6 +46,7 @@ export function engineCore(
     windows: new KnownWindows(deps),
     lines: new Map(),
     transcriber: new Transcriber(deps),
+    rules: new RulesOfSessions(deps.blobs),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Map(),
     isShuttingDown: false,

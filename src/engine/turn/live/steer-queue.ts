@@ -29,6 +29,11 @@ export class SteerQueue {
     this.#waiting.push({ text });
   }
 
+  /** True if the turn ever got a message. */
+  get isUsed(): boolean {
+    return this.#seen.size > 0;
+  }
+
   /** Takes all waiting messages. With `isLast`, an empty queue closes: the turn ends and accepts no more. */
   take({ isLast }: { isLast: boolean }): { text: string }[] {
     const taken = this.#waiting;

@@ -245,3 +245,14 @@ test("[T13] [R1] the end of a repeated request is known although this process lo
   assert.equal((await again.finished).status, "failed");
   await next.finished;
 });
+
+test("[V2] a position that a finished turn never reached is refused with the last one that it has", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const turn = await ask("one");
+  const count = (await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }))).length;
+  const beyond = engine.turns.events(alice, turn.id, { afterSeq: count + 3 });
+  await assert.rejects(beyond, {
+    code: "event_id_unknown",
+    facts: { turnId: turn.id, lastEventId: `${turn.id}:${count}` },
+  });
+});

@@ -73,7 +73,12 @@ export async function checkPosition(core: EngineCore, turn: Turn, seq: number): 
   const now = live === null ? await core.deps.records.turns.get(turn.id) : turn;
   const kept = now === null || now.status === "pending" ? [] : await keptEvents(core.deps, now);
   if (Number.isInteger(seq) && seq > 0 && seq <= kept.length) return;
-  throw new AptoveError("event_id_unknown", `turn ${turn.id} has no event ${seq}`);
+  // Events that a client received live may be lost with the process that ran the turn. The client continues from here.
+  const last = now === null || now.status === "pending" ? null : kept.length;
+  const next = last === null ? "" : `; continue from event ${last}`;
+  throw new AptoveError("event_id_unknown", `turn ${turn.id} has no event ${seq}${next}`, {
+    facts: { turnId: turn.id, ...(last !== null && { lastEventId: `${turn.id}:${last}` }) },
+  });
 }
 
 export function shuttingDown(): AptoveError {

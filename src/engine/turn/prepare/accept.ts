@@ -26,13 +26,21 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
+import { acceptSurroundings } from "./surroundings.ts";
+import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
 import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
-import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
+import type {
+  AcceptedRequest,
+  AcceptedSurroundings,
+  ChosenContexts,
+  ModelChoice,
+  OfferedTools,
+} from "./accepted-request.ts";
 
 export interface AcceptInput {
   caller: Caller;
@@ -45,8 +53,12 @@ export interface AcceptInput {
   subagentTools: readonly Tool[];
   /** The input parts of the history that can be read, by name. */
   inherited: ReadonlyMap<string, PartRef>;
+  /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
+  keptRules: KeptRules | null | undefined;
   clientTools: ClientTools;
 }
+
+type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
 
 /** Accepts a request or throws. Nothing is written here, so that a refused request leaves nothing behind. */
 export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput): Promise<AcceptedRequest> {
@@ -57,9 +69,11 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const retriever = deps.retrievers.get(contexts.agentContext.index);
+  const folder = await folderOf(asked, retriever);
+  const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const retriever = deps.retrievers.get(contexts.agentContext.index);
   const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
   const files = checkFiles(request.activeFiles ?? []);
   return {
@@ -69,7 +83,9 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     files,
     asked: askedBeside(asked),
     ...contexts,
+    ...promptOf(contexts, surroundings),
     ...model,
+    surroundings,
     ...offerTools(deps, asked, { contexts, input }),
     caller,
     workspaceId,
@@ -81,12 +97,21 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       orgId: caller.orgId,
       repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
       commit: request.commit ?? null,
-      workingCopy: await workingCopyOf(deps, asked, retriever),
+      workingCopy: workingCopyOf(deps, asked, folder),
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
+}
+
+/** Returns the system message with the rules of the repository. */
+function promptOf(
+  { conversationContext }: ContextChoice,
+  { rules }: AcceptedSurroundings,
+): Pick<ChosenContexts, "prompt" | "promptHash"> {
+  const prompt = bootPrompt(conversationContext, rules?.section);
+  return { prompt, promptHash: sha256(prompt) };
 }
 
 function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
@@ -99,23 +124,26 @@ function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
   };
 }
 
+function workingCopyOf(deps: EngineDependencies, { request }: AcceptInput, folder: string | null): WorkingCopy | null {
+  if (typeof request.workingCopy === "object") return request.workingCopy;
+  return folder === null ? null : (deps.workingCopy?.(folder) ?? null);
+}
+
 /**
- * Returns the working copy that the request names. Without one, the people who run the server get the folder in which the
- * session was started, if the index was made from it. No other caller may choose a folder of this machine.
+ * Returns the folder of this machine that the request names. Without one, the people who run the server get the folder in
+ * which the session was started, if the index was made from it. No other caller may choose a folder of this machine.
  */
-async function workingCopyOf(
-  deps: EngineDependencies,
+async function folderOf(
   { caller, request, session }: AcceptInput,
   retriever: Retriever | undefined,
-): Promise<WorkingCopy | null> {
+): Promise<string | null> {
   const { workingCopy } = request;
-  if (typeof workingCopy === "object") return workingCopy;
-  if (workingCopy !== undefined) return isAbsolute(workingCopy) ? (deps.workingCopy?.(workingCopy) ?? null) : null;
+  if (workingCopy !== undefined) return typeof workingCopy === "string" && isAbsolute(workingCopy) ? workingCopy : null;
   const folder = session?.metadata[folderKey];
   const repo = request.repo === undefined ? session?.repo : request.repo;
   if (typeof folder !== "string" || !runsTheServer(caller) || retriever?.refresh === undefined) return null;
   const index = (await retriever.list(caller.orgId)).find((each) => each.repo === repo);
-  return index?.root === folder ? (deps.workingCopy?.(folder) ?? null) : null;
+  return index?.root === folder ? folder : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -131,13 +159,12 @@ async function chooseModel(
   deps: EngineDependencies,
   { caller, request, session }: AcceptInput,
   settings: WorkspaceSettings,
-): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
+): Promise<{ contexts: ContextChoice; model: ModelChoice }> {
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
   const words = meaningOf(known, request, session);
   const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
-  const prompt = bootPrompt(conversationContext);
   const contextRefs = {
     agentContext: known.refOf("agent", agentContext),
     conversationContext: known.refOf("conversation", conversationContext),
@@ -148,8 +175,7 @@ async function chooseModel(
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
   };
-  const contexts = { agentContext, conversationContext, contextRefs, mode, prompt, promptHash: sha256(prompt) };
-  return { contexts, model };
+  return { contexts: { agentContext, conversationContext, contextRefs, mode }, model };
 }
 
 /** Returns what the model's name in the request means (G3). */
@@ -170,7 +196,7 @@ function modelOf({ model }: ConversationContext, provider: Provider): string {
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ChosenContexts; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];

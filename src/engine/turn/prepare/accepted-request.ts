@@ -7,6 +7,7 @@ import type {
   HistorySource,
   Mode,
   ModelSettings,
+  Place,
 } from "../../../domain/context.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
@@ -17,8 +18,10 @@ import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
+import type { KeptRules } from "../kept/kept-rules.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
+import type { BoundedRules } from "../request/rules-block.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
@@ -32,6 +35,20 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
+  /** The rules of the repository, and where the session works (M1, M2). */
+  surroundings: AcceptedSurroundings;
+}
+
+/** What is known of the surroundings of the turn (M1, M2). */
+export interface AcceptedSurroundings {
+  /** The rules of the boot prompt, which are those of the session's start (E6). Null: it has none. */
+  rules: KeptRules | null;
+  /** The rules as they are now. Null: unknown. */
+  now: BoundedRules | null;
+  /** Null: unknown. */
+  place: Place | null;
+  /** True if the conversation begins with this turn. */
+  isBeginning: boolean;
 }
 
 /** What the person gave to the turn. */

@@ -32,8 +32,10 @@ import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts"
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { newsNotes, type FileNews } from "../request/file-news.ts";
-import { endingNotes, noteBlock } from "../request/note-block.ts";
+import { endingNotes, noteBlock, unheardNote } from "../request/note-block.ts";
+import { rulesNotes } from "../request/rules-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
+import { rulesSent, rulesWarnings, surroundingsNews, surroundingsRefs, type SurroundingsNews } from "./surroundings.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
@@ -114,6 +116,7 @@ interface TurnContext {
   chunks: GatheredChunks;
   /** The files whose version in the history no longer counts. */
   news: readonly FileNews[];
+  around: SurroundingsNews;
   input: PlacedInput;
   message: UserItem | null;
 }
@@ -133,14 +136,17 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const gathered = { files, chunks, news: versions.news, input };
-  const notes = [...endingNotes(place.parent), ...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  const around = surroundingsNews(accepted, state);
+  const gathered = { files, chunks, news: versions.news, around, input };
+  const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
+  const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
+  const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
   return { ...gathered, message: buildMessage(accepted, { ...gathered, notes }) };
 }
 
 /** Adds what the note names, so that later turns do not repeat it. */
-function withNews(sent: TurnPlan["sent"], { news, files }: TurnContext): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])] };
+function withNews(sent: TurnPlan["sent"], { news, around, files }: TurnContext): TurnPlan["sent"] {
+  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules) };
 }
 
 interface PlanFindings {
@@ -157,6 +163,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...chainWarnings(sent),
     ...mediaWarnings(sent),
     ...closedWarning,
+    ...rulesWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -193,17 +200,23 @@ interface MessageContent {
   chunks: GatheredChunks;
   files: GatheredFiles;
   input: PlacedInput;
+  around: SurroundingsNews;
   /** What the model must know about the history, one line each (E2). */
   notes: readonly string[];
 }
 
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
-function buildMessage(accepted: AcceptedRequest, { chunks, files, input, notes }: MessageContent): UserItem | null {
+function buildMessage(
+  accepted: AcceptedRequest,
+  { chunks, files, input, around, notes }: MessageContent,
+): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
   const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") return { ...userMessage(mode.id, instruction, note, mailboxBlock(mail), context), ...media };
+  if (instruction !== "") {
+    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+  }
   const parts = [note, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
@@ -219,9 +232,10 @@ function manifest(
   accepted: AcceptedRequest,
   { gathered, state, decision }: ManifestInput,
 ): ContextManifest {
-  const { files, chunks, news } = gathered;
+  const { files, chunks, news, around } = gathered;
   return {
     ...bareManifest(turnId, accepted),
+    ...surroundingsRefs(accepted, state, around),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
     activeFiles: files.refs,
@@ -247,7 +261,8 @@ function skippedByNews({ skipped }: GatheredFiles, news: readonly FileNews[]): S
 
 /** Returns the manifest of a turn that failed before anything was gathered. */
 export function bareManifest(turnId: string, accepted: AcceptedRequest): ContextManifest {
-  const { mail, clientTools } = accepted;
+  const { mail, clientTools, surroundings } = accepted;
+  const { rules } = surroundings;
   return {
     ...accepted.contextRefs,
     promptHash: accepted.promptHash,
@@ -260,6 +275,7 @@ export function bareManifest(turnId: string, accepted: AcceptedRequest): Context
     historyTurns: emptyState.entries.length,
     ...(clientTools.tools.length > 0 && { clientTools: clientTools.storedWith ?? turnId }),
     ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
+    ...(rules !== null && { rules: rules.ref }),
   };
 }
 
@@ -268,7 +284,10 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 }
 
 /** Returns what was gathered, in the form that listeners receive. */
-export function gatheredContext({ history, historyTurns, chunks, activeFiles }: ContextManifest): GatheredContext {
+export function gatheredContext(given: ContextManifest): GatheredContext {
+  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const begins = history === "none" ? (rules?.files ?? []) : [];
+  const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
     history,
     historyTurns,
@@ -278,5 +297,7 @@ export function gatheredContext({ history, historyTurns, chunks, activeFiles }: 
       wasSent: wasSentToLLM,
       wasTooLarge: wasTooLargeToSend,
     })),
+    ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
+    ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
   };
 }

@@ -25,6 +25,8 @@ export interface TurnPlacement {
   /** The position of a subagent's turn. Null for a turn of the session's agent. */
   subagent: SubagentPlacement | null;
   mail: MailboxDelivery;
+  /** The messages that were sent to the turn before, which failed, and that the model never received (V4). */
+  unheard: readonly string[];
 }
 
 /** The position of a subagent's turn: beside the turns of the agent, and never the head (A1). */

@@ -25,3 +25,8 @@ export function endingNotes(parent: ContinuableTurn | null): string[] {
     "The turn before this one was stopped before its end. What it did before that is above; its last text may be cut off.",
   ];
 }
+
+/** Returns the note of a message that was sent to the turn before, and that the model never received (V4). */
+export function unheardNote(text: string): string {
+  return `The user also sent this message to the turn before, which ended before you could receive it: ${text}`;
+}

@@ -6,13 +6,14 @@ import { limits } from "../../../domain/limits.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 
 /**
- * Returns the system message: the boot prompt and the instructions of each mode. A turn then only names its mode (E2).
+ * Returns the system message: the boot prompt, the instructions of each mode, and the rules of the repository (M1). A turn
+ * then only names its mode (E2).
  */
-export function bootPrompt(context: ConversationContext): string {
+export function bootPrompt(context: Pick<ConversationContext, "bootPrompt" | "modes">, rules = ""): string {
   const sections = context.modes
     .filter((mode) => mode.instructions !== "")
     .map((mode) => `When a message says [MODE: ${mode.id}]:\n${mode.instructions}`);
-  return [context.bootPrompt, ...sections].filter((section) => section !== "").join("\n\n");
+  return [context.bootPrompt, ...sections, rules].filter((section) => section !== "").join("\n\n");
 }
 
 const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -188,6 +188,22 @@ test("[C6] a window that the provider names in its error is remembered, so that 
   assert.equal(refused(), 1);
 });
 
+test("[C6] a window that an error does not name is looked up in the list of the provider's models, once", async (t) => {
+  let lists = 0;
+  const scripted = scriptedProvider({ script: refusing(6_000, looking(12)) });
+  const provider = {
+    ...scripted,
+    models: async () => ((lists += 1), [{ id: "scripted-1", contextTokens: 1_500 }]),
+  };
+  const { ask } = await testEngine(t, { provider, tools: [reader(800)], conversation: { history: "replay" } });
+  const first = await ask("look around");
+  assert.equal(first.status, "completed", JSON.stringify(first));
+  const next = await ask("look around", { sessionId: first.sessionId });
+  assert.equal(next.status, "completed", JSON.stringify(next));
+  const refused = scripted.exchanges.filter(({ call }) => textOf(call.items).length > 6_000);
+  assert.deepEqual([refused.length, lists], [1, 1]);
+});
+
 test("[C6] what cannot fit is not summarised: an instruction larger than the window costs no call", async (t) => {
   const message = "This model's maximum context length is 1500 tokens.";
   const { ask, provider } = await testEngine(t, {

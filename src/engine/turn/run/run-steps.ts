@@ -84,7 +84,8 @@ async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRef
   const { plan, recorder, place } = run;
   const isFirst = recorder.items.length === 0;
   const tokens = isFirst ? firstCallTokens(plan, place.parent) : laterCallTokens(plan, recorder);
-  const compacted = await compact(core, run, { tokens, window: core.windows.of(plan.accepted), wasRefused });
+  const window = wasRefused ? await core.windows.find(plan.accepted) : core.windows.of(plan.accepted);
+  const compacted = await compact(core, run, { tokens, window, wasRefused });
   if (compacted === null) return false;
   // Between two steps, files and chunks wait for the next turn: the model works with what its tools return.
   run.plan = isFirst ? await sendAgain(core, compacted) : compacted;

@@ -18,10 +18,13 @@ import {
   type GatheredFiles,
 } from "../prepare/gather.ts";
 import { contextBlock } from "../request/context-block.ts";
+import { noteBlock } from "../request/note-block.ts";
+import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
+import { rulesSent, surroundingsNews, type SurroundingsNews } from "../prepare/surroundings.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**
- * Returns the compacted plan with the hidden files and chunks that this turn names. Throws what retrieval throws (Q5).
+ * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules and the place. Throws what retrieval throws (Q5).
  */
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
@@ -32,19 +35,23 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
   // The commit is left out, because its warning was already in the plan of the turn.
   const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
-  const block = contextBlock(chunks.toSend, files.toSend);
-  return block === null ? plan : withContext(plan, { block, files, chunks });
+  const around = surroundingsNews(accepted, plan.visible, plan);
+  const note = noteBlock(rulesNotes(around.rules));
+  const context = contextBlock(chunks.toSend, files.toSend);
+  const blocks = [note, around.place, context].filter((block) => block !== null);
+  return blocks.length === 0 ? plan : withContext(plan, { blocks, around, files, chunks });
 }
 
 interface Again {
-  block: string;
+  blocks: string[];
+  around: SurroundingsNews;
   files: GatheredFiles;
   chunks: GatheredChunks;
 }
 
-/** Returns the plan with the context block in front of the message, which stays byte for byte what was stored (E7). */
-function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan {
-  const context: UserItem = { type: "user", parts: [block] };
+/** Returns the plan with the blocks in front of the message, which stays byte for byte what was stored (E7). */
+function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): TurnPlan {
+  const context: UserItem = { type: "user", parts: blocks };
   const sentNow = sentWith(chunks, files);
   const at = plan.newItems.findIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
@@ -52,6 +59,7 @@ function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan 
     ...plan,
     newItems,
     sent: {
+      ...withRules(plan.sent, around.rules),
       chunks: [...plan.sent.chunks, ...sentNow.chunks],
       files: [...plan.sent.files, ...sentNow.files],
     },
@@ -61,6 +69,11 @@ function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan 
       activeFiles: mergedFiles(plan.manifest.activeFiles, files.refs),
     },
   };
+}
+
+function withRules(sent: TurnPlan["sent"], news: RulesNews): TurnPlan["sent"] {
+  const rules = [...(sent.rules ?? []), ...(rulesSent(news).rules ?? [])];
+  return { ...sent, ...(rules.length > 0 && { rules }) };
 }
 
 /** Joins the two lists. A chunk counts as sent if it was sent at either time. It may have been found only now. */

@@ -2,6 +2,7 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
+import { AptoveError } from "../../../domain/errors.ts";
 import { syncFileBlocking, syncFolderBlocking } from "../../../system/durable-files.ts";
 import { recordsFault } from "../faults.ts";
 
@@ -16,11 +17,23 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
     } finally {
       database.close();
     }
+    checkIntegrity(to);
     syncFileBlocking(to);
     syncFolderBlocking(dirname(to));
   } catch (error) {
     rmSync(to, { force: true });
     throw recordsFault(`the records in ${from} could not be copied`, error);
+  }
+}
+
+/** Throws if the structure of the copy is damaged: then the original is too, or the copy was written wrong. */
+function checkIntegrity(file: string): void {
+  const database = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    const found = database.pragma("integrity_check(1)", { simple: true });
+    if (found !== "ok") throw new AptoveError("storage_failed", `the rows are damaged: ${String(found)}`);
+  } finally {
+    database.close();
   }
 }
 

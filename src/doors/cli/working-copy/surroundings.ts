@@ -1,0 +1,62 @@
+/**
+ * What this machine knows of the surroundings of a session: the rules of the repository (M1) and the place (M2). No path
+ * outside of the repository is part of it, so that the name of a person's home stays here.
+ */
+import { realpath } from "node:fs/promises";
+import { relative, sep } from "node:path";
+import type { Place, Surroundings } from "../../../domain/context.ts";
+import { limits } from "../../../domain/limits.ts";
+import { locateRepository } from "../../../system/git-repository.ts";
+import { askGit } from "../../../system/git.ts";
+import { headCommit, modifiedFiles, removedFiles } from "./git.ts";
+import { findRules } from "./rules.ts";
+
+/** Returns the surroundings of a folder. Never rejects. */
+export async function surroundingsOf(folder: string): Promise<Required<Surroundings>> {
+  return await readSurroundings(folder, changedFiles);
+}
+
+/**
+ * Returns the surroundings of a folder. `changed` returns the files of the repository that differ from its last commit, or
+ * null if that is unknown. Never rejects.
+ */
+export async function readSurroundings(
+  folder: string,
+  changed: (root: string) => Promise<readonly string[] | null>,
+): Promise<Required<Surroundings>> {
+  const own = await realpath(folder).catch(() => null);
+  if (own === null) return { rules: null, place: null };
+  const repository = await locateRepository(own);
+  if (repository.outcome === "refused") return { rules: null, place: placeOf(".", null, null) };
+  if (repository.outcome === "none") return { rules: await findRules(own, own), place: placeOf(".", null, null) };
+  const { root } = repository;
+  const [rules, branch, paths] = await Promise.all([findRules(root, own), branchOf(root), changed(root)]);
+  const below = relative(root, own).split(sep).join("/");
+  return { rules, place: placeOf(below === "" ? "." : below, branch, paths) };
+}
+
+function placeOf(folder: string, branch: string | null, changed: readonly string[] | null): Place {
+  const now = new Date();
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const modified = changed === null ? null : changed.toSorted().slice(0, limits.placeFilesMax);
+  return {
+    folder,
+    platform: process.platform,
+    date: `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`,
+    branch,
+    modified,
+    modifiedMore: (changed?.length ?? 0) - (modified?.length ?? 0),
+  };
+}
+
+/** Returns the branch. Null: none is checked out, it has no commit, or git cannot say. */
+async function branchOf(root: string): Promise<string | null> {
+  const answer = await askGit({ folder: root, args: ["rev-parse", "--abbrev-ref", "HEAD"], answerBytesMax: 65_536 });
+  const name = answer.outcome === "answered" ? answer.text.trim() : "";
+  return name === "" || name === "HEAD" ? null : name;
+}
+
+async function changedFiles(root: string): Promise<string[] | null> {
+  const [commit, modified, removed] = await Promise.all([headCommit(root), modifiedFiles(root), removedFiles(root)]);
+  return commit === null ? null : [...modified, ...removed.map(({ path }) => path)];
+}

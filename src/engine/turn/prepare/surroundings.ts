@@ -1,0 +1,173 @@
+/**
+ * What a turn knows of its surroundings: the rules of the repository (M1) and the place (M2). The client sends them. The
+ * engine reads them itself if the request does not have them and the working copy is on this machine.
+ */
+import { pathFault } from "../../../domain/active-file.ts";
+import type {
+  ChangedRules,
+  ContextManifest,
+  ConversationContext,
+  Place,
+  RulesFile,
+  RulesRef,
+} from "../../../domain/context.ts";
+import { AptoveError, type Warning } from "../../../domain/errors.ts";
+import { historyTexts, notedRules, type NotedRules, type State } from "../../../domain/lineage.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
+import type { TurnRequest } from "../../engine.ts";
+import type { KeptRules } from "../kept/kept-rules.ts";
+import { placeBlock, placeRef } from "../request/place-block.ts";
+import { boundRules, rulesRef, rulesSection, type BoundedRules, type RulesNews } from "../request/rules-block.ts";
+import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
+import type { TurnPlan } from "./turn-plan.ts";
+
+interface SurroundingsInput {
+  request: TurnRequest;
+  /** The rules of the boot prompt so far. Undefined: the conversation begins. */
+  keptRules: KeptRules | null | undefined;
+}
+
+interface SurroundingsSource {
+  /** The folder of the working copy on this machine. Null: there is none. */
+  folder: string | null;
+  context: Pick<ConversationContext, "rules" | "place">;
+}
+
+/** Returns the surroundings of a turn. Throws `request_invalid`. */
+export async function acceptSurroundings(
+  deps: EngineDependencies,
+  { request, keptRules: before }: SurroundingsInput,
+  { folder, context }: SurroundingsSource,
+): Promise<AcceptedSurroundings> {
+  const { rules, place } = await foundAround(deps, request, folder);
+  const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
+  return {
+    rules: context.rules === false ? null : before === undefined ? beginning(now) : before,
+    now,
+    place: context.place === false ? null : place,
+    isBeginning: before === undefined,
+  };
+}
+
+async function foundAround(
+  deps: EngineDependencies,
+  request: TurnRequest,
+  folder: string | null,
+): Promise<{ rules: readonly RulesFile[] | null; place: Place | null }> {
+  const isRead = folder !== null && (request.rules === undefined || request.place === undefined);
+  const read = isRead ? await deps.surroundings?.(folder) : undefined;
+  const { rules = read?.rules ?? null, place = read?.place ?? null } = request;
+  return { rules, place };
+}
+
+function checkedRules(files: readonly RulesFile[]): readonly RulesFile[] {
+  const paths = new Set<string>();
+  for (const { path } of files) {
+    const fault = paths.has(path) ? "is given twice" : pathFault(path);
+    if (fault !== null) throw new AptoveError("request_invalid", `rules: the path ${JSON.stringify(path)} ${fault}`);
+    paths.add(path);
+  }
+  return files;
+}
+
+/** Returns the rules of the boot prompt of a conversation that begins. */
+function beginning(now: BoundedRules | null): KeptRules | null {
+  const texts = now?.texts ?? [];
+  const section = rulesSection(texts);
+  const ref = rulesRef(texts, section);
+  return ref === null ? null : { section, ref };
+}
+
+/** What the message of a turn says about the surroundings, beside what the model has already. */
+export interface SurroundingsNews {
+  rules: RulesNews;
+  /** The block of the place. Null: there is none, or the model has the same. */
+  place: string | null;
+  /** True if the model has the block from an earlier message. */
+  isPlaceKnown: boolean;
+}
+
+type WithSurroundings = Pick<AcceptedRequest, "instruction" | "surroundings" | "retrieval">;
+
+/** The part of a plan that says what the message has already. */
+type OwnMessage = Pick<TurnPlan, "message" | "sent">;
+
+/** Compares the surroundings with what the model has from the history, and from its message if there is one already. */
+export function surroundingsNews(
+  { instruction, surroundings, retrieval }: WithSurroundings,
+  state: State,
+  own: OwnMessage = { message: [], sent: { chunks: [], files: [] } },
+): SurroundingsNews {
+  const { now, place } = surroundings;
+  const block = place === null ? null : placeBlock(place, retrieval.repo);
+  const known = [...own.message, ...historyTexts(state)].find((text) => text.startsWith("[PLACE]\n"));
+  return {
+    rules:
+      now === null
+        ? { texts: [], gone: [] }
+        : newRules(now, knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules)),
+    // A turn that only brings results of tools has no message that could say it.
+    place: instruction === "" || block === known ? null : block,
+    isPlaceKnown: block !== null && block === known,
+  };
+}
+
+function newRules({ texts, unused }: BoundedRules, known: ReadonlyMap<string, string>): RulesNews {
+  const current = new Set(texts.map(({ path }) => path));
+  return {
+    texts: texts.filter(({ path, hash }) => known.get(path) !== hash),
+    gone: [...known]
+      .filter(([path, hash]) => hash !== "" && !current.has(path) && !unused.has(path))
+      .map(([path]) => path),
+  };
+}
+
+/** Returns the hash of each file with rules that the model has, by path. Empty: it no longer counts. */
+function knownRules(
+  prompt: Pick<RulesRef, "files"> | null,
+  state: State,
+  own: readonly NotedRules[] = [],
+): Map<string, string> {
+  const files = (prompt?.files ?? []).map(({ path, contentHash }) => [path, contentHash] as const);
+  return new Map([...files, ...notedRules(state), ...own.map(({ path, hash }) => [path, hash] as const)]);
+}
+
+/** Returns what a person has to know of the rules, when the model gets them: once, not with every turn. */
+export function rulesWarnings({ surroundings }: WithSurroundings, { rules: news }: SurroundingsNews): Warning[] {
+  const { now, isBeginning } = surroundings;
+  const isNew = isBeginning || news.texts.length > 0;
+  return isNew ? (now?.warnings ?? []) : [];
+}
+
+/** Returns the news as they are recorded, so that later turns do not repeat them. */
+export function rulesSent({ texts, gone }: RulesNews): { rules?: NotedRules[] } {
+  const rules = [...texts.map(({ path, hash }) => ({ path, hash })), ...gone.map((path) => ({ path, hash: "" }))];
+  return rules.length === 0 ? {} : { rules };
+}
+
+const noRules: RulesRef = { files: [], hash: "", characters: 0 };
+
+/** Returns what the manifest keeps. */
+export function surroundingsRefs(
+  { surroundings, retrieval }: WithSurroundings,
+  state: State,
+  news: SurroundingsNews,
+): Pick<ContextManifest, "rules" | "place"> {
+  const { rules, place } = surroundings;
+  const isTold = place !== null && (news.place !== null || news.isPlaceKnown);
+  const changed = changedRules(state, news.rules);
+  const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
+  return {
+    ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
+    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
+  };
+}
+
+function changedRules(state: State, news: RulesNews): ChangedRules[] {
+  const sent = new Map((rulesSent(news).rules ?? []).map(({ path, hash }) => [path, hash]));
+  return [...new Map([...notedRules(state), ...sent])].map(([path, contentHash]) => ({
+    path,
+    contentHash,
+    wasSent: sent.has(path),
+  }));
+}
