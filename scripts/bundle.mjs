@@ -34,7 +34,7 @@ const entryPoints = {
   index: "src/index.ts",
   testing: "src/testing.ts",
   "client/client": "src/client/client.ts",
-  "node-version": "src/compose/node-version.ts",
+  "node-version": "src/node-version.ts",
   "search-worker": "src/tools/files/search-worker.ts",
 };
 /** The number of older bundles that stay, because a process may still run one and load more of it. */

@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const pinnedVersion = "26.10.0";
 
-/** The oldest Node that runs the published package. src/compose/node-version.ts checks the same for the library. */
+/** The oldest Node that runs the published package. src/node-version.ts checks the same for the library. */
 export const leastVersion = "26.1.0";
 
 /** True if this is a clone with the sources, and not the published package inside another project's node_modules. */

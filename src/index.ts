@@ -3,7 +3,7 @@
  * must fulfil are exported here, and their conformance suites in `aptove/testing`.
  */
 // First, so that an older Node gets its error and not a crash.
-export { leastNode } from "./compose/node-version.ts";
+export { leastNode } from "./node-version.ts";
 export { createAptove, type Aptove } from "./compose.ts";
 export type * from "./compose/options.ts";
 export type * from "./engine/engine.ts";

@@ -3,7 +3,7 @@
  * contract, the in-memory drivers, and the scripted provider. The suites register tests of `node:test`.
  */
 // First, so that an older Node gets its error and not a crash.
-export { leastNode } from "./compose/node-version.ts";
+export { leastNode } from "./node-version.ts";
 export { blobStoreSuite } from "./blobs/blob-store.suite.ts";
 export { memoryBlobs } from "./blobs/memory/memory-blobs.ts";
 export { eventLogSuite } from "./live/event-log.suite.ts";

@@ -2,7 +2,7 @@
  * Ends an import of the library on a Node that cannot run it, before another module of the library is evaluated: an older
  * Node would end later, with an error about a missing function, or with a crash in native code.
  */
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError } from "./domain/errors.ts";
 
 /** The oldest Node that runs the library. package.json of the published package names the same. */
 export const leastNode = "26.1.0";
