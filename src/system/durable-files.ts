@@ -24,7 +24,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { systemCode } from "./system-error.ts";
 
-const syncFile: (file: number) => Promise<void> = promisify(fsync);
+const syncOpened: (file: number) => Promise<void> = promisify(fsync);
 const writeOnThread = promisify(write);
 
 /** Size in bytes up to which a file is read and written on this thread. */
@@ -35,7 +35,7 @@ export async function createDurableFile(path: string, bytes: Uint8Array): Promis
   const file = openSync(path, "wx", 0o600);
   try {
     await writeAll(file, bytes);
-    await syncFile(file);
+    await syncOpened(file);
   } finally {
     closeSync(file);
   }
@@ -121,6 +121,17 @@ export async function createDurableFolder(path: string): Promise<void> {
   if (createFolder(path)) await syncFolder(dirname(path));
 }
 
+/** Makes the content of a file durable that was written before. */
+export async function syncFile(path: string): Promise<void> {
+  // Windows syncs only what is open for writing.
+  const file = openSync(path, "r+");
+  try {
+    await syncOpened(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Windows has no fsync of folders. Its file systems journal renames by themselves. */
 const canSyncFolders = process.platform !== "win32";
 
@@ -129,7 +140,7 @@ export async function syncFolder(path: string): Promise<void> {
   if (!canSyncFolders) return;
   const folder = openSync(path, "r");
   try {
-    await syncFile(folder);
+    await syncOpened(folder);
   } finally {
     closeSync(folder);
   }
