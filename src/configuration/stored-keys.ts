@@ -2,7 +2,7 @@
  * Keys of providers in `config.toml` of the data folder, which only its owner can read. A key is written as one line
  * among those of the person: everything else in the file stays as it was, with its comments.
  */
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { AptoveError } from "../domain/errors.ts";
 import { writePrivateFile } from "../system/durable-files.ts";
@@ -31,13 +31,7 @@ export function forgetKeys({ config }: DataFolder, provider: string | null = nul
 
 /** A link stays a link: people keep their configuration elsewhere. */
 function replace(file: string, text: string): void {
-  let target = file;
-  try {
-    target = realpathSync(file);
-  } catch {
-    // There is no file yet.
-  }
-  writePrivateFile(target, text);
+  writePrivateFile(existsSync(file) ? realpathSync(file) : file, text);
 }
 
 function providersWithKeys(tree: Record<string, unknown>): string[] {

@@ -21,7 +21,7 @@ import { authMethods } from "./provider-keys.ts";
 import type { AcpPorts } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 
-export type { AcpKeys, AcpPorts, MissingKey, OpenedPorts, SessionChoices } from "./ports.ts";
+export type { AcpPorts, MissingKey, OpenedPorts, SessionChoices } from "./ports.ts";
 
 /** The agent of one client, in the form that the SDK's servers accept. */
 export interface AcpAgent {

@@ -1,19 +1,19 @@
 /** The methods of one connection (P1). Each checks its request, calls the engine, and maps the outcome. */
-import { RequestError } from "@agentclientprotocol/sdk";
-import type {
-  AuthenticateRequest,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  LoadSessionRequest,
-  LoadSessionResponse,
-  NewSessionRequest,
-  NewSessionResponse,
-  PromptRequest,
-  PromptResponse,
-  ResumeSessionRequest,
-  SetSessionConfigOptionRequest,
-  SetSessionConfigOptionResponse,
-  SetSessionModeRequest,
+import {
+  RequestError,
+  type AuthenticateRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type LoadSessionRequest,
+  type LoadSessionResponse,
+  type NewSessionRequest,
+  type NewSessionResponse,
+  type PromptRequest,
+  type PromptResponse,
+  type ResumeSessionRequest,
+  type SetSessionConfigOptionRequest,
+  type SetSessionConfigOptionResponse,
+  type SetSessionModeRequest,
 } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";

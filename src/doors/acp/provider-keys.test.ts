@@ -86,5 +86,5 @@ test("[P1] [L1] a key is typed without being shown, and a turn without one names
   assert.deepEqual([exit, /sk-typed/.test(stdout + stderr)], [0, false]);
   assert.match(readFileSync(join(world.dataDir, "config.toml"), "utf8"), /api_key = "sk-typed"/);
   assert.match((await world.run(["logout"])).stdout, /removed the stored key of anthropic/);
-  assert.equal((await world.run(["login", "nobody"], { stdin: "k" })).exit, 2);
+  assert.equal((await world.run(["login", "unknown"], { stdin: "k" })).exit, 2);
 });

@@ -229,9 +229,9 @@ async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentC
   const provider = await providers.get(agentContext.provider);
   if (provider !== undefined) return provider;
   const fault = providers.fault?.(agentContext.provider) ?? null;
-  const named = `agent context "${agentContext.id}" names the provider "${agentContext.provider}"`;
+  const where = `agent context "${agentContext.id}" names the provider "${agentContext.provider}"`;
   const known = `the configured providers are: ${quoted(providers.keys())}`;
-  throw new AptoveError("provider_unknown", fault === null ? `${named}; ${known}` : `${named}, which ${fault}`);
+  throw new AptoveError("provider_unknown", fault === null ? `${where}; ${known}` : `${where}, which ${fault}`);
 }
 
 /**
