@@ -23,9 +23,9 @@ test("[L1] help and version are exit code 0, on standard output", async (t) => {
 
 test("[L1] the help names the commands in groups, breaks no line at 80 columns, and shows no empty default", async (t) => {
   const world = await cliWorld(t);
-  const main = (await world.run(["--help"])).stdout;
-  assert.match(main, /^Ask:\n {2}ask .*/m);
-  assert.doesNotMatch(main, /^Commands:$/m);
+  const help = (await world.run(["--help"])).stdout;
+  assert.match(help, /^Ask:\n {2}ask .*/m);
+  assert.doesNotMatch(help, /^Commands:$/m);
   for (const argv of [[], ["session"], ["ask"], ["chat"], ["workspace"]]) {
     const { stdout } = await world.run([...argv, "--help"]);
     assert.doesNotMatch(stdout, /.{81}|default: \[\]/, argv.join(" "));
