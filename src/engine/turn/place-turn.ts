@@ -31,20 +31,20 @@ const recentTurnsMax = 50;
 
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const placed = await placeByKind(core, caller, request);
-  if (placed.place.session?.lastTurnStatus !== "failed") return placed;
-  return { ...placed, place: { ...placed.place, unheard: await unheardTexts(core, placed.place) } };
+  const { session } = placed.place;
+  if (session?.lastTurnStatus !== "failed") return placed;
+  return { ...placed, place: { ...placed.place, unheard: await unheardTexts(core, session.id) } };
 }
 
 /**
- * Returns the messages to earlier turns that the model never received, oldest first (V4). Turns that did nothing have passed
- * them on to no one, so those before them count too. Messages to a turn that was undone went with it.
+ * Returns the messages to earlier turns that the model never received, oldest first (V4). A turn that did nothing is not in
+ * the history, and neither are the messages that it was to pass on, so those before it count too.
  */
-async function unheardTexts({ deps }: EngineCore, { session, parent, rerunOf }: TurnPlacement): Promise<string[]> {
-  const turns = await deps.records.turns.list(session?.id ?? "", { limit: recentTurnsMax, kind: "agent" });
-  const last = turns.findIndex(mayBeParent);
-  const forgotten = last === -1 ? turns : turns.slice(0, last);
-  const kept = turns.filter(({ id }, at) => at === last && (id === parent?.id || id === rerunOf));
-  return [...forgotten, ...kept].toReversed().flatMap(undeliveredTexts);
+async function unheardTexts({ deps }: EngineCore, sessionId: string): Promise<string[]> {
+  const turns = await deps.records.turns.list(sessionId, { limit: recentTurnsMax, kind: "agent" });
+  const kept = turns.findIndex(mayBeParent);
+  const unheard = kept === -1 ? turns : turns.slice(0, kept + 1);
+  return unheard.toReversed().flatMap(undeliveredTexts);
 }
 
 async function placeByKind(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
