@@ -224,3 +224,28 @@ test("[V4] [R2] a message that a dead runner never gave to the model is in the r
   assert.match(last?.type === "user" ? (last.parts[1] ?? "") : "", /^\[NOTE\]\n.*mind the tests$/);
   assert.deepEqual(await deps.blobs.list(`turns/${cut.turnId}/steer-`), []);
 });
+
+test("[V4] [T9] a turn that only brings results of tools gets the message that a dead runner never gave to the model", async (t) => {
+  const script = (call: ModelCall): ScriptedAnswer => {
+    if (call.items.some(({ type }) => type === "tool_result")) return "fine";
+    return isNext(call) ? [{ waits: new Promise<void>(() => {}) }] : [{ calls: "run_tests", callId: "call_1" }];
+  };
+  const deps = testParts({ ...replaying, script });
+  const engine = await createEngine(deps);
+  t.after(() => engine.close({ graceMs: 0 }));
+  const { sessionId, finished } = await engine.turns.run(alice, { instruction: "test it", tools: [clientTool] });
+  const waiting = await finished;
+  const cut = await engine.turns.run(alice, { instruction: "and then?", sessionId });
+  await engine.turns.steer(alice, { turnId: cut.turnId, text: "mind the tests" });
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const toolResults = [{ callId: "call_1", output: "all pass", isError: false }];
+  await next.engine.tree.moveHead(alice, { sessionId, from: cut.turnId, to: waiting.id });
+  await next.ask("", { sessionId, expectedHead: waiting.id, toolResults });
+  const items = deps.scripted.exchanges.at(-1)?.call.items ?? [];
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ["user", "tool_call", "tool_result", "user"],
+  );
+  const last = items.at(-1);
+  assert.match(last?.type === "user" ? last.parts.join() : "", /^\[NOTE\]\n[^\n]*mind the tests$/);
+});

@@ -123,6 +123,10 @@ function addTurnCommands(program: Command, run: RunCommand): void {
 
 function addWorkCommands(program: Command, run: RunCommand): void {
   program
+    .command("init")
+    .description("write a first AGENTS.md, the rules of the repository for agents")
+    .action(() => run(async (call) => (await import("../working-copy/starter-rules.ts")).init(call)));
+  program
     .command("index")
     .description("index a repository, so that turns can search its code")
     .argument("[path]", "a folder of the repository; default: this one")
