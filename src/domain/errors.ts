@@ -111,6 +111,7 @@ export const errorCatalogue = {
   index_mismatch: entry(503, "The index was built with a different embedding model"),
   repository_invalid: entry(422, "The folder cannot be indexed"),
   // Set-up
+  node_too_old: entry(500, "This Node is too old for the library"),
   config_invalid: entry(500, "The configuration is not valid"),
   address_unavailable: entry(500, "The server cannot listen on its address"),
   shutting_down: entry(503, "The server is shutting down", true),

@@ -20,6 +20,7 @@ export class UsageError extends Error {
 export const ownCodes = [
   "usage",
   "config_exists",
+  "rules_exist",
   "already_serving",
   "port_in_use",
   "cannot_listen",
