@@ -46,7 +46,7 @@ export interface WorkspaceParts {
   /** Returns how the next session of the workspace begins. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
-   * Writes a finished turn into the transcript, without a wait for the disk (K5). Never rejects: a failure is reported,
+   * Writes a finished turn into the transcript, without a wait for the disk. Never rejects: a failure is reported,
    * and the next turn makes up for it.
    */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;

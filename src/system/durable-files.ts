@@ -24,7 +24,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { systemCode } from "./system-error.ts";
 
-const syncOpened: (file: number) => Promise<void> = promisify(fsync);
+const syncFile: (file: number) => Promise<void> = promisify(fsync);
 const writeOnThread = promisify(write);
 
 /** Size in bytes up to which a file is read and written on this thread. */
@@ -35,7 +35,7 @@ export async function createDurableFile(path: string, bytes: Uint8Array): Promis
   const file = openSync(path, "wx", 0o600);
   try {
     await writeAll(file, bytes);
-    await syncOpened(file);
+    await syncFile(file);
   } finally {
     closeSync(file);
   }
@@ -122,11 +122,11 @@ export async function createDurableFolder(path: string): Promise<void> {
 }
 
 /** Makes the content of a file durable that was written before. */
-export async function syncFile(path: string): Promise<void> {
+export async function syncContent(path: string): Promise<void> {
   // Windows syncs only what is open for writing.
   const file = openSync(path, "r+");
   try {
-    await syncOpened(file);
+    await syncFile(file);
   } finally {
     closeSync(file);
   }
@@ -140,7 +140,7 @@ export async function syncFolder(path: string): Promise<void> {
   if (!canSyncFolders) return;
   const folder = openSync(path, "r");
   try {
-    await syncOpened(folder);
+    await syncFile(folder);
   } finally {
     closeSync(folder);
   }

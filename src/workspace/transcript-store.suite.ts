@@ -87,7 +87,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     assert.equal(await textOf(store, other, currentTranscriptName), "another workspace's");
   });
 
-  test("[W4] [K5] a change counts for every store at once, and sync keeps it however it was made", async (context) => {
+  test("[W4] a change counts for every store at once, and sync keeps it however it was made", async (context) => {
     const { store, reopen, workspaceIds } = await open(context);
     const [id, other] = workspaceIds;
     const aside = asideTranscriptName(sessionId);

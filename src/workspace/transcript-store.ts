@@ -7,7 +7,7 @@
  * - A workspace is named by its id; an invalid id throws `workspace_invalid`. A workspace that does not exist has no files,
  *   and writing to it throws `workspace_unknown`. Nothing recreates a deleted workspace.
  * - When a call resolves, every process reads its change, and the change survives kill -9 (B3). No call but `sync` waits
- *   for the disk (K5): a loss of power may undo what was changed since the last `sync`. `write` and `move` are atomic. After
+ *   for the disk: a loss of power may undo what was changed since the last `sync`. `write` and `move` are atomic. After
  *   a crash, `append` may have written only a beginning of its content.
  * - People may edit the files too: a file may change, appear and disappear between any two calls. Its `stamp` changes
  *   with every change. A call that writes a file returns the new stamp.

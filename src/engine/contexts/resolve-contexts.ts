@@ -32,7 +32,7 @@ export function resolveContexts(
 }
 
 /** A free name of a mode goes into the header of the user message (E2), so nothing in it may end the header. */
-const modeName = /^[^\[\]\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
+const modeName = /^[^[\]\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
 /**
  * Returns the mode of a request. A context may allow names that it does not know (`modes = "open"`): such a mode is like
@@ -57,7 +57,7 @@ export function modeWarnings({ modes }: ConversationContext, mode: Mode): Warnin
 }
 
 /** Returns the item with this id. Throws `mode_unknown` or `context_unknown`, which list the known ids. */
-export function named<T extends { id: string }>(
+function named<T extends { id: string }>(
   kind: "mode" | "agent context" | "conversation context",
   all: readonly T[],
   id: string,

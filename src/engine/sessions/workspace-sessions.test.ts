@@ -228,7 +228,7 @@ test("[W4] [T12] a failed turn is in the transcript with its end, and the next t
   assert.deepEqual(reports, []);
 });
 
-test("[W4] [K5] a turn is in session.md when its end is known, a failed one too, and no end waits for the disk", async (t) => {
+test("[W4] a turn is in session.md when its end is known, a failed one too, and no end waits for the disk", async (t) => {
   const { engine, caller, deps, store, ask } = await world(t, {
     script: (call) =>
       JSON.stringify(call.items.at(-1)).includes("break")

@@ -1,6 +1,6 @@
 /**
  * Stores transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
- * (docs/formats/transcript.md). A change is in the page cache when its call returns, and on the disk after `sync` (K5). Files have mode 0600, folders 0700 (B6). A link is not followed: it is not a regular file.
+ * (docs/formats/transcript.md). A change is in the page cache when its call returns, and on the disk after `sync`. Files have mode 0600, folders 0700 (B6). A link is not followed: it is not a regular file.
  */
 import {
   closeSync,
@@ -24,7 +24,7 @@ import {
   createFolder,
   removeIfPossible,
   smallFileBytesMax,
-  syncFile,
+  syncContent,
   syncFolder,
   writeAll,
 } from "../../system/durable-files.ts";
@@ -156,7 +156,7 @@ class FileTranscripts implements TranscriptStore {
     if (changed === undefined) return;
     this.#unsynced.delete(workspaceId);
     // The content first, then the names that lead to it. What was deleted meanwhile needs no sync.
-    for (const path of changed.files) await orNull(path, () => syncFile(path));
+    for (const path of changed.files) await orNull(path, () => syncContent(path));
     for (const path of changed.folders) await orNull(path, () => syncFolder(path));
   }
 

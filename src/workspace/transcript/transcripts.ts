@@ -14,7 +14,7 @@ import { writeTurn } from "./write-turn.ts";
 export interface Transcripts {
   /** Returns the start of the workspace's next session (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
-  /** Writes a finished turn, without a wait for the disk (K5). Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
+  /** Writes a finished turn, without a wait for the disk. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
   /** Resolves when what was written survives a loss of power. Never rejects. */
   sync(workspaceId: string): Promise<void>;

@@ -14,7 +14,7 @@ interface Line {
 
 /**
  * Writes the turns of each workspace one after the other, in the order in which they ended in this process, at once and
- * without a wait for the disk (K5). It pauses before the workspace is settled: the sync does not compete with an instruction that
+ * without a wait for the disk. It pauses before the workspace is settled: the sync does not compete with an instruction that
  * follows at once, and counts for all turns that end meanwhile.
  */
 export class Transcriber {
