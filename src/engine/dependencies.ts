@@ -23,6 +23,8 @@ import type { Tool } from "../tools/tool.ts";
 export interface Providers {
   keys(): Iterable<string>;
   get(name: string): Provider | undefined | Promise<Provider | undefined>;
+  /** Returns why a provider that was named is not there and how to fix it, as words that follow its name. */
+  fault?(name: string): string | null;
 }
 
 /**

@@ -213,6 +213,17 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
+  const keys = () => import("../keys/provider-key.ts");
+  program
+    .command("login")
+    .description("ask for the key of a provider, and store it in config.toml of this machine")
+    .argument("[provider]", "openai, anthropic, google, or a compatible server; default: the one that lacks its key")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider)));
+  program
+    .command("logout")
+    .description("remove stored keys of providers")
+    .argument("[provider]", "only this one")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).logout(call, provider)));
   program
     .command("acp")
     .description("run as the agent of an editor, over standard input and output (Agent Client Protocol)")
@@ -220,6 +231,7 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .option("--continue", "continue the workspace's last session in every new one")
     .option("--workspace <id>", "workspace of new sessions; default: default")
     .option("-m, --mode <mode>", "mode of new sessions: ask, edit (the default), or one of the configuration")
+    .option("--login", "ask for the key of a provider, store it and end; editors call this")
     .action((options: AcpOptions) => run(async (call) => (await import("../commands/acp.ts")).acp(call, options)));
 }
 

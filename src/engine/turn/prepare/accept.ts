@@ -228,10 +228,10 @@ function mayBeginSubagents({ subagents }: ConversationContext, subagent: Subagen
 async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
   const provider = await providers.get(agentContext.provider);
   if (provider !== undefined) return provider;
-  throw new AptoveError(
-    "provider_unknown",
-    `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; the configured providers are: ${quoted(providers.keys())}`,
-  );
+  const fault = providers.fault?.(agentContext.provider) ?? null;
+  const where = `agent context "${agentContext.id}" names the provider "${agentContext.provider}"`;
+  const known = `the configured providers are: ${quoted(providers.keys())}`;
+  throw new AptoveError("provider_unknown", fault === null ? `${where}; ${known}` : `${where}, which ${fault}`);
 }
 
 /**
