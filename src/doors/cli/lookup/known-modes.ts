@@ -3,7 +3,7 @@ import type { AptoveClient } from "../../../client/client.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailed, fixOf } from "../failure.ts";
 import { nullIfNotFound } from "./find-by-id.ts";
 
 export interface ModeLookup {
@@ -35,7 +35,11 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   const modes = [...new Set([...(configured?.modes.map(({ id }) => id) ?? []), ...recorded])];
   if (modes.length === 0 || modes.includes(mode)) return;
   const others = modes.map((one) => JSON.stringify(one)).join(", ");
-  throw new CommandFailed("mode_unknown", `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`);
+  throw new CommandFailed(
+    "mode_unknown",
+    `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`,
+    fixOf("mode_unknown", null),
+  );
 }
 
 /**
