@@ -225,6 +225,32 @@ test("[V4] [R2] a message that a dead runner never gave to the model is in the r
   assert.deepEqual(await deps.blobs.list(`turns/${cut.turnId}/steer-`), []);
 });
 
+test("[V4] [T12] a message that the model never received waits until a turn keeps it", async (t) => {
+  for (const text of ["", "half"]) {
+    const begun = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const script = ({ items }: ModelCall): ScriptedAnswer => {
+      const instruction = JSON.stringify(items.at(-1));
+      if (instruction.includes("again")) return [{ fails: "provider_rejected" }];
+      if (!instruction.includes("work")) return "fine";
+      begun.resolve();
+      return [{ says: text }, { waits: gone.promise }, { fails: "provider_rejected" }];
+    };
+    const { start, ask, engine, provider } = await testEngine(t, { ...replaying, script });
+    const lost = await start("work");
+    const { sessionId, turnId } = lost;
+    await begun.promise;
+    await engine.turns.steer(alice, { turnId, text: "mind the tests" });
+    gone.resolve();
+    assert.equal((await lost.finished).status, "failed");
+    const isSent = async (instruction: string): Promise<boolean> => {
+      await ask(instruction, { sessionId });
+      return JSON.stringify(provider.exchanges.at(-1)?.call.items.at(-1)).includes("mind the tests");
+    };
+    assert.deepEqual([await isSent("again"), await isSent("once more"), await isSent("and now")], [true, true, false]);
+  }
+});
+
 test("[V4] [T9] a turn that only brings results of tools gets the message that a dead runner never gave to the model", async (t) => {
   const script = (call: ModelCall): ScriptedAnswer => {
     if (call.items.some(({ type }) => type === "tool_result")) return "fine";
