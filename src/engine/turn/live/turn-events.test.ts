@@ -186,7 +186,7 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written receives 
 test("[V2] [T11] [S5] who listens while a turn ends whose output cannot be stored gets what is read later, on every server", async (t) => {
   const parts = testParts({ script: () => [{ says: "half" }] });
   const written = Promise.withResolvers<void>();
-  const heard = Promise.withResolvers<void>();
+  const readElsewhere = Promise.withResolvers<void>();
   const { put } = parts.blobs;
   parts.blobs.put = async (key, bytes) => {
     if (key.includes("/run")) throw new AptoveError("storage_full", "no room");
@@ -200,7 +200,7 @@ test("[V2] [T11] [S5] who listens while a turn ends whose output cannot be store
   };
   const { append } = parts.log;
   parts.log.append = async (turnId, events, mayWrite) => {
-    if (events.some(isTerminal)) await heard.promise;
+    if (events.some(isTerminal)) await readElsewhere.promise;
     await append.call(parts.log, turnId, events, mayWrite);
   };
   const one = await testEngine(t, { ...parts, isAlive: () => true });
@@ -209,7 +209,7 @@ test("[V2] [T11] [S5] who listens while a turn ends whose output cannot be store
   const here = all(turn.events());
   await written.promise;
   const elsewhere = await all(await two.engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
-  heard.resolve();
+  readElsewhere.resolve();
   await turn.finished;
   const stored = await all(await two.engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
   assert.ok(stored.some(({ event }) => event.type === "warning" && event.warning.code === "history_not_kept"));
