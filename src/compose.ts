@@ -14,6 +14,7 @@ import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
+import { isReadOnlyFolder, openRecordsCopy } from "./compose/read-only-folder.ts";
 import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
 import { limits } from "./domain/limits.ts";
@@ -181,6 +182,7 @@ async function openRecords(
   const { metrics, report } = telemetry;
   const { url, ...settings } = configuration.records;
   if (url === null) {
+    if (isReadOnlyFolder(folder)) return await openRecordsCopy(folder.records);
     const { openSqliteRecords } = await import("./records/sql/sqlite/sqlite.ts");
     return await openSqliteRecords({ file: folder.records });
   }

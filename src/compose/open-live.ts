@@ -3,6 +3,7 @@ import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
+import { isReadOnlyFolder, readOnlyLog } from "./read-only-folder.ts";
 import type { StoreOptions } from "./options.ts";
 
 export interface LiveRequest {
@@ -32,7 +33,8 @@ async function openShared({
   const { url, connectMs, keepAliveMs, applicationName } = configuration.records;
   if (url === null) {
     const { fileEventLog } = await import("../live/files/file-event-log.ts");
-    return { log: fileEventLog({ folder: folder.live }) };
+    const log = fileEventLog({ folder: folder.live });
+    return { log: isReadOnlyFolder(folder) ? readOnlyLog(log) : log };
   }
   const { openPostgresLive } = await import("../live/postgres/postgres-live.ts");
   return await openPostgresLive({ url, connectMs, keepAliveMs, applicationName, report });

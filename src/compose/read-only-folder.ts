@@ -1,0 +1,108 @@
+/**
+ * Opens a data folder that this user cannot write: a mounted backup, or the folder of another user (B6). SQLite needs files of its
+ * own beside a database in use, so the records are read from a temporary copy. Nothing is written to the folder, and a
+ * request that would change something is refused.
+ */
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DataFolder } from "../configuration/data-folder.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { storageFault } from "../domain/storage-fault.ts";
+import type { EventLog } from "../live/event-log.ts";
+import { openSqliteRecords } from "../records/sql/sqlite/sqlite.ts";
+import type { RecordStore } from "../records/record-store.ts";
+import { wrapMethods } from "../records/wrap-methods.ts";
+
+/** Returns true if the folder has records that this user may not write, or if its file system is read-only. */
+export function isReadOnlyFolder({ dir, records }: Pick<DataFolder, "dir" | "records">): boolean {
+  return existsSync(records) && !(mayWrite(dir) && mayWrite(records));
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Opens a temporary copy of the records, which is deleted when they are closed. */
+export async function openRecordsCopy(file: string): Promise<RecordStore> {
+  const folder = mkdtempSync(join(tmpdir(), "aptove-read-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, "records.db");
+    copyUnchanged(file, copy);
+    const records = await openSqliteRecords({ file: copy });
+    const close = async (): Promise<void> => {
+      await records.close();
+      remove();
+    };
+    return { ...readOnlyRecords(records, file), close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+const copyAttemptsMax = 5;
+
+/** Copies the file and its log. A process of another user may write meanwhile: then it copies them again. */
+function copyUnchanged(file: string, copy: string): void {
+  const log = `${file}-wal`;
+  for (let attempt = 1; attempt <= copyAttemptsMax; attempt += 1) {
+    const before = [stateOf(file), stateOf(log)].join();
+    try {
+      copyFileSync(file, copy);
+      rmSync(`${copy}-wal`, { force: true });
+      if (existsSync(log)) copyFileSync(log, `${copy}-wal`);
+    } catch (error) {
+      throw storageFault(`the records in ${file} could not be copied, to read them`, error);
+    }
+    if (before === [stateOf(file), stateOf(log)].join()) return;
+  }
+  throw new AptoveError("storage_failed", `the records in ${file} changed while they were copied; try again`);
+}
+
+function stateOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? "none" : `${found.size} ${found.mtimeMs} ${found.ino}`;
+}
+
+const reads = /\.(?:get|list|find|count|existing|turnIds|shared|is[A-Z]|about|blobStoreId|blobKeysOf|probe)/;
+/** What a process notes of itself. It is written to the copy. */
+const ownNotes = [
+  "runners.insert",
+  "runners.delete",
+  "runners.renewLeases",
+  "runners.takeControls",
+  "limits.takeRate",
+  "audit.insert",
+];
+/** The turns of other processes are left to those that can write. */
+const none = ["runners.list", "runners.takeLostTurns"];
+
+function readOnlyRecords(records: RecordStore, file: string): RecordStore {
+  return wrapMethods(records, (method, name) => {
+    if (none.includes(name)) return async () => [];
+    if (reads.test(name) || ownNotes.includes(name) || name === "close") return method;
+    return async () => {
+      const what = `${file} cannot be written by this user, so it is only read; nothing was changed`;
+      throw new AptoveError("storage_failed", what);
+    };
+  });
+}
+
+/** Leaves the live logs that other processes left behind where they are. */
+export function readOnlyLog(log: EventLog): EventLog {
+  return {
+    append: (...events) => log.append(...events),
+    read: (...position) => log.read(...position),
+    wait: (...position) => log.wait(...position),
+    list: async () => [],
+    drop: async () => {},
+    close: () => log.close(),
+  };
+}
