@@ -10,7 +10,6 @@ import type { DataFolder } from "../configuration/data-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { storageFault } from "../domain/storage-fault.ts";
 import type { EventLog } from "../live/event-log.ts";
-import { openSqliteRecords } from "../records/sql/sqlite/sqlite.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { wrapMethods } from "../records/wrap-methods.ts";
 
@@ -35,6 +34,7 @@ export async function openRecordsCopy(file: string): Promise<RecordStore> {
   try {
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
+    const { openSqliteRecords } = await import("../records/sql/sqlite/sqlite.ts");
     const records = await openSqliteRecords({ file: copy });
     const close = async (): Promise<void> => {
       await records.close();
