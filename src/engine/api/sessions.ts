@@ -1,4 +1,5 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
+import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
@@ -19,6 +20,9 @@ export interface SessionStart {
   metadata?: Record<string, unknown>;
   agentContextId?: string;
   conversationContextId?: string;
+  /** The words for a model or a context (G3). */
+  model?: string;
+  settings?: ModelSettings;
   workspaceId?: string;
   repo?: string;
   defaultLanguage?: string;
@@ -71,7 +75,9 @@ export interface Sessions {
   get(caller: Caller, id: string): Promise<Session>;
   /**
    * Changes the named fields of a session and returns the session. A change of `isPublic` is recorded in the audit log.
-   * The owner may do this, and an admin who may see the session. Throws `not_found`, `forbidden`.
+   * Another context clears the model and the settings that were chosen before it (G2). `settings` replaces all settings.
+   * The owner may do this, and an admin who may see the session. Throws `not_found`, `forbidden`, `context_unknown`,
+   * `provider_unknown`.
    */
   update(caller: Caller, id: string, patch: SessionPatch): Promise<Session>;
   /**
