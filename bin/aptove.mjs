@@ -6,7 +6,7 @@ import {
   findPinnedNode,
   isCheckout,
   isInstalling,
-  pinnedVersion,
+  noNodeFound,
   root,
 } from "../scripts/pinned-node.mjs";
 
@@ -28,7 +28,7 @@ if (node === process.execPath) {
     : ["--min-semi-space-size=16"];
   await becomePinnedNode(node, [...flags, join(root, "bin", "run.mjs"), ...process.argv.slice(2)]);
 } else {
-  console.error(`error: no package contains Node ${pinnedVersion} for ${process.platform} ${process.arch}`);
-  console.error(`fix: install Node ${pinnedVersion} yourself and run aptove with it`);
+  const [fault, fix] = noNodeFound();
+  console.error(`error: ${fault}\nfix: ${fix}`);
   process.exitCode = 1;
 }

@@ -34,6 +34,7 @@ const entryPoints = {
   index: "src/index.ts",
   testing: "src/testing.ts",
   "client/client": "src/client/client.ts",
+  "node-version": "src/node-version.ts",
   "search-worker": "src/tools/files/search-worker.ts",
 };
 /** The number of older bundles that stay, because a process may still run one and load more of it. */
@@ -67,13 +68,19 @@ export async function bundleInto(folder) {
     splitting: true,
     format: "esm",
     platform: "node",
-    target: "node26",
+    // An older Node must be able to read the files: it reads all of them before the first one can check its version.
+    target: "node20",
     external: others.filter((name) => !bundledPackages.includes(name)),
     plugins: [plainBuiltins],
     legalComments: "none",
     logLevel: "silent",
     metafile: true,
   });
+  for (const entry of ["index.js", "testing.js"]) {
+    const file = join(folder, entry);
+    // The bundler may move this import behind that of another file.
+    writeFileSync(file, `import "./node-version.js";\n${readFileSync(file, "utf8")}`);
+  }
   writeFileSync(join(folder, "LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
 }
 

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -22,7 +22,7 @@ interface Manifest {
   engines: { node: string };
   exports: Record<string, string>;
   dependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -30,6 +30,20 @@ const source = readFileSync(join(root, "package.json"), "utf8");
 const manifest = JSON.parse(source) as Manifest;
 /** Makes a Node report an old version, so that it must find the pinned one. */
 const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.0.0" } });`;
+/** The Node that reports an old version, and each that is really older on the path. */
+function olderNodes(): { command: string[]; version: string }[] {
+  const pretended = [process.execPath, "--import", `data:text/javascript,${encodeURIComponent(older)}`];
+  const nodes = [{ command: pretended, version: "20.0.0" }];
+  for (const place of (process.env["PATH"] ?? "").split(delimiter)) {
+    const file = join(place, "node");
+    const version = existsSync(file)
+      ? spawnSync(file, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout.trim()
+      : "";
+    const major = Number.parseInt(version, 10);
+    if (major >= 20 && major < 26) nodes.push({ command: [file], version });
+  }
+  return nodes;
+}
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "aptove-test-")));
 const checkout = join(folder, "checkout");
@@ -56,7 +70,15 @@ function writeProgram(name: string, text: string): string {
 
 // The steps of `npm pack`, in a copy: a checkout that others run tests in has its entries changed by them.
 before(() => {
-  for (const path of ["package.json", "tsconfig.json", "tsconfig.build.json", "README.md", "LICENSE"]) {
+  for (const path of [
+    "package.json",
+    "tsconfig.json",
+    "tsconfig.build.json",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "ARCHITECTURE.md",
+  ]) {
     cpSync(join(root, path), join(checkout, path));
   }
   for (const path of ["bin", "docs", "scripts", "src"]) {
@@ -107,9 +129,41 @@ test("[Y1] an installed package exports what the sources export, and builds an e
   }
 });
 
-test("[Y1] npm warns a user who installs the package on an old Node, and no user who starts a clone with one", () => {
+test("[Y1] the package brings no Node and names the one that it needs; a clone starts with any from 20 on", () => {
   const packed = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as Manifest;
-  assert.deepEqual([manifest.engines.node, packed.engines.node], [">=20", ">=26"]);
+  assert.deepEqual([manifest.engines.node, packed.engines.node], [">=20", ">=26.1.0"]);
+  const brought = Object.keys({ ...packed.dependencies, ...packed.optionalDependencies });
+  assert.deepEqual(brought, Object.keys(manifest.dependencies));
+});
+
+test("[Y1] the library ends on an older Node with the version that it needs, before anything else is loaded", () => {
+  const attempts = olderNodes().flatMap(({ command, version }) =>
+    ["aptove", "aptove/testing"].map((entry) => {
+      const script = writeProgram(
+        "old.js",
+        `await import("${entry}").then(() => console.log("loaded"), ({ code, message }) => console.log(code, message));`,
+      );
+      const [file = "", ...flags] = command;
+      return [run(file, [...flags, script], program), version] as const;
+    }),
+  );
+  for (const [output, version] of attempts) {
+    assert.match(output, /^node_too_old .*: it needs 26\.1\.0 or newer, and this is .*\. Install a newer Node .*\n$/);
+    assert.ok(output.includes(`this is ${version}. `), output);
+  }
+});
+
+test("[Y1] the typed client runs on an older Node", () => {
+  const script = writeProgram(
+    "client.js",
+    `import { createClient } from "aptove/client";
+    const answer = await createClient({ url: "http://127.0.0.1:9", key: "" }).me().catch(({ code }) => code);
+    console.log(answer);`,
+  );
+  for (const { command } of olderNodes()) {
+    const [file = "", ...flags] = command;
+    assert.equal(run(file, [...flags, script], program), "unreachable\n");
+  }
 });
 
 test("[Y1] an installed package has its types", () => {
@@ -151,14 +205,26 @@ test("[B5] the types of an installed package document what each contract require
   }
 });
 
-test("the installed command runs, on the pinned Node that stands beside the package if its own is older", () => {
+test("the installed command says on an older Node which one it needs, and runs on the pinned one beside it", () => {
   const command = join(installed, "bin", "aptove.mjs");
   assert.ok(!existsSync(join(installed, "src")));
   assert.equal(run(process.execPath, [command, "--version"], program), `${manifest.version}\n`);
-  for (const name of Object.keys(manifest.optionalDependencies)) {
+  const old = ["--import", `data:text/javascript,${encodeURIComponent(older)}`];
+  const without = spawnSync(process.execPath, [...old, command, "--version"], { encoding: "utf8" });
+  assert.deepEqual([without.status, without.stdout], [1, ""]);
+  const fault =
+    "error: aptove needs Node 26.1.0 or newer, and this is Node 20.0.0\nfix: install a newer Node (https://nodejs.org)";
+  // In a project, a Node beside aptove would be the project's decision.
+  assert.equal(without.stderr, `${fault}\n`);
+  rmSync(join(program, "package.json"));
+  const anywhere = spawnSync(process.execPath, [...old, command, "--version"], { encoding: "utf8" });
+  assert.match(
+    anywhere.stderr,
+    /, or put one beside aptove: npm install --global --no-bin-links node-\S+@26\.\d+\.\d+\n$/,
+  );
+  for (const name of Object.keys(manifest.optionalDependencies ?? {})) {
     if (existsSync(join(root, "node_modules", name))) link(name);
   }
-  const old = ["--import", `data:text/javascript,${encodeURIComponent(older)}`];
   assert.equal(run(process.execPath, [...old, command, "--version"], program), `${manifest.version}\n`);
   assert.equal(run(join(installed, "bin", "aptove"), ["--version"], program), `${manifest.version}\n`);
 });

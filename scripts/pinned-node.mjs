@@ -9,6 +9,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const pinnedVersion = "26.10.0";
 
+/** The oldest Node that runs the published package. src/node-version.ts checks the same for the library. */
+export const leastVersion = "26.1.0";
+
 /** True if this is a clone with the sources, and not the published package inside another project's node_modules. */
 export const isCheckout = existsSync(join(root, "src", "main.ts"));
 
@@ -52,9 +55,29 @@ function versionOf(folder) {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;
 }
 
-/** True if this Node can run the compiled program, which does not need exactly the pinned version. */
+/** Returns this Node if it can run the compiled program, which does not need exactly the pinned version. */
 function newEnoughNode() {
-  return Number.parseInt(process.versions.node, 10) >= Number.parseInt(pinnedVersion, 10) ? process.execPath : null;
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const [leastMajor, leastMinor] = leastVersion.split(".").map(Number);
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor) ? process.execPath : null;
+}
+
+/** Returns what is wrong and what to do where no Node was found that can run the program. */
+export function noNodeFound() {
+  const here = `${process.platform} ${process.arch}`;
+  if (isCheckout) {
+    return [
+      `no package contains Node ${pinnedVersion} for ${here}`,
+      `install Node ${pinnedVersion} and run it with that`,
+    ];
+  }
+  const fault = `aptove needs Node ${leastVersion} or newer, and this is Node ${process.versions.node}`;
+  const newer = "install a newer Node (https://nodejs.org)";
+  const name = platformPackages[`${process.platform}-${process.arch}`];
+  // A project names the Node that it needs by itself. Without a link, the package does not replace the person's `node`.
+  const isInProject = existsSync(join(dirname(dirname(root)), "package.json"));
+  if (name === undefined || isInProject) return [fault, newer];
+  return [fault, `${newer}, or put one beside aptove: npm install --global --no-bin-links ${name}@${pinnedVersion}`];
 }
 
 /** The environment of the pinned Node: compiled code is kept beside the packages that it comes from. */

@@ -2,6 +2,8 @@
  * The library. `createAptove` builds an engine; every part of it can be replaced (Y1). The contracts that a part
  * must fulfil are exported here, and their conformance suites in `aptove/testing`.
  */
+// First, so that an older Node gets its error and not a crash.
+export { leastNode } from "./node-version.ts";
 export { createAptove, type Aptove } from "./compose.ts";
 export type * from "./compose/options.ts";
 export type * from "./engine/engine.ts";

@@ -2,6 +2,8 @@
  * What you need to write a driver, or to test a program that embeds aptove (Y1, B5): the conformance suite of each
  * contract, the in-memory drivers, and the scripted provider. The suites register tests of `node:test`.
  */
+// First, so that an older Node gets its error and not a crash.
+export { leastNode } from "./node-version.ts";
 export { blobStoreSuite } from "./blobs/blob-store.suite.ts";
 export { memoryBlobs } from "./blobs/memory/memory-blobs.ts";
 export { eventLogSuite } from "./live/event-log.suite.ts";

@@ -114,7 +114,10 @@ async function historyOfNext({ model }: Program, agent: AcpProcess): Promise<str
   const { assembled } = model.requests.at(-1) ?? assert.fail();
   return (assembled ?? []).flatMap((item) => {
     if (!("role" in item && "content" in item) || item.role !== "user" || !Array.isArray(item.content)) return [];
-    return item.content.map((part) => ("text" in part ? (part.text.split("[INSTRUCTION]\n")[1] ?? part.text) : ""));
+    const texts = item.content.map((part) => ("text" in part ? part.text : ""));
+    return texts
+      .filter((text) => !text.startsWith("[PLACE]\n"))
+      .map((text) => text.split("[INSTRUCTION]\n")[1] ?? text);
   });
 }
 

@@ -99,14 +99,15 @@ function lastRequest(model: FakeOpenAI): FakeRequest {
   return model.requests.at(-1) ?? assert.fail("nothing was sent");
 }
 
-/** Returns all that the model sees except the boot prompt: what the provider remembers, and what was sent now. */
+/** Returns all that the model sees except the boot prompt and the place: what the provider remembers, and what was sent now. */
 function linesOf({ assembled }: FakeRequest): Line[] {
   return (assembled ?? []).flatMap((item): Line[] => {
     if (item.type === "function_call") return [`call: ${item.name} ${item.arguments}`];
     if (item.type === "function_call_output") return [`result: ${String(item.output)}`];
     if (!("role" in item && "content" in item) || item.role === "system") return [];
     const parts = Array.isArray(item.content) ? item.content : [{ text: item.content }];
-    const text = parts.map((part) => ("text" in part ? part.text : "")).join("");
+    const texts = parts.map((part) => ("text" in part ? part.text : ""));
+    const text = texts.filter((part) => !part.startsWith("[PLACE]\n")).join("");
     if (item.role === "assistant") return [`assistant: ${text}`];
     return [`user: ${text.split("[INSTRUCTION]\n")[1] ?? text}`];
   });

@@ -49,6 +49,7 @@ const rootZones: Record<string, string> = {
   "main.ts": "main",
   "index.ts": "entry",
   "testing.ts": "entry",
+  "node-version.ts": "entry",
 };
 
 const contracts = ["identity", "records", "blobs", "providers", "retrieval", "live", "tools", "telemetry"];

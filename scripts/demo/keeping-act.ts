@@ -28,7 +28,9 @@ async function longToolTurn(stage: Stage): Promise<void> {
   await agent.prompt(sessionId, "go through the ledger, line by line");
   const sizes = stage.fake.requests.slice(before).map(({ assembled }) => tokensIn(assembled));
   const sum = sizes.reduce((all, size) => all + size, 0);
-  say(`${sizes.length} model calls; the last one was given about ${sizes.at(-1)} tokens, all together ${sum}`);
+  say(
+    `${sizes.length} model calls; the last one was given about ${sizes.at(-1)?.toLocaleString("en")} tokens, all together ${sum.toLocaleString("en")}`,
+  );
   claim("together they were given more than the whole window of 400000 tokens", sum > 400_000);
   stage.fake.next("In order, all 800 of them.");
   await agent.prompt(sessionId, "so is it in order?");

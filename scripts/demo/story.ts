@@ -6,30 +6,51 @@ import type { Ran } from "./stage.ts";
 
 const colors = pc.createColors(process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined);
 
+/** Writes one line. On a terminal, a line that is too long is broken between words. */
+function print(line: string): void {
+  const { isTTY, columns } = process.stdout;
+  console.log(isTTY ? folded(line, columns) : line);
+}
+
+/** Continues a long line below its own indent. A word that is longer than the terminal is left to the terminal. */
+function folded(line: string, columns: number): string {
+  const indent = " ".repeat(plain(line).search(/\S|$/) + 2);
+  const [first = "", ...words] = line.split(/(?<=\S) (?=\S)/);
+  let at = plain(first).length;
+  let text = first;
+  for (const word of words) {
+    const cells = plain(word).length;
+    const fits = at + 1 + cells <= columns;
+    text += fits ? ` ${word}` : `\n${indent}${word}`;
+    at = (fits ? at + 1 : indent.length) + cells;
+  }
+  return text;
+}
+
 let chapters = 0;
 const broken: string[] = [];
 
 export function chapter(title: string): void {
   chapters += 1;
-  console.log(`\n${colors.bold(colors.cyan(`${chapters}. ${title}`))}`);
+  print(`\n${colors.bold(colors.cyan(`${chapters}. ${title}`))}`);
 }
 
 export function say(text: string): void {
-  console.log(colors.dim(text));
+  print(colors.dim(text));
 }
 
 export function command(text: string, ran?: Ran): void {
-  console.log(`${colors.green("$")} ${colors.bold(text)}`);
+  print(`${colors.green("$")} ${colors.bold(text)}`);
   if (ran !== undefined) printed(ran.stdout + ran.stderr);
 }
 
 export function printed(text: string): void {
-  for (const line of text.trimEnd().split("\n")) console.log(`  ${line}`);
+  for (const line of text.trimEnd().split("\n")) print(`  ${line}`);
 }
 
 /** Checks a claim of the story. The demo ends with 0 only if every claim is true. */
 export function claim(text: string, isTrue: boolean): void {
-  console.log(isTrue ? `${colors.green("✔")} ${text}` : `${colors.red("✘")} ${colors.red(text)}`);
+  print(isTrue ? `${colors.green("✔")} ${text}` : `${colors.red("✘")} ${colors.red(text)}`);
   if (!isTrue) broken.push(text);
 }
 
@@ -38,14 +59,14 @@ export function showRequest(request: FakeRequest): void {
   const body = JSON.parse(request.raw.toString()) as Record<string, unknown>;
   const refused =
     request.refusal === null ? "" : colors.red(`  → ${request.refusal.status} ${request.refusal.body.error.code}`);
-  console.log(colors.yellow(`  → POST ${request.path}  ${request.raw.length} bytes${refused}`));
+  print(colors.yellow(`  → POST ${request.path}  ${request.raw.length} bytes${refused}`));
   for (const key of ["model", "store", "previous_response_id"]) {
-    if (body[key] !== undefined) console.log(`      ${key}: ${String(body[key])}`);
+    if (body[key] !== undefined) print(`      ${key}: ${String(body[key])}`);
   }
   for (const item of body["input"] as WireItem[]) {
     const content = typeof item.content === "string" ? [{ text: item.content }] : (item.content ?? []);
     const texts = content.map((part) => shorten(part.text ?? ""));
-    console.log(`      ${item.role ?? item.type ?? "?"}: ${texts.join(colors.dim("  |  "))}`);
+    print(`      ${item.role ?? item.type ?? "?"}: ${texts.join(colors.dim("  |  "))}`);
   }
 }
 
@@ -69,12 +90,12 @@ export function plain(text: string): string {
 }
 
 export function end(seconds: number): number {
-  console.log("");
+  print("");
   if (broken.length === 0) {
-    console.log(colors.green(`Every claim was true, in ${seconds.toFixed(0)} s.`));
+    print(colors.green(`Every claim was true, in ${seconds.toFixed(0)} s.`));
     return 0;
   }
-  console.log(colors.red(`${broken.length} claims were not true:`));
-  for (const text of broken) console.log(colors.red(`  ✘ ${text}`));
+  print(colors.red(`${broken.length} claims were not true:`));
+  for (const text of broken) print(colors.red(`  ✘ ${text}`));
   return 1;
 }

@@ -3,8 +3,9 @@ import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
 import { modelInfo, modelsOf } from "../domain/models.ts";
 import type { OfferedModel } from "../engine/engine.ts";
+import { missingKey } from "../configuration/configured-providers.ts";
 import type { Provider } from "../providers/provider.ts";
-import type { OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
+import type { MissingKey, OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
 
 export interface AcpPortsRequest {
   caller: Caller;
@@ -31,8 +32,23 @@ export async function openAcpPorts(aptove: Aptove, { caller, workspaceId }: AcpP
         (workspaceId === null ? await workspaces.resolve(null) : await workspaces.use(workspaceId)).id,
       exists: async (id) => (await configured(id)) !== null,
       choices: async (id) => await choicesOf(aptove, { caller, workspaceId: id, read }),
+      missingKey: async (id) => await missingKeyOf(aptove, { caller, workspaceId: id }),
     },
   };
+}
+
+async function missingKeyOf(
+  { engine, configured }: Aptove,
+  { caller, workspaceId }: { caller: Caller; workspaceId: string },
+): Promise<MissingKey | null> {
+  const own = await configured(workspaceId);
+  if (own === null) return null;
+  const { configuration, settings } = own;
+  const { agentContexts } = await engine.contexts.known(caller, workspaceId);
+  const provider = agentContexts.find(({ id }) => id === configuration.agentContext)?.provider ?? null;
+  if (provider === null || [...settings.providers.keys()].includes(provider)) return null;
+  const variable = missingKey(configuration.providers, provider);
+  return variable === null ? null : { provider, variable };
 }
 
 /** The models of a workspace's providers, once they were read. A session does not wait for them. */

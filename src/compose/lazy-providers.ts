@@ -7,6 +7,7 @@ import type { Provider } from "../providers/provider.ts";
 import {
   builtInProviders,
   callableProviders,
+  providerFault,
   type BuiltInProvider,
   type ConfiguredProviders,
   type KeyedProvider,
@@ -40,6 +41,7 @@ export function lazyProviders(
     configured,
     keys: () => makers.keys(),
     get: (name) => (makers.has(name) && isShared(name) ? shared?.get(name) : makers.get(name)?.()),
+    fault: (name) => (makers.has(name) ? null : providerFault(configured, name)),
   };
 }
 

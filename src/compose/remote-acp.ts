@@ -32,6 +32,7 @@ export function remoteAcpMount(aptove: Aptove, limits: Partial<RemoteLimits> = {
         headOf: headCommit,
         surroundingsOf,
         workingCopy: openWorkingCopy,
+        keys: null,
         open,
         report,
       });

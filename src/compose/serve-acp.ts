@@ -5,6 +5,8 @@ import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/trans
 import type { OpenedPorts } from "../doors/acp/agent.ts";
 import { surroundingsOf } from "../doors/cli/working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
+import { dataFolderAt } from "../configuration/data-folder.ts";
+import { forgetKeys } from "../configuration/stored-keys.ts";
 import { aptoveVersion } from "../version.ts";
 
 export async function serveAcp(setup: AcpSetup): Promise<void> {
@@ -20,6 +22,7 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
       surroundingsOf,
       workingCopy: openWorkingCopy,
     },
+    keys: { loginArgs: ["--login"], forget: () => void forgetKeys(dataFolderAt(setup.dataDir)) },
     open: () => open(setup),
     stdin: io.stdin,
     stdout: claimOutput(io.stdout, io.stderr),

@@ -120,20 +120,26 @@ export function settleProviders(values: MergedValues): ConfiguredProviders {
   };
 }
 
+/** Returns the environment variable for the key that a provider lacks, or null if it has one or needs none. */
+export function missingKey(providers: ConfiguredProviders, name: string): string | null {
+  const keyed = keyedNames.find((each) => each === name);
+  const settings = keyed === undefined ? providers.compatible.find(({ id }) => id === name) : providers[keyed];
+  return settings === undefined || settings.apiKey !== null ? null : settings.apiKeyEnv;
+}
+
 /** Returns why a provider cannot be called and how to fix it, or null if the configuration shows no fault. */
 export function providerFault(providers: ConfiguredProviders, name: string): string | null {
+  const variable = missingKey(providers, name);
   const keyed = keyedNames.find((each) => each === name);
   if (keyed !== undefined) {
-    const { apiKey, apiKeyEnv } = providers[keyed];
-    return apiKey === null ? `has no key: set ${apiKeyEnv}, or providers.${keyed}.api_key in config.toml` : null;
+    return variable === null ? null : `has no key: set ${variable}, or providers.${keyed}.api_key in config.toml`;
   }
   const server = providers.compatible.find(({ id }) => id === name);
   if (server === undefined) return null;
   const key = `providers.compatible.${name}`;
   if (server.baseUrl === null) return `has no address: set ${key}.base_url in config.toml`;
   if (server.model === null) return `has no model: set ${key}.model in config.toml`;
-  const lacksKey = server.apiKey === null && server.apiKeyEnv !== null;
-  return lacksKey ? `has no key: set ${server.apiKeyEnv}, or leave out ${key}.api_key_env` : null;
+  return variable === null ? null : `has no key: set ${variable}, or leave out ${key}.api_key_env`;
 }
 
 /** Returns the names of the providers that were configured and can be called: those with a key, or with an address and a model. */

@@ -111,6 +111,7 @@ export const errorCatalogue = {
   index_mismatch: entry(503, "The index was built with a different embedding model"),
   repository_invalid: entry(422, "The folder cannot be indexed"),
   // Set-up
+  node_too_old: entry(500, "This Node is too old for the library"),
   config_invalid: entry(500, "The configuration is not valid"),
   address_unavailable: entry(500, "The server cannot listen on its address"),
   shutting_down: entry(503, "The server is shutting down", true),
@@ -184,6 +185,7 @@ export type WarningCode =
   | "live_log_unreadable"
   | "step_limit"
   | "setting_adjusted"
+  | "mode_not_known"
   | "answer_truncated"
   | "answer_filtered"
   | "file_bundle_invalid";

@@ -112,7 +112,7 @@ export interface DeletedQuery {
   limit: number;
 }
 
-/** A move of the head by a user (T6). `to` is a turn of the same session that may be a head (S5), or null: no head. */
+/** A move of the head by a user (T6). `to` is a turn of the same session that may be a head (S5), or null: no head. It may be `from`. */
 export interface HeadMove {
   sessionId: string;
   from: string | null;

@@ -102,6 +102,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
       headOf: async () => null,
       surroundingsOf: async () => ({}),
       workingCopy: openWorkingCopy,
+      keys: null,
       report,
     };
     const connection = connectTo({ open: async () => opened, ...defaults, ...more.ports }, { ...more, project });

@@ -29,8 +29,9 @@ interface Comparison {
 export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnItems {
   const reader = new ItemReader(items);
   readAnswers(reader, { asked, row, parent });
-  if (asked.instruction !== "")
-    reader.expect(userItem(asked.instruction, noteBlock([...endingNotes(parent), ...unheardIn(reader.peek())])));
+  const note = noteBlock([...endingNotes(parent), ...unheardIn(reader.peek())]);
+  if (asked.instruction !== "") reader.expect(userItem(asked.instruction, note));
+  else if (note !== null) reader.expect({ type: "user", parts: [note] });
   const own: OwnItems = { shown: new Map(), steered: [] };
   const waiting = new Set(row.status === "awaiting_tool_results" ? row.deferredCalls.map(({ callId }) => callId) : []);
   const isSealed = row.status === "failed";
@@ -85,7 +86,7 @@ function readLastOfFailed(reader: ItemReader, { exchange, asked, row }: Failed):
 
 /** Returns the notes of messages that the turn before never received (V4). Their texts are those of the requests. */
 function unheardIn(item: HistoryItem | null): string[] {
-  const note = item?.type === "user" ? (item.parts[1] ?? "") : "";
+  const note = item?.type === "user" ? (item.parts.at(-1) ?? "") : "";
   return note.split("\n").filter((line) => /^The user also sent this message .*: (?:note|please do) \d+$/.test(line));
 }
 

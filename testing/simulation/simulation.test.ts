@@ -13,6 +13,9 @@ const runs: readonly { stores: StoreKind; seed: number; steps: number }[] = [
   { stores: "memory", seed: 1, steps: 400 },
   { stores: "memory", seed: 2, steps: 400 },
   { stores: "sqlite", seed: 928338329, steps: 150 },
+  { stores: "memory", seed: 1499510896, steps: 64 },
+  { stores: "memory", seed: 2131022878, steps: 116 },
+  { stores: "memory", seed: 1419475598, steps: 150 },
 ];
 
 const rules = "[S5] [S6] [T1] [T2] [T5] [T6] [T7] [T8] [T9] [T10] [T11] [T12] [T13] [V2] [V4] [V5] [B1] [B3]";

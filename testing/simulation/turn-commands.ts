@@ -2,7 +2,7 @@
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { SequencedEvent } from "../../src/domain/events.ts";
 import type { ToolFeedback, DeferredCall } from "../../src/domain/tool.ts";
-import { mayBeParent } from "../../src/domain/turn.ts";
+import { mayBeParent, type FinishedTurn } from "../../src/domain/turn.ts";
 import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
 import { deviceTool } from "./acting-tools.ts";
@@ -49,13 +49,26 @@ function submit(world: World, submission: Submission): void {
     const listening = listens ? onNobodysBehalf(() => listen(running, { attempt, process })) : null;
     // The process may end before the turn does, so it is checked afterwards.
     listening?.catch(() => undefined);
-    const finishing = running.isRepeat && process.hadTrouble ? running.finished.catch(() => null) : running.finished;
-    const finished = await finishing;
+    const finished = await (running.isRepeat ? endOfRepeat(world, running, process) : running.finished);
     if (!running.isRepeat) attempt.finished = finished;
     const events = (await listening) ?? null;
     if (!running.isRepeat) attempt.received = events;
   });
   world.follow({ what: asked.marker, process, isStopped }, run);
+}
+
+/**
+ * Returns the end of a repeated request. Null if the store failed, or if the process was asked to end while the turn ran
+ * in another one (R4).
+ */
+async function endOfRepeat(world: World, running: RunningTurn, process: Process): Promise<FinishedTurn | null> {
+  try {
+    return await running.finished;
+  } catch (error) {
+    const isSentAway = error instanceof AptoveError && error.code === "shutting_down" && process.isClosing;
+    if (process.hadTrouble || (isSentAway && !isRunBy(world, process, running.turnId))) return null;
+    throw error;
+  }
 }
 
 /** Collects the events. If the store fails, the listener gets the failure; if the process loses the turn, it keeps what it has. */

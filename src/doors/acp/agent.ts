@@ -7,6 +7,7 @@ import {
   methods,
   type AgentConnection,
   type AnyMessage,
+  type ClientCapabilities,
   type InitializeResponse,
   type ParamsParser,
   type RequestError,
@@ -16,10 +17,11 @@ import { AcpClient } from "./client/acp-client.ts";
 import { AcpDoor } from "./door.ts";
 import { forkRequest, type ForkRequest } from "./fork-request.ts";
 import { metaKeys } from "./meta.ts";
+import { authMethods } from "./provider-keys.ts";
 import type { AcpPorts } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 
-export type { AcpPorts, OpenedPorts, SessionChoices } from "./ports.ts";
+export type { AcpPorts, MissingKey, OpenedPorts, SessionChoices } from "./ports.ts";
 
 /** The agent of one client, in the form that the SDK's servers accept. */
 export interface AcpAgent {
@@ -70,8 +72,10 @@ function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: AcpCl
     .onRequest(session.prompt, ({ params, signal }) => answering(() => door.prompt(params, signal)))
     .onRequest(methods.agent.initialize, ({ params }) => {
       client.capabilities = params.clientCapabilities ?? {};
-      return initialized(ports.version);
+      return initialized(ports, client.capabilities);
     })
+    .onRequest(methods.agent.authenticate, ({ params }) => answering(() => door.authenticate(params)))
+    .onRequest(methods.agent.logout, () => answering(() => door.logout()))
     .onRequest(session.new, ({ params }) => answering(() => door.newSession(params)))
     .onRequest(session.load, ({ params, signal }) => answering(() => door.loadSession(params, signal)))
     .onRequest(session.resume, ({ params }) => answering(() => door.resumeSession(params)))
@@ -91,7 +95,7 @@ function cancelledOr(error: unknown, ports: AcpPorts): RequestError | Error {
 }
 
 /** Answers `initialize`. Only version 1 is supported, so the answer is 1 for every requested version; the client then decides. */
-function initialized(version: string): InitializeResponse {
+function initialized({ version, keys }: AcpPorts, capabilities: ClientCapabilities): InitializeResponse {
   const unstable = { fork: {} };
   return {
     protocolVersion: 1,
@@ -101,9 +105,10 @@ function initialized(version: string): InitializeResponse {
       promptCapabilities: { image: true, audio: false, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
       sessionCapabilities: { list: {}, delete: {}, additionalDirectories: {}, resume: {}, close: {}, ...unstable },
+      ...(keys !== null && { auth: { logout: {} } }),
       _meta: { "aptove.dev": { deviceBinding: true } },
     },
-    authMethods: [],
+    authMethods: authMethods(keys, capabilities),
   };
 }
 

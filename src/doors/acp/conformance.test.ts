@@ -141,10 +141,16 @@ test("[P1] MODES-001 MODES-002 the modes are offered, and setting one holds for 
   assert.equal((await aptove.engine.turns.get(owner, String(_meta?.["aptove.dev/turnId"]))).mode, "ask");
 });
 
-test("[P1] AUTH-001 AUTH-002 no way to authenticate is offered, and nothing is refused for the lack of one", async (t) => {
+test("[P1] AUTH-001 AUTH-002 no method for a terminal is offered to a client without one, and nothing is refused while a provider answers", async (t) => {
   const connection = await connected(t);
-  assert.deepEqual((answerTo(connection, "initialize").result as { authMethods: unknown }).authMethods, []);
-  assert.equal((await requestErrorOf(connection.agent.request("authenticate", { methodId: "x" }))).code, -32601);
+  const { authMethods } = answerTo(connection, "initialize").result as { authMethods: { id: string }[] };
+  assert.deepEqual(
+    authMethods.map((method) => [method.id, "type" in method]),
+    [["provider-key", false]],
+  );
+  assert.equal((await requestErrorOf(connection.agent.request("authenticate", { methodId: "x" }))).code, -32602);
+  assert.deepEqual(await connection.agent.request("authenticate", { methodId: "provider-key" }), {});
+  assert.equal((await requestErrorOf(connection.agent.request("logout", {}))).code, -32601);
   assert.ok((await connection.begin()).sessionId);
 });
 

@@ -1,17 +1,19 @@
 /** The methods of one connection (P1). Each checks its request, calls the engine, and maps the outcome. */
-import type {
-  ListSessionsRequest,
-  ListSessionsResponse,
-  LoadSessionRequest,
-  LoadSessionResponse,
-  NewSessionRequest,
-  NewSessionResponse,
-  PromptRequest,
-  PromptResponse,
-  ResumeSessionRequest,
-  SetSessionConfigOptionRequest,
-  SetSessionConfigOptionResponse,
-  SetSessionModeRequest,
+import {
+  RequestError,
+  type AuthenticateRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type LoadSessionRequest,
+  type LoadSessionResponse,
+  type NewSessionRequest,
+  type NewSessionResponse,
+  type PromptRequest,
+  type PromptResponse,
+  type ResumeSessionRequest,
+  type SetSessionConfigOptionRequest,
+  type SetSessionConfigOptionResponse,
+  type SetSessionModeRequest,
 } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
@@ -30,6 +32,7 @@ import { metaChoice, metaFlag, metaKeys, metaOf, metaText } from "./meta.ts";
 import { type OpenSession, PromptRun } from "./session/open-session.ts";
 import type { AcpPorts, OpenedPorts } from "./ports.ts";
 import { answerPrompt, type PromptContext } from "./session/prompt.ts";
+import { ProviderKeys } from "./provider-keys.ts";
 import { sessionNotOpen } from "./refusal.ts";
 import { replay, shownTurns } from "./session/replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session/session-memory.ts";
@@ -47,18 +50,35 @@ export class AcpDoor {
   readonly #ports: AcpPorts;
   readonly #client: AcpClient;
   readonly #sessions = new Map<string, OpenSession>();
+  readonly #keys: ProviderKeys;
 
   constructor(ports: AcpPorts, client: AcpClient) {
     this.#ports = ports;
     this.#client = client;
+    this.#keys = new ProviderKeys(ports, () => this.#sessions.size > 0);
+  }
+
+  /** Resolves if new sessions can be used. Their providers then have their keys. */
+  async authenticate({ methodId }: AuthenticateRequest): Promise<object> {
+    await this.#keys.authenticate(methodId);
+    return {};
+  }
+
+  /** Removes the stored keys. New sessions are refused until the client has called `authenticate`. */
+  logout(): object {
+    if (this.#ports.keys === null) throw RequestError.methodNotFound("logout");
+    this.#keys.logout();
+    return {};
   }
 
   async newSession(request: NewSessionRequest): Promise<NewSessionResponse> {
     this.#refuseTooMany(null);
     const deviceId = deviceOf(this.#ports, request._meta);
-    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
-    const { workspaces, engine, caller } = opened;
-    const workspaceId = deviceId === null ? await workspaces.standard() : await workspaces.ofDevice(deviceId);
+    const [{ opened, workspaceId }, setup] = await Promise.all([
+      this.#keys.ofNewSession(deviceId),
+      checkSetup(this.#ports, request),
+    ]);
+    const { engine, caller } = opened;
     // The workspace of a device is one conversation. An editor that opens a new session wants a new conversation (W3).
     const beginning = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
     const fresh = metaFlag(request._meta, metaKeys.fresh) ?? beginning === "fresh";

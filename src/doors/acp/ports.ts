@@ -24,10 +24,28 @@ export interface AcpPorts {
   surroundingsOf(folder: string): Promise<Surroundings>;
   /** Returns the working copy in a folder. Null: the folder is below the top of its repository. */
   workingCopy: OpenWorkingCopy;
+  /** The keys of providers on this machine. Null: the client is elsewhere, so its user cannot set them. */
+  keys: AcpKeys | null;
   /** Returns the opened ports. It may be called often, and opens only once. Rejects with the reason if opening fails. */
   open(): Promise<OpenedPorts>;
   /** Reports a fault to the operator. Must contain no secret (E8). */
   report(message: string, error?: unknown): void;
+}
+
+/** The keys of the machine that the client runs on. */
+export interface AcpKeys {
+  /** The arguments after which this program asks for a key in a terminal. */
+  loginArgs: readonly string[];
+  /** Closes what `open` opened, so that the next call reads the keys again. */
+  reopen(): Promise<void>;
+  /** Removes the stored keys. Keys in the environment stay there. */
+  forget(): void;
+}
+
+export interface MissingKey {
+  provider: string;
+  /** The environment variable for the key. */
+  variable: string;
 }
 
 export interface OpenedPorts {
@@ -47,6 +65,8 @@ export interface AcpWorkspaces {
   /** Returns whether the workspace exists. False for a text that is no workspace id: sessions may have any label. */
   exists(workspaceId: string): Promise<boolean>;
   choices(workspaceId: string): Promise<SessionChoices>;
+  /** Returns the key that the provider of new sessions lacks. Null: it has one, or needs none. */
+  missingKey(workspaceId: string): Promise<MissingKey | null>;
 }
 
 /** The choices for a session of a workspace (W7). */

@@ -61,6 +61,11 @@ function rpcCode(code: ErrorCode): number {
   }
 }
 
+/** Refuses a session because its provider has no key. The client then shows the methods of `initialize`. */
+export function keyRequired(message: string, data: Record<string, unknown>): RequestError {
+  return requestError(rpcCodes.authRequired, message, { code: "provider_unauthenticated", ...data });
+}
+
 /** Removes line breaks from the message, because clients show it in one line. */
 function requestError(code: number, message: string, data: Record<string, unknown>): RequestError {
   return new RequestError(code, message.replaceAll(/\s*[\r\n]+\s*/g, " "), data);

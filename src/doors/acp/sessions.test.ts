@@ -330,8 +330,8 @@ test("[P1] [P5] of many open sessions those that were not used for the longest t
 
 test("[P1] the number of open sessions of a connection is limited; closing one makes room", async (t) => {
   const connection = await (await acpTest(t)).connect();
-  const ids: string[] = [];
-  for (let n = 0; n < limits.acpSessionsMax; n += 1) ids.push((await connection.begin()).sessionId);
+  const begun = await Promise.all(Array.from({ length: limits.acpSessionsMax }, () => connection.begin()));
+  const ids = begun.map(({ sessionId }) => sessionId);
   const { data } = await requestErrorOf(connection.begin());
   assert.equal((data as { code: string }).code, "sessions_limited");
   const [first = ""] = ids;

@@ -21,11 +21,27 @@ test("[L1] help and version are exit code 0, on standard output", async (t) => {
   assert.equal((await world.run(["session", "log", "--help"])).exit, 0);
 });
 
+test("[L1] the help names the commands in groups, breaks no line at 80 columns, and shows no empty default", async (t) => {
+  const world = await cliWorld(t);
+  const help = (await world.run(["--help"])).stdout;
+  assert.match(help, /^Ask:\n {2}ask .*/m);
+  assert.doesNotMatch(help, /^Commands:$/m);
+  for (const argv of [[], ["session"], ["ask"], ["chat"], ["workspace"]]) {
+    const { stdout } = await world.run([...argv, "--help"]);
+    assert.doesNotMatch(stdout, /.{81}|default: \[\]/, argv.join(" "));
+  }
+});
+
 test("[L1] an unknown command or option, and a missing argument, are exit code 2 with the way to the help", async (t) => {
   const world = await cliWorld(t);
   const cases: [string[], RegExp][] = [
     [["frob"], /unknown command 'frob' \(usage\)\nfix: see aptove --help/],
-    [["aks"], /Did you mean ask\?/],
+    [["aks"], /unknown command 'aks' \(usage\)\nfix: did you mean aptove ask\? Or see aptove --help/],
+    [["init"], /fix: did you mean aptove config init\?/],
+    [["fork"], /fix: did you mean aptove session fork\?/],
+    [["verify"], /fix: did you mean aptove session verify\?/],
+    [["session", "lst"], /fix: did you mean aptove session list\? Or see aptove session --help/],
+    [["ask", "--contineu"], /unknown option '--contineu' \(usage\)\nfix: did you mean --continue\? Or see aptove ask/],
     [["ask", "--bogus"], /unknown option '--bogus' \(usage\)\nfix: see aptove ask --help/],
     [["session", "rename", "x"], /missing required argument 'name' \(usage\)\nfix: see aptove session rename --help/],
     [["session", "show", "--turn", "zero"], /whole number from 1/],

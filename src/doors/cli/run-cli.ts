@@ -8,6 +8,7 @@ import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.t
 import { CliOutput } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
 import { buildProgram } from "./declarations/declare-program.ts";
+import { commandsThatEndIn } from "./declarations/similar-commands.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
 
 export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";
@@ -33,7 +34,8 @@ export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
-    exit = endOfParsing(error, refusal, { output, json: argv.includes("--json"), debug: isDebugged(io) });
+    const target = { output, json: argv.includes("--json"), debug: isDebugged(io) };
+    exit = endOfParsing(error, { words: refusal, program }, target);
   }
   await output.flush();
   return exit;
@@ -51,6 +53,7 @@ function configure(
     .exitOverride()
     .showHelpAfterError(`fix: see ${to.name} --help`)
     .configureOutput({ writeOut: to.write, writeErr: to.refuse });
+  if (command.commands.length > 0) command.helpCommand("help [command]", "print the help of a command");
   for (const child of command.commands) configure(child, { ...to, name: `${to.name} ${child.name()}` });
 }
 
@@ -60,22 +63,36 @@ interface ReportTarget {
   debug: boolean;
 }
 
-/**
- * Reports why parsing ended. `words` is what commander wrote: `error: …`, perhaps a suggestion, and a line that names
- * the help.
- */
-function endOfParsing(error: unknown, words: string, target: ReportTarget): ExitCode {
+interface Refusal {
+  /** What commander wrote: `error: …`, perhaps a suggestion, and a line that names the help. */
+  words: string;
+  program: Command;
+}
+
+/** Reports why parsing ended. */
+function endOfParsing(error: unknown, refusal: Refusal, target: ReportTarget): ExitCode {
   if (!(error instanceof CommanderError)) return reportFailure(error, target.output, target);
   // Help and version end in the same way as a wrong option. Only the exit code tells them apart.
   if (error.exitCode === 0) return exitCodes.fine;
   if (error.code !== "commander.help") {
-    const [message = "", fix = null] = words.trim().split("\nfix: ");
-    return reportFailure(new UsageError(message.replace(/^error: /, ""), fix), target.output, target);
+    return reportFailure(wrongUse(refusal), target.output, target);
   }
   // A group of commands was named without one of its commands. Then commander wrote the help.
   if (target.json) return reportFailure(new UsageError("no command was given", "see --help"), target.output, target);
-  target.output.noteRaw(words);
+  target.output.noteRaw(refusal.words);
   return exitCodes.wrongUse;
+}
+
+/** Describes what commander refused. The fix names the command or the option that was probably meant. */
+function wrongUse({ words, program }: Refusal): UsageError {
+  const [text = "", help = null] = words.trim().split("\nfix: ");
+  const [message = "", suggestion] = text.replace(/^error: /, "").split(/\n\(Did you mean (.*)\?\)$/s);
+  const unknown = /^unknown command '(.*)'$/s.exec(message)?.[1];
+  const meant = unknown === undefined ? [] : commandsThatEndIn(program, unknown);
+  const group = /^see (.*) --help$/.exec(help ?? "")?.[1] ?? "";
+  if (meant.length === 0 && suggestion !== undefined)
+    meant.push(unknown === undefined ? suggestion : `${group} ${suggestion}`);
+  return new UsageError(message, meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`);
 }
 
 function isDebugged(io: CliIo): boolean {

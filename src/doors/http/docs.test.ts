@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { paths, type RouteName } from "../../protocol/routes/paths.ts";
 import { routes } from "../../protocol/routes/routes.ts";
+import type { Retriever } from "../../retrieval/retriever.ts";
 import { testDoor } from "../../../testing/http-door.ts";
 import { listen } from "./listen.ts";
 
@@ -29,7 +30,15 @@ test(
   { skip: hasCurl ? false : "curl is not installed" },
   async (t) => {
     const tools = [{ name: "run_tests", parameters: { type: "object" } }];
+    const retriever: Retriever = {
+      search: async () => [],
+      index: () => assert.fail("nothing is indexed here"),
+      list: async () => [],
+      close: async () => {},
+    };
     const door = await testDoor(t, {
+      // The examples name a repository. It has an index in which nothing matches.
+      retrievers: new Map([["local", retriever]]),
       script: ({ tools: offered }) =>
         offered.length === 0 ? "as you like" : [{ calls: "run_tests", callId: "call_1" }],
     });

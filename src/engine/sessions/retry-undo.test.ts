@@ -46,6 +46,36 @@ test("[T12] undo moves the head back, leaves it where the turn did nothing, and 
   assert.deepEqual([root.parentId, root.depth, root.sessionId], [null, 1, sessionId]);
 });
 
+test("[T12] after the undo of a turn that did nothing, the next undo goes further back", async (t) => {
+  let clock = 0;
+  const now = (): number => (clock += 1);
+  const { ask, engine } = await testEngine(t, { now, script: failing({ 1: "refused", 4: "refused" }) });
+  const nothing = await ask("zero");
+  const { sessionId } = nothing;
+  const first = await ask("one", { sessionId });
+  const second = await ask("two", { sessionId });
+  const refused = await ask("three", { sessionId });
+  const undone: (string | null)[] = [];
+  for (let times = 0; times < 4; times += 1) undone.push((await engine.tree.undo(alice, sessionId)).undoneTurnId);
+  assert.deepEqual(undone, [refused.id, second.id, first.id, null]);
+});
+
+test("[T12] [T7] retry after several undos, and in a fork without a head, stays in the session", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const first = await ask("one");
+  const { sessionId } = first;
+  await ask("two", { sessionId });
+  await ask("three", { sessionId });
+  for (let times = 0; times < 2; times += 1) await engine.tree.undo(alice, sessionId);
+  const again = await ask("", { sessionId, retry: true });
+  assert.deepEqual([again.instructionSummary, again.parentId, again.sessionId], ["two", first.id, sessionId]);
+  const fork = await ask("aside", { fork: { turnId: first.id } });
+  await engine.tree.undo(alice, fork.sessionId);
+  const repeated = await ask("", { sessionId: fork.sessionId, retry: true });
+  assert.deepEqual([repeated.sessionId, repeated.parentId], [fork.sessionId, first.id]);
+  assert.equal((await engine.sessions.get(alice, fork.sessionId)).headTurnId, repeated.id);
+});
+
 test("[T12] [T5] retry and undo of a session that has no turn, or one that runs, are refused or change nothing", async (t) => {
   const { start, engine } = await testEngine(t, { script: () => [{ waits: new Promise<void>(() => {}) }] });
   const { id } = await engine.sessions.create(alice, {});

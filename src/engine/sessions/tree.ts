@@ -5,7 +5,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
-import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import { mayBeParent, type FailedTurn, type Turn } from "../../domain/turn.ts";
 import type { SessionChange, TextHit } from "../../records/record-store.ts";
 import { pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -68,21 +68,30 @@ async function moveHead(core: EngineCore, caller: Caller, path: HeadPath & { to:
  */
 async function undo(core: EngineCore, caller: Caller, sessionId: string): Promise<UndoReport> {
   const { records } = core.deps;
-  const session = await changeableSession(core.deps, caller, sessionId);
+  const { headTurnId: from } = await changeableSession(core.deps, caller, sessionId);
+  const move = async (to: string | null) => await carryOutMove(core, caller, { sessionId, from, to });
   const [newest] = await records.turns.list(sessionId, { limit: 1, kind: "agent" });
   if (newest?.status === "pending") {
     throw new AptoveError("session_busy", `turn ${newest.id} is running; wait for it or interrupt it`, {
       facts: { turnId: newest.id },
     });
   }
-  if (newest !== undefined && !mayBeParent(newest)) return { session, undoneTurnId: newest.id };
-  const { headTurnId } = session;
-  if (headTurnId === null) return { session, undoneTurnId: null };
-  const head = await records.turns.get(headTurnId);
+  if (newest !== undefined && newest.status === "failed" && !mayBeParent(newest) && !(await wasLeft(core, newest))) {
+    // The head stays, but the move is recorded, so that the next undo goes further back.
+    return { session: await move(from), undoneTurnId: newest.id };
+  }
+  const head = from === null ? null : await records.turns.get(from);
   const before = head === null || head.parentId === null ? null : await records.turns.get(head.parentId);
+  if (from === null) return { session: await visibleSession(core.deps, caller, sessionId), undoneTurnId: null };
   // The first turn of a fork continues a turn of another session. Without a head the fork begins there again.
   const to = before?.sessionId === sessionId ? before.id : null;
-  return { session: await carryOutMove(core, caller, { sessionId, from: headTurnId, to }), undoneTurnId: headTurnId };
+  return { session: await move(to), undoneTurnId: from };
+}
+
+/** Returns whether a user moved the head after the turn ended, which an undo of the turn does too. */
+async function wasLeft({ deps }: EngineCore, { sessionId, statusAt }: FailedTurn): Promise<boolean> {
+  const moves = await deps.records.sessions.listHeadMoves(sessionId);
+  return moves.some(({ at }) => at > statusAt);
 }
 
 async function carryOutMove(core: EngineCore, caller: Caller, { sessionId, from, to }: HeadPath): Promise<Session> {

@@ -4,6 +4,7 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import type { Session } from "../../domain/session.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
@@ -25,12 +26,25 @@ export interface PlacedRequest {
   listed?: { mayCall: false };
 }
 
+/** How many turns are searched for messages that the model never received, and for the turn that a retry repeats. */
+const recentTurnsMax = 50;
+
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const placed = await placeByKind(core, caller, request);
   const { session } = placed.place;
   if (session?.lastTurnStatus !== "failed") return placed;
-  const [before] = await core.deps.records.turns.list(session.id, { limit: 1, kind: "agent" });
-  return { ...placed, place: { ...placed.place, unheard: before === undefined ? [] : undeliveredTexts(before) } };
+  return { ...placed, place: { ...placed.place, unheard: await unheardTexts(core, session.id) } };
+}
+
+/**
+ * Returns the messages to earlier turns that the model never received, oldest first (V4). A turn that did nothing is not in
+ * the history, and neither are the messages that it was to pass on, so those before it count too.
+ */
+async function unheardTexts({ deps }: EngineCore, sessionId: string): Promise<string[]> {
+  const turns = await deps.records.turns.list(sessionId, { limit: recentTurnsMax, kind: "agent" });
+  const kept = turns.findIndex(mayBeParent);
+  const unheard = kept === -1 ? turns : turns.slice(0, kept + 1);
+  return unheard.toReversed().flatMap(undeliveredTexts);
 }
 
 async function placeByKind(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
@@ -100,26 +114,37 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
   return { ...newRoot, model, parent: continuable(origin), originTurnId: origin.id };
 }
 
-/** Returns the request as a rerun of the newest turn of the session's agent (T12). */
+/**
+ * Returns the request as a rerun of the newest turn of the session's agent (T12). After several undos that is the newest
+ * turn at the head or directly below it, so that the rerun stays in the session.
+ */
 async function newestAsRerun({ deps }: EngineCore, caller: Caller, request: TurnRequest): Promise<TurnRequest> {
   const { sessionId, fork, rerun, fire, ...rest } = request;
   if (sessionId === undefined || fork !== undefined || rerun !== undefined || fire === true) {
     throw new AptoveError("request_invalid", "`retry` needs `sessionId`, and neither `fork`, `rerun` nor `fire`");
   }
-  await continuableSession(deps, caller, sessionId);
-  const [newest] = await deps.records.turns.list(sessionId, { limit: 1, kind: "agent" });
+  const session = await continuableSession(deps, caller, sessionId);
+  const turns = await deps.records.turns.list(sessionId, { limit: recentTurnsMax, kind: "agent" });
+  const [newest] = turns;
   if (newest === undefined) throw new AptoveError("not_found", `the session ${sessionId} has no turn to run again`);
   if (newest.status === "pending") {
     throw new AptoveError("session_busy", `turn ${newest.id} is running; wait for it or interrupt it`, {
       facts: { turnId: newest.id },
     });
   }
-  return { ...rest, rerun: { turnId: newest.id } };
+  const repeated = turns.find((turn) => isAtHead(session, turn)) ?? newest;
+  return { ...rest, rerun: { turnId: repeated.id } };
+}
+
+/** Returns whether the turn is the head, or directly below it. A fork without a head is at the turn that it was forked from. */
+function isAtHead({ headTurnId, originTurnId }: Session, { id, parentId }: Turn): boolean {
+  const head = headTurnId ?? originTurnId;
+  return head === id || head === parentId;
 }
 
 /**
- * Places the turn beside the old one. The rerun stays in the session if the old turn is the head, or failed directly
- * below the head, and if the caller may continue the session. Otherwise the rerun is a fork (T7).
+ * Places the turn beside the old one. The rerun stays in the session if the old turn is the head, or directly below
+ * the head, and if the caller may continue the session. Otherwise the rerun is a fork (T7).
  */
 async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const { deps } = engine;
@@ -128,8 +153,7 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   if (old.kind !== "agent") throw ofSubagent(old);
   const session = await visibleSession(deps, caller, old.sessionId);
   const parent = await readParent(engine, old.parentId);
-  const isAtHead = session.headTurnId === old.id || session.headTurnId === old.parentId;
-  const isHere = isAtHead && request.rerun?.asFork !== true && (await mayContinue(deps, caller, session));
+  const isHere = isAtHead(session, old) && request.rerun?.asFork !== true && (await mayContinue(deps, caller, session));
   const opening = await readBlob<"opening">(deps.blobs, old.blobs.opening, old.id);
   const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
   const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };

@@ -224,3 +224,54 @@ test("[V4] [R2] a message that a dead runner never gave to the model is in the r
   assert.match(last?.type === "user" ? (last.parts[1] ?? "") : "", /^\[NOTE\]\n.*mind the tests$/);
   assert.deepEqual(await deps.blobs.list(`turns/${cut.turnId}/steer-`), []);
 });
+
+test("[V4] [T12] a message that the model never received waits until a turn keeps it", async (t) => {
+  for (const text of ["", "half"]) {
+    const begun = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const script = ({ items }: ModelCall): ScriptedAnswer => {
+      const instruction = JSON.stringify(items.at(-1));
+      if (instruction.includes("again")) return [{ fails: "provider_rejected" }];
+      if (!instruction.includes("work")) return "fine";
+      begun.resolve();
+      return [{ says: text }, { waits: gone.promise }, { fails: "provider_rejected" }];
+    };
+    const { start, ask, engine, provider } = await testEngine(t, { ...replaying, script });
+    const lost = await start("work");
+    const { sessionId, turnId } = lost;
+    await begun.promise;
+    await engine.turns.steer(alice, { turnId, text: "mind the tests" });
+    gone.resolve();
+    assert.equal((await lost.finished).status, "failed");
+    const isSent = async (instruction: string): Promise<boolean> => {
+      await ask(instruction, { sessionId });
+      return JSON.stringify(provider.exchanges.at(-1)?.call.items.at(-1)).includes("mind the tests");
+    };
+    assert.deepEqual([await isSent("again"), await isSent("once more"), await isSent("and now")], [true, true, false]);
+  }
+});
+
+test("[V4] [T9] a turn that only brings results of tools gets the message that a dead runner never gave to the model", async (t) => {
+  const script = (call: ModelCall): ScriptedAnswer => {
+    if (call.items.some(({ type }) => type === "tool_result")) return "fine";
+    return isNext(call) ? [{ waits: new Promise<void>(() => {}) }] : [{ calls: "run_tests", callId: "call_1" }];
+  };
+  const deps = testParts({ ...replaying, script });
+  const engine = await createEngine(deps);
+  t.after(() => engine.close({ graceMs: 0 }));
+  const { sessionId, finished } = await engine.turns.run(alice, { instruction: "test it", tools: [clientTool] });
+  const waiting = await finished;
+  const cut = await engine.turns.run(alice, { instruction: "and then?", sessionId });
+  await engine.turns.steer(alice, { turnId: cut.turnId, text: "mind the tests" });
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const toolResults = [{ callId: "call_1", output: "all pass", isError: false }];
+  await next.engine.tree.moveHead(alice, { sessionId, from: cut.turnId, to: waiting.id });
+  await next.ask("", { sessionId, expectedHead: waiting.id, toolResults });
+  const items = deps.scripted.exchanges.at(-1)?.call.items ?? [];
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ["user", "tool_call", "tool_result", "user"],
+  );
+  const last = items.at(-1);
+  assert.match(last?.type === "user" ? last.parts.join() : "", /^\[NOTE\]\n[^\n]*mind the tests$/);
+});

@@ -94,7 +94,13 @@ export class PostgresEventLog implements EventLog {
       try {
         return await action();
       } catch (error) {
-        if (!isUnreachable(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
+        if (
+          error instanceof AptoveError ||
+          !isUnreachable(error) ||
+          signal.aborted ||
+          performance.now() + pauseMs > end
+        )
+          throw error;
         await pause(pauseMs, signal);
       }
     }

@@ -6,6 +6,8 @@ import { type HistoryItem, answerText } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { contextBlock, type ContextFile } from "../../engine/turn/request/context-block.ts";
 import { userMessage } from "../../engine/turn/request/envelope.ts";
+import { newsNotes } from "../../engine/turn/request/file-news.ts";
+import { noteBlock } from "../../engine/turn/request/note-block.ts";
 import { eventOrderFault } from "../event-order.ts";
 import type { ModelCall, ProviderEvent } from "../provider.ts";
 import { providerSuite } from "../provider.suite.ts";
@@ -126,6 +128,23 @@ test("[X6] of a file that was sent, only its newest version is quoted, and no ch
   const answer = await answerTo(items);
   assert.ok(answer.includes("guard new") && answer.includes("guard local"));
   assert.ok(!answer.includes("guard old") && !answer.includes("40-43"), answer);
+});
+
+test("[X6] a file that was deleted, renamed or changed since is not quoted from an earlier message", async () => {
+  const hash = sha256("guard new\n");
+  const notes = newsNotes([
+    { path: "gone.ts", hash: "", renamedTo: null },
+    { path: "old name.ts", hash: "", renamedTo: "new name.ts" },
+    { path: "src/session.ts", hash, renamedTo: null },
+  ]);
+  const files = ["gone.ts", "old name.ts", "stays.ts"].map((path) => ({ path, text: `guard of ${path}\n` }));
+  const context = contextBlock([], [{ path: "new name.ts", text: "guard moved\n", language: "ts", sha256: hash }]);
+  const answer = await answerTo([
+    message("guard", { chunks: bothChunks, files }),
+    userMessage("ask", "guard", noteBlock(notes), context),
+  ]);
+  assert.ok(answer.includes("guard of stays.ts") && answer.includes("guard moved"), answer);
+  assert.doesNotMatch(answer, /guard of (?:gone|old name)|40-43/);
 });
 
 test("[L3] with nothing to quote, or nothing that fits, it says so", async () => {

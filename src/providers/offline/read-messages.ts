@@ -21,18 +21,26 @@ export interface UserMessage {
   mode: string | null;
   instruction: string;
   sources: QuotableSource[];
+  /** The paths whose versions in earlier messages no longer count, because its note says so (X6). */
+  outdated: string[];
 }
 
 function readMessage(parts: readonly string[]): UserMessage {
   const [first = "", ...others] = parts;
   const form = /^\[MODE: ([^\n]*)\]\n\n\[INSTRUCTION\]\n/.exec(first);
-  if (form === null) return { mode: null, instruction: parts.join("\n\n"), sources: [] };
+  if (form === null) return { mode: null, instruction: parts.join("\n\n"), sources: [], outdated: [] };
   const contexts = others.filter((part) => part.startsWith("[CONTEXT]\n"));
   return {
     mode: form[1] ?? "",
     instruction: first.slice(form[0].length),
     sources: contexts.flatMap(readContext),
+    outdated: others.flatMap((part) => (part.startsWith("[NOTE]\n") ? outdatedPaths(part) : [])),
   };
+}
+
+function outdatedPaths(note: string): string[] {
+  const lines = note.matchAll(/^- (.+?) (?:does not exist any more\.|was renamed to .*|has another content now.*)$/gm);
+  return [...lines].map(([, path = ""]) => path);
 }
 
 function readContext(block: string): QuotableSource[] {
@@ -91,9 +99,13 @@ export interface OfflineConversation {
 export function readConversation(items: readonly HistoryItem[]): OfflineConversation {
   const messages = items.flatMap((item) => (item.type === "user" ? [readMessage(item.parts)] : []));
   const byLocation = new Map<string, QuotableSource>();
-  for (const source of messages.toReversed().flatMap((message) => message.sources)) {
-    const location = source.kind === "file" ? source.path : `${source.path}:${source.startLine}:${source.text}`;
-    if (!byLocation.has(location)) byLocation.set(location, source);
+  const outdated = new Set<string>();
+  for (const message of messages.toReversed()) {
+    for (const source of message.sources.filter(({ path }) => !outdated.has(path))) {
+      const location = source.kind === "file" ? source.path : `${source.path}:${source.startLine}:${source.text}`;
+      if (!byLocation.has(location)) byLocation.set(location, source);
+    }
+    message.outdated.forEach((path) => outdated.add(path));
   }
   const all = [...byLocation.values()];
   const files = new Set(all.flatMap((source) => (source.kind === "file" ? [source.path] : [])));

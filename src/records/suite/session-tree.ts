@@ -59,7 +59,9 @@ export function sessionTreeTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await readSession(store, sessionId), { ...before, headTurnId: older.id, updatedAt: back.at });
     assert.deepEqual(await store.sessions.moveHead(forth), { outcome: "moved" });
     assert.deepEqual(await readSession(store, sessionId), { ...before, updatedAt: forth.at });
-    assert.deepEqual(await store.sessions.listHeadMoves(sessionId), [back, forth]);
+    const none = moveOf(line, head, { from: head.id });
+    assert.deepEqual(await store.sessions.moveHead(none), { outcome: "moved" }, "a move to where the head is");
+    assert.deepEqual(await store.sessions.listHeadMoves(sessionId), [back, forth, none]);
     assert.deepEqual(await store.sessions.listHeadMoves(newId()), []);
     assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [head, older]);
   });

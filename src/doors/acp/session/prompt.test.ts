@@ -421,3 +421,32 @@ test("[A1] [A2] [P1] a subagent continues after the prompt, its end is announced
   assert.match(connection.text(sessionId), /I see$/);
   assert.deepEqual(world.reports, []);
 });
+
+test("[M1] [M2] an editor's session has the rules and the place of its folder, and the screen names the rules once", async (t) => {
+  const world = await acpTest(t);
+  const asked: string[] = [];
+  const place = { folder: ".", platform: "linux", date: "2026-11-23", branch: "main", modified: [], modifiedMore: 0 };
+  const surroundingsOf = async (folder: string) => {
+    asked.push(folder);
+    return { rules: [{ path: "AGENTS.md", text: "Use tabs." }], place };
+  };
+  for (const notices of [false, true]) {
+    const capabilities = notices ? { session: { notices: {} } } : {};
+    const connection = await world.connect({ capabilities, ports: { surroundingsOf } });
+    const { sessionId } = await connection.begin();
+    await connection.prompt(sessionId, "one");
+    await connection.prompt(sessionId, "two");
+    const { call } = world.provider.exchanges.at(-1) ?? assert.fail();
+    assert.match(JSON.stringify(world.provider.exchanges.map(({ call: { prompt } }) => prompt)), /Use tabs\./);
+    assert.equal(JSON.stringify(call.items).split("[PLACE]").length <= 2, true);
+    const updates = connection.updates(sessionId);
+    const thoughts = only(updates, "agent_thought_chunk").map(({ content }) => content);
+    const titles = only(updates, "notice").map(({ title }) => title);
+    assert.deepEqual(thoughts, notices ? [] : [{ type: "text", text: "rules: AGENTS.md\n" }]);
+    assert.deepEqual(
+      titles.filter((title) => title.startsWith("rules")),
+      notices ? ["rules: AGENTS.md"] : [],
+    );
+  }
+  assert.deepEqual(new Set(asked), new Set([world.project]));
+});

@@ -67,6 +67,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
       surroundingsOf: async () => ({}),
       workingCopy: () => null,
     },
+    keys: { loginArgs: [], forget: () => undefined },
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,
@@ -318,9 +319,10 @@ test("[P1] what a person can fix is one line on standard error, without a stack"
     surroundingsOf: async () => ({}),
     workingCopy: () => null,
   };
+  const keys = { loginArgs: [], forget: () => undefined };
   const open = (): Promise<never> =>
     Promise.reject(new AptoveError("config_invalid", "config.toml: there is no key x"));
-  const serving = serveStdio({ ports, open, stdin, stdout, stderr, stop: new AbortController().signal });
+  const serving = serveStdio({ ports, keys, open, stdin, stdout, stderr, stop: new AbortController().signal });
   setImmediate(() => stdin.end());
   await serving;
   stderr.end();

@@ -5,11 +5,12 @@ import { limits } from "../../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../../system/abort.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { acpAgent } from "../agent.ts";
-import type { AcpPorts, OpenedPorts } from "../ports.ts";
+import type { AcpKeys, AcpPorts, OpenedPorts } from "../ports.ts";
 import { stdioStream } from "./stdio-stream.ts";
 
 export interface StdioOptions {
-  ports: Omit<AcpPorts, "open" | "report" | "deviceId">;
+  ports: Omit<AcpPorts, "open" | "report" | "deviceId" | "keys">;
+  keys: Omit<AcpKeys, "reopen">;
   /** Opens the stores. Called after the response to `initialize`, and again by the next request if it failed. */
   open(): Promise<OpenedPorts & ClosableStores>;
   stdin: Readable;
@@ -27,7 +28,7 @@ export interface ClosableStores {
 }
 
 /** Serves the client. Resolves when everything is closed. A turn that is running when the client leaves has the grace time to finish (R4, R5). */
-export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: StdioOptions): Promise<void> {
+export async function serveStdio({ ports, keys, open, stdin, stdout, stderr, stop }: StdioOptions): Promise<void> {
   const report = reportTo(stderr);
   let opening: Promise<OpenedPorts & ClosableStores> | null = null;
   const opened = (): Promise<OpenedPorts & ClosableStores> => {
@@ -38,8 +39,19 @@ export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: S
     });
     return opening;
   };
+  const reopen = async (): Promise<void> => {
+    const former = opening;
+    opening = null;
+    await (await former?.catch(() => null))?.close({ graceMs: 0 });
+  };
   const { stream, inputEnded } = stdioStream(stdin, stdout, limits.acpMessageBytesMax);
-  const connection = acpAgent({ ...ports, deviceId: null, open: opened, report }).connect(stream);
+  const connection = acpAgent({
+    ...ports,
+    keys: { ...keys, reopen },
+    deviceId: null,
+    open: opened,
+    report,
+  }).connect(stream);
   // The response to `initialize` goes first: loading the stores blocks the only thread of the process for a while.
   setImmediate(() => {
     opened().catch((error: unknown) => report("the stores could not be opened; the next request tries again", error));

@@ -10,10 +10,12 @@ export interface AcpOptions {
   continue?: boolean;
   workspace?: string;
   mode?: string;
+  login?: boolean;
 }
 
 export async function acp(call: CliInvocation, options: AcpOptions): Promise<ExitCode> {
   const { mode, workspace = null } = options;
+  if (options.login === true) return await (await import("../keys/provider-key.ts")).login(call, undefined);
   const isOfEditors = Object.values<string | undefined>(editorOnlyModes).includes(mode);
   if (mode !== undefined && !isOfEditors && call.server() === null) {
     await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });

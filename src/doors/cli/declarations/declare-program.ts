@@ -26,6 +26,7 @@ export function buildProgram(version: string, run: RunCommand): Command {
     .option("--key <key>", "API key for that server (or APTOVE_KEY)")
     .option("--no-color", "print without colours (or NO_COLOR)")
     .helpOption("-h, --help", "print help")
+    .configureHelp({ minWidthToWrap: 24 })
     .addHelpText(
       "after",
       `
@@ -38,16 +39,21 @@ Examples:
 
 Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
     );
+  program.commandsGroup("Ask:");
   addTurnCommands(program, run);
   addWorkCommands(program, run);
+  program.commandsGroup("Sessions, workspaces and settings:");
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
-  addPeopleCommands(program, run);
-  addDeviceCommands(program.command("device").description("paired devices"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
   addMcpCommands(program.command("mcp").description("MCP servers"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
+  program.commandsGroup("Editors, servers and people:");
   addServerCommands(program, run);
+  addDeviceCommands(program.command("device").description("paired devices"), run);
+  addPeopleCommands(program, run);
+  program.commandsGroup("Maintenance and help:");
+  addMaintenanceCommands(program, run);
   addDocumentCommands(program, version, run);
   return program;
 }
@@ -77,7 +83,7 @@ function addDocumentCommands(program: Command, version: string, run: RunCommand)
     );
 }
 
-function collect(value: string, former: string[]): string[] {
+function collect(value: string, former: string[] = []): string[] {
   return [...former, value];
 }
 
@@ -86,7 +92,7 @@ function addTurnOptions(command: Command): Command {
     .option("-s, --session <id>", "continue this session (an id, its end, or `last`)")
     .option("-c, --continue", "continue the newest session of this repository")
     .option("-n, --new", "start a new session (the default)")
-    .option("-f, --file <path>", "send this file; may be repeated", collect, [])
+    .option("-f, --file <path>", "send this file; may be repeated", collect)
     .option("--no-modified", "do not send the files that git reports as modified")
     .option("-m, --mode <mode>", "mode of the answer: ask, edit, or one of the configuration")
     .option("--model <model>", "model to use")
@@ -104,7 +110,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")
     .option("--steer", "if a turn is running: send it this, and wait for its answer")
-    .option("--attach <file>", "attach this file, or the page at this address; may be repeated", collect, [])
+    .option("--attach <file>", "attach this file, or the page at this address; may be repeated", collect)
     .option("--inline", "put attachments into the model's context; default: the model reads them with a tool")
     .option("--events", "print every event as a line of JSON")
     .action((words: string[], options: AskOptions) =>
@@ -122,6 +128,10 @@ function addTurnCommands(program: Command, run: RunCommand): void {
 }
 
 function addWorkCommands(program: Command, run: RunCommand): void {
+  program
+    .command("init")
+    .description("write a first AGENTS.md, the rules of the repository for agents")
+    .action(() => run(async (call) => (await import("../working-copy/starter-rules.ts")).init(call)));
   program
     .command("index")
     .description("index a repository, so that turns can search its code")
@@ -203,6 +213,17 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
+  const keys = () => import("../keys/provider-key.ts");
+  program
+    .command("login")
+    .description("ask for the key of a provider, and store it in config.toml of this machine")
+    .argument("[provider]", "openai, anthropic, google, or a compatible server; default: the one that lacks its key")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider)));
+  program
+    .command("logout")
+    .description("remove stored keys of providers")
+    .argument("[provider]", "only this one")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).logout(call, provider)));
   program
     .command("acp")
     .description("run as the agent of an editor, over standard input and output (Agent Client Protocol)")
@@ -210,7 +231,11 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .option("--continue", "continue the workspace's last session in every new one")
     .option("--workspace <id>", "workspace of new sessions; default: default")
     .option("-m, --mode <mode>", "mode of new sessions: ask, edit (the default), or one of the configuration")
+    .option("--login", "ask for the key of a provider, store it and end; editors call this")
     .action((options: AcpOptions) => run(async (call) => (await import("../commands/acp.ts")).acp(call, options)));
+}
+
+function addMaintenanceCommands(program: Command, run: RunCommand): void {
   program
     .command("gc")
     .description("delete stored files that no turn needs")

@@ -40,7 +40,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     turnFacts(turn),
     `instruction: ${firstLine(turn.instructionSummary, 100)}`,
     `contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
-    `history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
+    historyWords(turn.manifest.history, turn.manifest.historyTurns),
     ...placeFacts(turn),
   ];
   const sections: Section[] = [

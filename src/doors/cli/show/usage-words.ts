@@ -8,7 +8,7 @@ export type ShownUsage = NonNullable<WireTurn["run"]>["usage"];
 export function totalWords({ totalTokens, cachedTokens, costUsd, isPartial }: ShownUsage): string[] {
   if (totalTokens === null) return ["tokens unknown"];
   const least = isPartial === true ? "at least " : "";
-  const cached = cachedTokens !== null && cachedTokens > 0 ? ` (${cachedTokens} cached)` : "";
+  const cached = cachedTokens !== null && cachedTokens > 0 ? ` (${shown(cachedTokens)} cached)` : "";
   return [`${least}${plural(totalTokens, "token")}${cached}`, ...costWords(costUsd, least)];
 }
 
@@ -17,10 +17,14 @@ export function directionWords(usage: ShownUsage): string[] {
   const { inputTokens, cachedTokens, cacheWriteTokens = 0, outputTokens, costUsd, isPartial } = usage;
   if (inputTokens === null && outputTokens === null) return ["tokens unknown"];
   const least = isPartial === true ? "at least " : "";
-  const cached = cachedTokens !== null && cachedTokens > 0 ? `, ${cachedTokens} cached` : "";
-  const written = cacheWriteTokens > 0 ? `, ${cacheWriteTokens} written to the cache` : "";
-  const tokens = `${least}${inputTokens ?? "?"} tokens in${cached}${written}, ${outputTokens ?? "?"} out`;
+  const cached = cachedTokens !== null && cachedTokens > 0 ? `, ${shown(cachedTokens)} cached` : "";
+  const written = cacheWriteTokens > 0 ? `, ${shown(cacheWriteTokens)} written to the cache` : "";
+  const tokens = `${least}${shown(inputTokens)} tokens in${cached}${written}, ${shown(outputTokens)} out`;
   return [tokens, ...costWords(costUsd, least)];
+}
+
+function shown(tokens: number | null): string {
+  return tokens?.toLocaleString("en") ?? "?";
 }
 
 function costWords(costUsd: number | undefined, least: string): string[] {

@@ -262,3 +262,27 @@ test("[T13] a request that is sent again while its turn runs follows that turn",
   assert.equal(await second.text(), await first.text());
   assert.equal(provider.exchanges.length, 1);
 });
+
+test("[M1] [M2] [H1] a client sends its rules and its place, and the turn shows both", async (t) => {
+  const { call, refused, provider } = await testDoor(t);
+  const place = { folder: "src", platform: "darwin", date: "2026-11-23", modified: ["a.ts"] };
+  const rules = [
+    { path: "AGENTS.md", text: "Use tabs." },
+    { path: "src/AGENTS.md", fault: "it is not text" },
+  ];
+  const response = await call(`POST ${execute}`, { json: { instruction: "hello", rules, place } });
+  const answer = await answerOf(response);
+  assert.deepEqual(
+    answer.warnings.map(({ message }) => message),
+    ["the rules in src/AGENTS.md are not used: it is not text"],
+  );
+  assert.match(provider.exchanges[0]?.call.prompt ?? "", /Use tabs\./);
+  const shown = (await (await call(`GET /api/turns/${answer.turnId}`)).json()) as { manifest: unknown };
+  assert.partialDeepStrictEqual(shown.manifest, {
+    rules: { files: [{ path: "AGENTS.md", sizeBytes: 9 }] },
+    place: { folder: "src", platform: "darwin", date: "2026-11-23", branch: null, modifiedFiles: 1, wasSent: true },
+  });
+  for (const wrong of [{ rules: [{ path: "../AGENTS.md", text: "x" }] }, { rules: "x" }, { place: { folder: "." } }]) {
+    await refused("request_invalid", `POST ${execute}`, { json: { instruction: "hello", ...wrong } });
+  }
+});

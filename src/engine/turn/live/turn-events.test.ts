@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine, testParts } from "../../../../testing/engine.ts";
+import { alice, all, testEngine, testParts, testRunner } from "../../../../testing/engine.ts";
 import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
@@ -244,6 +244,46 @@ test("[T13] [R1] the end of a repeated request is known although this process lo
   const next = await start("two", { sessionId: turn.sessionId });
   assert.equal((await again.finished).status, "failed");
   await next.finished;
+});
+
+test("[T13] [R4] a repeated request gets the end of a turn that is still being opened here when this process stops", async (t) => {
+  const records = memoryRecords();
+  const [rowWritten, opened, looks] = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  assert.ok(rowWritten !== undefined && opened !== undefined && looks !== undefined);
+  const { open, findIdempotent } = records.turns;
+  records.turns.open = async (opening) => {
+    const result = await open.call(records.turns, opening);
+    rowWritten.resolve();
+    await opened.promise;
+    return result;
+  };
+  const { start, engine } = await testEngine(t, testParts({ records }));
+  const first = start("one", { idempotencyKey: "k" });
+  await rowWritten.promise;
+  records.turns.findIdempotent = async (...key) => {
+    await looks.promise;
+    return await findIdempotent.call(records.turns, ...key);
+  };
+  const repeated = start("one", { idempotencyKey: "k" });
+  const closing = engine.close({ graceMs: 60_000 });
+  looks.resolve();
+  const again = await repeated;
+  opened.resolve();
+  assert.deepEqual(await again.finished, await (await first).finished);
+  await closing;
+});
+
+test("[T13] [R4] a repeated request of a turn that runs at another server is sent there when this one stops", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const parts = testParts({ script: () => [{ waits: held.promise }, { says: "done" }] });
+  const one = await testEngine(t, { ...parts, isAlive: () => true });
+  const two = await testEngine(t, { ...parts, isAlive: () => true, runner: testRunner() });
+  const first = await one.start("one", { idempotencyKey: "k" });
+  const again = await two.start("one", { idempotencyKey: "k" });
+  await two.engine.close({ graceMs: 0 });
+  await assert.rejects(again.finished, { code: "shutting_down" });
+  held.resolve();
+  assert.equal((await first.finished).status, "completed");
 });
 
 test("[V2] a position that a finished turn never reached is refused with the last one that it has", async (t) => {

@@ -91,10 +91,13 @@ export function shuttingDown(): AptoveError {
   );
 }
 
-/** Waits until a turn is finished, in whichever process it runs, and returns it. */
+/**
+ * Waits until a turn is finished, in whichever process it runs, and returns it. A process that stops waits only for the
+ * turns that run in it (R4).
+ */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   let turn = await core.deps.records.turns.get(turnId);
-  while (turn?.status === "pending" && !core.isShuttingDown) {
+  while (turn?.status === "pending" && (!core.isShuttingDown || core.live.get(turnId) !== undefined)) {
     await followToEnd(core, turnId);
     turn = await core.deps.records.turns.get(turnId);
   }

@@ -33,7 +33,7 @@ import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
-import { settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
+import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
 import type {
   AcceptedRequest,
@@ -170,7 +170,7 @@ async function chooseModel(
   const forSession = given === undefined ? choice : changedChoice(known, standing, given);
   const { agentContext, conversationContext, model: chosen } = meaningOf(known, choice);
   const provider = await providerOf(settings, agentContext);
-  const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
+  const mode = modeOf(conversationContext, request.mode ?? "ask");
   const contextRefs = {
     agentContext: known.refOf("agent", agentContext),
     conversationContext: known.refOf("conversation", conversationContext),
@@ -227,10 +227,10 @@ function mayBeginSubagents({ subagents }: ConversationContext, subagent: Subagen
 async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
   const provider = await providers.get(agentContext.provider);
   if (provider !== undefined) return provider;
-  throw new AptoveError(
-    "provider_unknown",
-    `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; the configured providers are: ${quoted(providers.keys())}`,
-  );
+  const fault = providers.fault?.(agentContext.provider) ?? null;
+  const where = `agent context "${agentContext.id}" names the provider "${agentContext.provider}"`;
+  const known = `the configured providers are: ${quoted(providers.keys())}`;
+  throw new AptoveError("provider_unknown", fault === null ? `${where}; ${known}` : `${where}, which ${fault}`);
 }
 
 /**

@@ -233,3 +233,67 @@ test("[M1] [T13] what a machine says of itself does not make a repeated request 
   });
   assert.equal(again.id, first.id);
 });
+
+test("[M1] [M2] [C6] a summary that hides a note or a place makes the next message bring them again", async (t) => {
+  const isSummary = (prompt: string | null): boolean => prompt?.startsWith("You condense") === true;
+  const world = await testEngine(t, {
+    remembers: false,
+    contextTokens: () => 1_500,
+    script: ({ prompt }, n) => (isSummary(prompt) ? `summary ${n}` : `answer ${n} ${"word ".repeat(100)}`),
+  });
+  const around = { ...rules(["AGENTS.md", "Changed rules."]), ...place() };
+  const { sessionId } = await world.ask("one", rules([...top]));
+  const prompt = lastCall(world).prompt;
+  let compactions = 0;
+  for (let n = 2; n <= 14; n += 1) {
+    const turn = await world.ask(`question ${n}`, { sessionId, ...around });
+    assert.equal(turn.status, "completed", JSON.stringify(turn));
+    compactions += turn.warnings.filter(({ code }) => code === "history_compacted").length;
+    const { context, call } = world.provider.exchanges.at(-1) ?? assert.fail();
+    assert.equal(call.prompt, prompt);
+    const seen = JSON.stringify(context);
+    assert.equal(seen.split("Changed rules.").length, 2, `turn ${n}`);
+    assert.equal(seen.split("[PLACE]").length, 2, `turn ${n}`);
+  }
+  assert.ok(compactions >= 2, `${compactions} compactions`);
+});
+
+test("[M1] [A1] a subagent has the rules of its spawner, frozen and changed, and its place", async (t) => {
+  const world = await testEngine(t, {
+    remembers: false,
+    conversation: { subagents: true },
+    script: ({ items }) => {
+      const text = JSON.stringify(items.findLast((item) => item.type === "user"));
+      const isSpawner = /INSTRUCTION\]\\nspawn/.test(text) && items.at(-1)?.type === "user";
+      return isSpawner ? [{ calls: "spawn_subagent", with: { instruction: "look closely" } }] : "done";
+    },
+  });
+  const { sessionId } = await world.ask("one", { ...rules([...top]), ...place() });
+  await world.ask("spawn", { sessionId, ...rules(["AGENTS.md", "Changed rules."]), ...place() });
+  const isOfSubagent = ({ parts }: { parts: string[] }): boolean => parts[0]?.endsWith("look closely") === true;
+  const callOf = () =>
+    world.provider.exchanges.find(({ call }) => call.items.some((item) => item.type === "user" && isOfSubagent(item)));
+  for (let turns = 0; callOf() === undefined && turns < 1_000; turns += 1) await new Promise(setImmediate);
+  const { prompt, items } = callOf()?.call ?? assert.fail("the subagent was not called");
+  assert.match(prompt ?? "", /Use tabs\./);
+  assert.match(JSON.stringify(items), /\[NOTE\].*Changed rules\..*\[PLACE\]/);
+});
+
+test("[M1] [M2] [S6] rules and place survive an export, and an import elsewhere continues with the same prompt", async (t) => {
+  const world = await testEngine(t, { remembers: false });
+  const first = await world.ask("one", { ...rules([...top]), ...place() });
+  const { sessionId } = first;
+  await world.ask("two", { sessionId, ...rules(["AGENTS.md", "Changed rules."]), ...place() });
+  const { prompt } = lastCall(world);
+  const lines = world.engine.transfer.export(world.caller, { sessionId });
+  const other = await testEngine(t, { remembers: false });
+  await other.engine.transfer.import(other.caller, lines);
+  const third = await other.ask("three", { sessionId, ...rules(["AGENTS.md", "Changed rules."]), ...place() });
+  assert.deepEqual([lastCall(other).prompt, lastCall(other).parts.length], [prompt, 1]);
+  assert.deepEqual(
+    third.manifest.rules?.changed?.map(({ wasSent }) => wasSent),
+    [false],
+  );
+  const { same, rules: differing } = await other.engine.explain.diff(other.caller, { a: first.id, b: third.id });
+  assert.deepEqual([same.prompt, same.rules, same.place, differing.length], [true, false, true, 1]);
+});

@@ -1,0 +1,53 @@
+/** `aptove login` and `aptove logout`: the keys of providers in `config.toml` of this machine (W7, P1). */
+import { createInterface } from "node:readline/promises";
+import { keyedNames, missingKey } from "../../../configuration/configured-providers.ts";
+import { forgetKeys, storeKey } from "../../../configuration/stored-keys.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { readSecret } from "./typed-secret.ts";
+
+export async function login(call: CliInvocation, named: string | undefined): Promise<ExitCode> {
+  if (call.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
+  const { providers, agentContexts } = call.loaded().configuration;
+  const known = [...keyedNames, ...providers.compatible.map(({ id }) => id)];
+  const lacking = agentContexts.find(({ provider }) => missingKey(providers, provider) !== null)?.provider;
+  const provider = named ?? lacking ?? (await chosen(call, known));
+  if (!known.includes(provider)) {
+    throw new UsageError(`there is no provider ${JSON.stringify(provider)} with a key`, `one of: ${known.join(", ")}`);
+  }
+  const key = await readSecret(call, `Key of ${provider}: `);
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError("a key is one word without blanks");
+  const folder = call.folder();
+  storeKey(folder, provider, key);
+  const variable = environmentKey(call, provider);
+  if (variable !== null) call.output.note(`warning: ${variable} is set and is used instead of the stored key`);
+  if (call.json) call.output.json({ provider, file: folder.config });
+  else call.output.line(`stored the key of ${provider} in ${folder.config}; check it with: aptove config check`);
+  return exitCodes.fine;
+}
+
+export function logout(call: CliInvocation, provider: string | undefined): ExitCode {
+  if (call.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
+  const forgotten = forgetKeys(call.folder(), provider ?? null);
+  if (call.json) call.output.json({ forgotten });
+  else if (forgotten.length === 0) call.output.line("there is no stored key");
+  else call.output.line(`removed the stored key of ${forgotten.join(", ")}`);
+  return exitCodes.fine;
+}
+
+async function chosen({ io }: CliInvocation, known: readonly string[]): Promise<string> {
+  if (io.stdin.isTTY !== true) throw new UsageError("name the provider", `one of: ${known.join(", ")}`);
+  const reader = createInterface({ input: io.stdin, output: io.stderr });
+  try {
+    return (await reader.question(`Provider (${known.join(", ")}): `)).trim();
+  } finally {
+    reader.close();
+  }
+}
+
+/** Returns the variable whose value counts more than the file's. Null: none is set. */
+function environmentKey(call: CliInvocation, provider: string): string | null {
+  const isBuiltIn = keyedNames.some((name) => name === provider);
+  const source = call.loaded().sources.get(`providers.${isBuiltIn ? "" : "compatible."}${provider}.api_key`);
+  return source?.layer === "environment" ? source.place : null;
+}
