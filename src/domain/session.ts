@@ -55,11 +55,11 @@ export interface Session {
 }
 
 /** What a person chose for the turns of a session (S9). */
-export type SessionChoice = Pick<Session, "agentContextId" | "conversationContextId" | "model" | "settings">;
+export type StandingChoice = Pick<Session, "agentContextId" | "conversationContextId" | "model" | "settings">;
 
 /** The fields of a session that a person may change. */
 export type SessionPatch = Partial<
-  SessionChoice &
+  StandingChoice &
     Pick<
       Session,
       "name" | "key" | "description" | "labels" | "isPublic" | "isDraft" | "category" | "rating" | "metadata"

@@ -8,8 +8,17 @@ import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
 
+/** What a person chooses for the turns of a new session (S9). */
+interface StartingChoice {
+  agentContextId?: string;
+  conversationContextId?: string;
+  /** The words for a model or a context (G3). */
+  model?: string;
+  settings?: ModelSettings;
+}
+
 /** The fields of a new session. All of them are optional. */
-export interface SessionStart {
+export interface SessionStart extends StartingChoice {
   name?: string;
   key?: string;
   description?: string;
@@ -18,11 +27,6 @@ export interface SessionStart {
   isDraft?: boolean;
   category?: string;
   metadata?: Record<string, unknown>;
-  agentContextId?: string;
-  conversationContextId?: string;
-  /** The words for a model or a context (G3). */
-  model?: string;
-  settings?: ModelSettings;
   workspaceId?: string;
   repo?: string;
   defaultLanguage?: string;

@@ -3,7 +3,7 @@
  * turn until it is changed. A request may change it for its own turn (G2).
  */
 import type { ModelSettings } from "../../domain/context.ts";
-import type { Session, SessionChoice } from "../../domain/session.ts";
+import type { Session, StandingChoice } from "../../domain/session.ts";
 import type { WorkspaceSettings } from "../dependencies.ts";
 import { readModelWords } from "./model-words.ts";
 import { resolveContexts } from "./resolve-contexts.ts";
@@ -20,14 +20,14 @@ export interface ChoiceChange {
 }
 
 /** Returns the choice that counts before a request changes it: that of the session, else the defaults. */
-export function standingChoice({ defaults }: Known, session: Session | null): SessionChoice {
+export function standingChoice({ defaults }: Known, session: Session | null): StandingChoice {
   const { agentContextId = "default", conversationContextId = "default" } = session ?? defaults ?? {};
   const { model = null, settings = {} } = session ?? {};
   return { agentContextId, conversationContextId, model, settings };
 }
 
 /** Returns the contexts of a choice, without what was chosen beside them. */
-export function contextsAlone({ agentContextId, conversationContextId }: SessionChoice): SessionChoice {
+export function contextsAlone({ agentContextId, conversationContextId }: StandingChoice): StandingChoice {
   return { agentContextId, conversationContextId, model: null, settings: {} };
 }
 
@@ -35,7 +35,7 @@ export function contextsAlone({ agentContextId, conversationContextId }: Session
  * Returns the choice after a change. Another context clears the model and the settings that were chosen before it (G2).
  * The settings of the change are added to the others. Throws `context_unknown`, `provider_unknown`.
  */
-export function changedChoice(known: Known, before: SessionChoice, change: ChoiceChange): SessionChoice {
+export function changedChoice(known: Known, before: StandingChoice, change: ChoiceChange): StandingChoice {
   const named = withContexts(before, change);
   const choice = change.model === undefined ? named : withModel(known, named, { ...change, model: change.model });
   resolveContexts(known, choice, null);
@@ -43,18 +43,18 @@ export function changedChoice(known: Known, before: SessionChoice, change: Choic
 }
 
 function withContexts(
-  before: SessionChoice,
+  before: StandingChoice,
   { agentContextId = before.agentContextId, conversationContextId = before.conversationContextId }: ChoiceChange,
-): SessionChoice {
+): StandingChoice {
   const isSame = agentContextId === before.agentContextId && conversationContextId === before.conversationContextId;
   return isSame ? before : contextsAlone({ ...before, agentContextId, conversationContextId });
 }
 
 function withModel(
   known: Known,
-  choice: SessionChoice,
+  choice: StandingChoice,
   { model, agentContextId }: ChoiceChange & { model: string | null },
-): SessionChoice {
+): StandingChoice {
   if (model === null) return { ...choice, model };
   const { agentContext: current } = resolveContexts(known, choice, null);
   const meaning = readModelWords(model, { ...known, current, isNamed: agentContextId !== undefined });
@@ -66,7 +66,7 @@ function withModel(
 }
 
 /** Returns the contexts and the model that a choice stands for. Without a model, the conversation context decides. */
-export function meaningOf(known: Known, choice: SessionChoice) {
+export function meaningOf(known: Known, choice: StandingChoice) {
   const { agentContext: current, conversationContext } = resolveContexts(known, choice, null);
   const { agentContextId, model } =
     choice.model === null ? {} : readModelWords(choice.model, { ...known, current, isNamed: false });

@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import type { Session, SessionChoice, SessionPatch } from "../../domain/session.ts";
+import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
 import { withProviderContexts } from "../contexts/model-words.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
@@ -80,7 +80,7 @@ async function chosenBy(
   deps: EngineDependencies,
   caller: Caller,
   { session, patch: { settings, ...patch } }: { session: Session; patch: SessionPatch },
-): Promise<Partial<SessionChoice>> {
+): Promise<Partial<StandingChoice>> {
   const { agentContextId, conversationContextId, model } = patch;
   if ([agentContextId, conversationContextId, model].every((value) => value === undefined)) return {};
   const configured = await settingsOf(deps, caller, workspaceFor(caller, session.workspaceId));

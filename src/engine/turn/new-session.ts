@@ -1,5 +1,5 @@
 /** Makes a new session, for its first turn or for its caller (S1, S3). */
-import { sessionKey, type Session, type SessionChoice } from "../../domain/session.ts";
+import { sessionKey, type Session, type StandingChoice } from "../../domain/session.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { SessionStart } from "../engine.ts";
 
@@ -7,8 +7,8 @@ interface BlankSession {
   id: string;
   caller: Caller;
   now: number;
-  start: Omit<SessionStart, keyof SessionChoice> & { name: string };
-  choice: SessionChoice;
+  start: Omit<SessionStart, keyof StandingChoice> & { name: string };
+  choice: StandingChoice;
   nameIsSet: boolean;
   originTurnId: string | null;
 }
