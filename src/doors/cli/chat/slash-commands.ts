@@ -94,9 +94,9 @@ export async function runQuestionCommand(state: ChatState, line: string): Promis
 }
 
 function help({ call }: ChatState): void {
-  const lines = Object.entries(commands).map(([name, { usage, about }]) => `${`${name} ${usage}`.padEnd(15)} ${about}`);
+  const rows = Object.entries(commands).map(([name, { usage, about }]) => [`${name} ${usage}`.trim(), about]);
+  const lines = call.output.rows([...rows, ["/quit", "leave (Ctrl-D does too)"]]);
   call.output.note(`${lines.join("\n")}
-/quit           leave (Ctrl-D does too)
 
 A line that is typed while a turn runs is sent to it.
 Ctrl-C stops the turn or the tool; pressed twice it leaves.
