@@ -2,7 +2,7 @@
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
@@ -142,6 +142,11 @@ export interface SessionTree {
    * moves further back (T12). Throws `not_found`, `forbidden`, `head_moved`, `session_busy`, `session_archived`.
    */
   undo(caller: Caller, sessionId: string): Promise<UndoReport>;
+  /**
+   * Archives a finished turn that nothing continues: it stays readable, and can be neither continued nor forked (T2). An
+   * archived turn stays as it is. Returns the turn. Throws `not_found`, `forbidden`, `turn_not_finished`, `turn_in_use`.
+   */
+  archiveTurn(caller: Caller, turnId: string): Promise<ArchivedTurn>;
   /**
    * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
    * `forbidden`.
