@@ -14,7 +14,7 @@ import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
-import { isReadOnlyFolder, openRecordsCopy } from "./compose/read-only-folder.ts";
+import { isReadOnlyFolder, openRecordsCopy } from "./compose/data-folder/read-only-folder.ts";
 import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
 import { limits } from "./domain/limits.ts";

@@ -3,7 +3,7 @@ import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
-import { isReadOnlyFolder, readOnlyLog } from "./read-only-folder.ts";
+import { isReadOnlyFolder, readOnlyLog } from "./data-folder/read-only-folder.ts";
 import type { StoreOptions } from "./options.ts";
 
 export interface LiveRequest {

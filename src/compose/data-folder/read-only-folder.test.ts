@@ -4,10 +4,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { createAptove } from "../compose.ts";
-import { startSession } from "../records/suite/samples.ts";
-import { openSqliteRecords } from "../records/sql/sqlite/sqlite.ts";
+import { temporaryFolder } from "../../../testing/temporary-folder.ts";
+import { createAptove } from "../../compose.ts";
+import { startSession } from "../../records/suite/samples.ts";
+import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import { isReadOnlyFolder, openRecordsCopy } from "./read-only-folder.ts";
 
 /** Returns each file below the folder with its content. */

@@ -6,12 +6,12 @@
 import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DataFolder } from "../configuration/data-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
-import { storageFault } from "../domain/storage-fault.ts";
-import type { EventLog } from "../live/event-log.ts";
-import type { RecordStore } from "../records/record-store.ts";
-import { wrapMethods } from "../records/wrap-methods.ts";
+import type { DataFolder } from "../../configuration/data-folder.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import type { EventLog } from "../../live/event-log.ts";
+import type { RecordStore } from "../../records/record-store.ts";
+import { wrapMethods } from "../../records/wrap-methods.ts";
 
 /** Returns true if the folder has records that this user may not write, or if its file system is read-only. */
 export function isReadOnlyFolder({ dir, records }: Pick<DataFolder, "dir" | "records">): boolean {
@@ -34,7 +34,7 @@ export async function openRecordsCopy(file: string): Promise<RecordStore> {
   try {
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
-    const { openSqliteRecords } = await import("../records/sql/sqlite/sqlite.ts");
+    const { openSqliteRecords } = await import("../../../records/sql/sqlite/sqlite.ts");
     const records = await openSqliteRecords({ file: copy });
     const close = async (): Promise<void> => {
       await records.close();
