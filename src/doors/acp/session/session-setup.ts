@@ -112,7 +112,10 @@ export async function openSession(
 ): Promise<OpenSession> {
   const workspaceId = await workspaceOf(context, session);
   const choices = await context.opened.workspaces.choices(workspaceId);
-  const remembered = readMemory(session);
+  const memory = readMemory(session);
+  // The fields of the session count. Earlier versions kept both only in the metadata.
+  const model = session.model ?? memory.model;
+  const remembered = { ...memory, model, effort: session.settings.reasoningEffort ?? memory.effort };
   const options = SessionOptions.of(session, choices, { ...remembered, mode: remembered.mode ?? mode });
   const facts = {
     id: session.id,
