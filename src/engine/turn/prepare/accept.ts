@@ -174,6 +174,7 @@ async function chooseModel(
     model: words.model ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
+    compacts: request.compact === true,
   };
   return { contexts: { agentContext, conversationContext, contextRefs, mode }, model };
 }
