@@ -87,6 +87,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
       nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
+      settle: (id) => workspaces.settle(id),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     workingCopy: openWorkingCopy,

@@ -14,7 +14,7 @@ export const doorFaults: readonly Mutant[] = [
     name: "ask-mode-writes",
     does: "offers tools that write in the mode ask (E5)",
     file: "src/domain/context.ts",
-    find: 'return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");',
+    find: 'return mayAct || (tool.effect !== "write" && tool.effect !== "run");',
     replace: 'return mode.id !== "" || tool.effect !== "write";',
     tests: ["src/engine/turn/request/prompt.test.ts", "src/engine/turn/run/own-tools.test.ts"],
   },

@@ -9,8 +9,10 @@ import type { WorkspaceOptions } from "./options.ts";
 export interface LazyWorkspaces {
   opened(): Promise<OpenedWorkspaces>;
   transcripts(): Promise<Transcripts>;
-  /** Writes the turn to the transcript, and marks the workspace as used (W4, W6). Never rejects. */
+  /** Writes the turn to the transcript (W4). Never rejects. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  /** Makes the transcript durable, and marks the workspace as used (W6). Never rejects. */
+  settle(workspaceId: string): Promise<void>;
 }
 
 interface WorkspaceSetup {
@@ -27,6 +29,9 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
     transcripts: () => (written ??= openTranscripts()),
     turnFinished: async (workspaceId, turn) => {
       await (await kept.transcripts()).turnFinished(workspaceId, turn);
+    },
+    settle: async (workspaceId) => {
+      await (await kept.transcripts()).sync(workspaceId);
       try {
         await (await kept.opened()).workspaces.touch(workspaceId);
       } catch (error) {

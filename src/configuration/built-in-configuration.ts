@@ -172,6 +172,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
   const subagents = values.get<boolean>(`${key}.subagents`);
   const rules = values.get<boolean>(`${key}.rules`);
   const place = values.get<boolean>(`${key}.place`);
+  const openModes = values.get<boolean>(`${key}.open_modes`);
   return {
     id,
     name: values.get<string>(`${key}.name`) ?? titleOf(id),
@@ -186,6 +187,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     ...(subagents !== undefined && { subagents }),
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
+    ...(openModes !== undefined && { openModes }),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   textListField,
   toolListField,
   urlField,
+  type NamedField,
   type TableField,
 } from "./config-forms.ts";
 import { indexStores } from "./configured-index.ts";
@@ -26,11 +27,12 @@ import { providerTables } from "./provider-fields.ts";
 
 const modesAbout = "A mode of this conversation context. `ask` and `edit` always exist; you can change them here.";
 // The sample is not a built-in mode, because a new mode shows better what a mode is.
-const modes = namedField(modesAbout, "review", {
+const namedModes = namedField(modesAbout, "review", {
   instructions: emptyableTextField("What the mode asks the model to do; part of the boot prompt.", "Name risks first."),
   tools: textListField("Names of the tools that the model may call in this mode. If absent: all tools.", ["run_tests"]),
   force_tool: text("Name of the tool that the model must call.", "run_tests"),
 });
+const modes: NamedField = { ...namedModes, word: { text: "open", key: "open_modes" } };
 
 const conversationContext = namedField(
   "A conversation context: prompt, model and tools. `default` always exists.",
@@ -70,6 +72,10 @@ const conversationContext = namedField(
         max: limits.stepsPerTurnSettingMax,
       }),
     }),
+    open_modes: booleanField(
+      "True if a request may name any mode: an unknown one is like `ask`, with a warning.",
+      false,
+    ),
     modes,
   },
 );

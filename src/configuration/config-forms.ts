@@ -37,6 +37,8 @@ export interface NamedField {
   sampleName: string;
   /** Keys that exclude some of the others. The starter file shows them below a second sample name. */
   apart?: { sampleName: string; keys: readonly string[] };
+  /** A text that may stand in the place of the table. It sets the key beside the table to true. */
+  word?: { text: string; key: string };
   each: TableField | ValueField;
 }
 

@@ -91,6 +91,8 @@ export function flattenLayer({ tree, place, sharedPlace }: LayerTree, faults: Co
       const message = field.fault(value);
       if (message === null) values.set(key, value);
       else add(key, message);
+    } else if (field.kind === "named" && field.word !== undefined && value === field.word.text) {
+      values.set(key.replace(/[^.]*$/, field.word.key), true);
     } else if (!isTable(value)) {
       add(key, "must be a table");
     } else if (field.kind === "named") {

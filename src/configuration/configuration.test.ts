@@ -7,6 +7,7 @@ import { faultOf, load } from "../../testing/configuration.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { limits } from "../domain/limits.ts";
 import { builtInModes } from "../domain/context.ts";
+import { readContextEntry } from "./context-entry.ts";
 import { knownKeys } from "./known-keys.ts";
 import { effectiveValues, starterConfig } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
@@ -206,6 +207,14 @@ test("[W7] [E8] the effective values name their sources and mask every secret", 
   const text = JSON.stringify([...values]);
   for (const secret of ["hunter2", "very-secret"]) assert.ok(!text.includes(secret), text);
   assert.equal(maskSecret("short"), "***");
+});
+
+test('[G2] [W7] modes = "open" allows any mode, and every other word in its place is a fault', () => {
+  const read = (modes: unknown): unknown =>
+    readContextEntry({ kind: "conversation", id: "x", entry: { modes }, provider: "p", index: "i" });
+  const open = read("open");
+  assert.ok(typeof open === "object" && open !== null && "openModes" in open && open.openModes === true);
+  assert.throws(() => read("any"), /modes must be a table/);
 });
 
 test("[W7] the documentation of the configuration names exactly the known keys and variables", () => {

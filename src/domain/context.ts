@@ -58,6 +58,8 @@ export interface Mode {
   tools: string[] | null;
   /** The name of a tool that the model must call. Null: the model chooses. */
   forceTool: string | null;
+  /** True for a name that the context does not know but allows: the mode gives what `ask` gives, and no more. */
+  isUnknown?: true;
 }
 
 /** How an agent talks: its boot prompt, model, tools, modes and settings. */
@@ -76,6 +78,8 @@ export interface ConversationContext {
   toolResend: "always" | "when-changed";
   tools: ToolDefinition[];
   modes: Mode[];
+  /** True if a request may name any mode (G2). One that is not in `modes` is like `ask`, with a warning. Default: false. */
+  openModes?: boolean;
   settings: ModelSettings;
   /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
@@ -211,11 +215,12 @@ export interface PlaceRef extends Omit<Place, "modified" | "modifiedMore"> {
 }
 
 /**
- * Returns true if the mode allows the tool. Mode `ask` allows no tool that writes or runs anything (P4); every other
- * mode allows every tool that it offers.
+ * Returns true if the mode allows the tool. Mode `ask`, and a mode that its context does not know, allow no tool that
+ * writes or runs anything (P4); every other mode allows every tool that it offers.
  */
-export function mayCall(mode: Pick<Mode, "id">, tool: Pick<ToolDefinition, "effect">): boolean {
-  return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");
+export function mayCall(mode: Pick<Mode, "id" | "isUnknown">, tool: Pick<ToolDefinition, "effect">): boolean {
+  const mayAct = mode.id !== "ask" && mode.isUnknown !== true;
+  return mayAct || (tool.effect !== "write" && tool.effect !== "run");
 }
 
 /** Modes that only editors offer: they say how a person is asked, and the turns run in `edit` and in `ask` (P4). */

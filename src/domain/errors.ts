@@ -185,6 +185,7 @@ export type WarningCode =
   | "live_log_unreadable"
   | "step_limit"
   | "setting_adjusted"
+  | "mode_not_known"
   | "answer_truncated"
   | "answer_filtered"
   | "file_bundle_invalid";

@@ -46,10 +46,12 @@ export interface WorkspaceParts {
   /** Returns how the next session of the workspace begins. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
-   * Writes a finished turn into the transcript. Never rejects: a failure is reported, and the next turn makes up for
-   * it.
+   * Writes a finished turn into the transcript, without a wait for the disk. Never rejects: a failure is reported,
+   * and the next turn makes up for it.
    */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  /** Does what can wait until some turns are written: the transcript survives a loss of power. Never rejects. */
+  settle(workspaceId: string): Promise<void>;
 }
 
 /** The settings of a workspace, which replace those of the engine. */

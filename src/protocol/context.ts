@@ -44,6 +44,10 @@ const conversationFields = z
     toolResend: z.enum(["always", "when-changed"]).optional(),
     tools: z.array(tool).optional(),
     modes: z.record(z.string(), mode).optional(),
+    openModes: z
+      .boolean()
+      .optional()
+      .describe("True if a request may name any mode; an unknown one is like `ask`, with a warning. If absent: false."),
     settings: modelSettingsSchema.optional(),
     subagents: z.boolean().optional().describe("True if the model may start subagents. If absent: false."),
     rules: z.boolean().optional().describe("False if the model does not get the repository's rules. If absent: true."),
@@ -126,7 +130,7 @@ export function toWireVersion({
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
   const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings } = of;
-  const { subagents, rules, place } = of;
+  const { subagents, rules, place, openModes } = of;
   return {
     name,
     bootPrompt,
@@ -149,6 +153,7 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
     ...(subagents !== undefined && { subagents }),
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
+    ...(openModes !== undefined && { openModes }),
   };
 }
 

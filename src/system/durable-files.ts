@@ -121,6 +121,17 @@ export async function createDurableFolder(path: string): Promise<void> {
   if (createFolder(path)) await syncFolder(dirname(path));
 }
 
+/** Makes the content of a file durable that was written before. */
+export async function syncContent(path: string): Promise<void> {
+  // Windows syncs only what is open for writing.
+  const file = openSync(path, "r+");
+  try {
+    await syncFile(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Windows has no fsync of folders. Its file systems journal renames by themselves. */
 const canSyncFolders = process.platform !== "win32";
 

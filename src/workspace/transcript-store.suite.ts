@@ -87,6 +87,24 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     assert.equal(await textOf(store, other, currentTranscriptName), "another workspace's");
   });
 
+  test("[W4] a change counts for every store at once, and sync keeps it however it was made", async (context) => {
+    const { store, reopen, workspaceIds } = await open(context);
+    const [id, other] = workspaceIds;
+    const aside = asideTranscriptName(sessionId);
+    const kept = keptTranscriptName(aside, { at: 0, because: "edited", number: 1 });
+    await store.sync(id);
+    const { stamp } = (await store.write(id, aside, { content: bytesOf("one") })) ?? assert.fail();
+    await store.append(id, aside, { stamp, content: bytesOf(" two") });
+    await store.move(id, aside, kept);
+    await store.write(id, currentTranscriptName, { content: bytesOf("gone") });
+    await store.remove(id, currentTranscriptName);
+    const elsewhere = reopen?.() ?? store;
+    assert.equal(await textOf(elsewhere, id, kept), "one two");
+    await Promise.all([store.sync(id), store.sync(id), store.sync(other)]);
+    assert.equal(await textOf(elsewhere, id, kept), "one two");
+    assert.equal(await elsewhere.stat(id, currentTranscriptName), null);
+  });
+
   test("[W4] move renames a file and never replaces one", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;

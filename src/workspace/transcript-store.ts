@@ -6,8 +6,9 @@
  * What a driver must do:
  * - A workspace is named by its id; an invalid id throws `workspace_invalid`. A workspace that does not exist has no files,
  *   and writing to it throws `workspace_unknown`. Nothing recreates a deleted workspace.
- * - When a call resolves, its change is stored and survives kill -9 and power loss (B3). `write` and `move` are atomic.
- *   After a crash, `append` may have written only a beginning of its content.
+ * - When a call resolves, every process reads its change, and the change survives kill -9 (B3). No call but `sync` waits
+ *   for the disk: a loss of power may undo what was changed since the last `sync`. `write` and `move` are atomic. After
+ *   a crash, `append` may have written only a beginning of its content.
  * - People may edit the files too: a file may change, appear and disappear between any two calls. Its `stamp` changes
  *   with every change. A call that writes a file returns the new stamp.
  * - All methods that write are called within `locked`, which locks the transcripts of one workspace across processes (B4).
@@ -40,6 +41,8 @@ export interface TranscriptStore {
   move(workspaceId: string, from: string, to: string): Promise<TranscriptFile>;
   /** Removes a file. A missing file is no error. */
   remove(workspaceId: string, name: string): Promise<void>;
+  /** Resolves when all changes that this store made in the workspace survive a loss of power. No lock is needed. */
+  sync(workspaceId: string): Promise<void>;
   /** Removes every transcript of the workspace, and the notes. */
   removeAll(workspaceId: string): Promise<void>;
 }

@@ -44,6 +44,8 @@ export class CommandFailed extends Error {
 /** How to fix an error whose own text does not say it. */
 const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_invalid", string>> = {
   instruction_empty: 'give one: aptove ask "…"',
+  mode_unknown: "use one of these modes, or see what is configured: aptove config show",
+  context_unknown: "use one of these contexts, or see them all: aptove context list",
   session_busy: "wait for the running turn, or give --queue, --interrupt or --steer",
   session_archived: "unarchive it: aptove session unarchive, or start another with --new",
   head_moved: "check the session (aptove session log) and ask again",
@@ -72,7 +74,7 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   last_admin: "make another user an admin first: aptove user role <user> admin",
   identity_unavailable: "try again in a moment, or use an API key",
   pairing_refused: "create another code: aptove device pair",
-  runner_lost: "ask again: the session continues from its last finished turn",
+  runner_lost: "ask again: the session continues, and its partial output is kept",
   interrupted: "ask again when you like",
   unreachable: "check that the server runs and that --server names its address",
   stream_cut: "the turn continues at the server: aptove session log",
@@ -113,13 +115,17 @@ export function writeFailure(error: unknown, server: string | null): FailureRepo
   return { code, message, fix: fixOf(code, server), exit: exitCodes.failed };
 }
 
+/** Errors whose detail says everything that their title says. */
+const detailedCodes: readonly string[] = ["mode_unknown", "context_unknown", "provider_unknown"];
+
 /**
  * Returns the message of an error. For `not_found` it is the detail alone: that the thing may also be hidden does not
  * help a person who mistyped a name.
  */
 function wordsOf(error: unknown, code: string): string {
   if (!(error instanceof Error)) return String(error);
-  return code === "not_found" && "detail" in error ? String(error.detail) : error.message;
+  const isDetailOnly = code === "not_found" || detailedCodes.includes(code);
+  return isDetailOnly && "detail" in error ? String(error.detail) : error.message;
 }
 
 function isCoded(error: unknown): error is { code: string } {

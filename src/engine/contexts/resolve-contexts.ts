@@ -1,8 +1,8 @@
 /** Finds the contexts of a request (G2), and the settings of its workspace (W7). */
-import { AptoveError } from "../../domain/errors.ts";
+import { AptoveError, type Warning } from "../../domain/errors.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { Session } from "../../domain/session.ts";
-import type { AgentContext, ConversationContext } from "../../domain/context.ts";
+import type { AgentContext, ConversationContext, Mode } from "../../domain/context.ts";
 import { ownsWorkspaces } from "../access/access.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../dependencies.ts";
 
@@ -31,8 +31,33 @@ export function resolveContexts(
   };
 }
 
+/** A free name of a mode goes into the header of the user message (E2), so nothing in it may end the header. */
+const modeName = /^[^[\]\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
+
+/**
+ * Returns the mode of a request. A context may allow names that it does not know (`modes = "open"`): such a mode is like
+ * `ask`. Throws `mode_unknown`, which lists the known ids.
+ */
+export function modeOf({ modes, openModes }: ConversationContext, id: string): Mode {
+  const isFree = openModes === true && modeName.test(id) && !modes.some((mode) => mode.id === id);
+  if (!isFree) return named("mode", modes, id);
+  return { ...named("mode", modes, "ask"), id, instructions: "", isUnknown: true };
+}
+
+/** Returns the warning of a turn with a mode that its context does not know (G2). */
+export function modeWarnings({ modes }: ConversationContext, mode: Mode): Warning[] {
+  if (mode.isUnknown !== true) return [];
+  const known = quoted(modes.map(({ id }) => id));
+  return [
+    {
+      code: "mode_not_known",
+      message: `the mode "${mode.id}" is not configured, so only its name was sent, and tools that write or run were not offered; known are: ${known}`,
+    },
+  ];
+}
+
 /** Returns the item with this id. Throws `mode_unknown` or `context_unknown`, which list the known ids. */
-export function named<T extends { id: string }>(
+function named<T extends { id: string }>(
   kind: "mode" | "agent context" | "conversation context",
   all: readonly T[],
   id: string,

@@ -36,6 +36,7 @@ async function world(t: TestContext, parts: TestEngineOptions = {}): Promise<Wor
     settings: async (id) => (id === workspaceId ? made.deps : null),
     nextBeginning: (id) => transcripts.nextBeginning(id),
     turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
+    settle: (id) => transcripts.sync(id),
   };
   const made: TestEngine = await testEngine(t, {
     workspaces,
@@ -225,6 +226,48 @@ test("[W4] [T12] a failed turn is in the transcript with its end, and the next t
     "## Assistant: fine",
   ]);
   assert.deepEqual(reports, []);
+});
+
+test("[W4] a turn is in session.md when its end is known, a failed one too, and no end waits for the disk", async (t) => {
+  const { engine, caller, deps, store, ask } = await world(t, {
+    script: (call) =>
+      JSON.stringify(call.items.at(-1)).includes("break")
+        ? [{ fails: "provider_rejected", message: "no more" }]
+        : "fine",
+  });
+  const pauses: AbortSignal[] = [];
+  let syncs = 0;
+  const sync = store.sync.bind(store);
+  store.sync = (id) => ((syncs += 1), sync(id));
+  deps.sleep = (_ms, signal) => {
+    if (signal !== undefined) pauses.push(signal);
+    return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+  };
+  const text = async (): Promise<string> =>
+    Buffer.from((await store.read(workspaceId, currentTranscriptName))?.content ?? "").toString();
+  const { events } = await engine.turns.run(caller, { instruction: "one", workspaceId });
+  for await (const { event } of events()) {
+    if (event.type === "run_finished") assert.match(await text(), /## User\n\none\n\n## Assistant\n\nfine\n$/);
+  }
+  await ask("break", { workspaceId });
+  assert.match(await text(), /## User\n\nbreak\n\n## System\n\nThe turn failed: no more \(provider_rejected\)\n$/);
+  assert.equal(syncs, 0);
+  await engine.close();
+  assert.equal(syncs, 1);
+  assert.ok(pauses.every(({ aborted }) => aborted));
+});
+
+test("[W4] the end of a turn does not wait for a process that holds the transcript, which gets the turn later", async (t) => {
+  const { engine, caller, store } = await world(t);
+  const held = Promise.withResolvers<void>();
+  const holder = store.locked(workspaceId, () => held.promise);
+  const turn = await (await engine.turns.run(caller, { instruction: "one", workspaceId })).finished;
+  assert.equal(turn.status, "completed");
+  assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
+  held.resolve();
+  await holder;
+  await engine.close();
+  assert.notEqual(await store.stat(workspaceId, currentTranscriptName), null);
 });
 
 test("[W4] a transcript begins with the boot prompt as ## System if it is not the built-in one", async (t) => {

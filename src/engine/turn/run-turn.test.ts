@@ -283,6 +283,25 @@ test("[E6] a changed boot prompt or tool list starts a new chain and says so", a
   assert.equal(provider.exchanges[1]?.call.items.length, 3);
 });
 
+test("[G2] [P4] where the context has open modes an unknown one counts as ask, with a warning; what would end the header is refused", async (t) => {
+  const write = { name: "write_it", parameters: { type: "object" }, effect: "write" as const };
+  const { start, provider } = await testEngine(t, { conversation: { openModes: true, tools: [write] } });
+  const turn = await (await start("x", { mode: "deep dive/α" })).finished;
+  assert.deepEqual([turn.status, turn.mode], ["completed", "deep dive/α"]);
+  assert.deepEqual(
+    turn.warnings.map(({ code }) => code),
+    ["mode_not_known"],
+  );
+  assert.match(turn.warnings[0]?.message ?? "", /"deep dive\/α".*known are: .*"ask"/);
+  assert.match(JSON.stringify(provider.exchanges[0]?.context.at(-1)), /\[MODE: deep dive\/α\]/);
+  assert.doesNotMatch(JSON.stringify(provider.exchanges[0]?.call.allowedTools), /write_it/);
+  const edit = await (await start("x", { mode: "edit" })).finished;
+  assert.deepEqual(edit.warnings, []);
+  for (const mode of ["a]", "a\nb", "", "x".repeat(65), "\u202e"]) {
+    await assert.rejects(start("x", { mode }), hasCode("mode_unknown"));
+  }
+});
+
 test("[G2] unknown contexts, modes and readers are refused by name, before anything is written", async (t) => {
   const { start, engine, deps } = await testEngine(t);
   const named = (code: ErrorCode) => hasCode(code, /"(default|ask)"/);

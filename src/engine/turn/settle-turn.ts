@@ -105,8 +105,9 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
     settling.live.close();
     return settled(await lostTurn(core, settling, turn));
   }
-  settling.live.store(kept.events);
   remember(core, settling, { turn, state: kept.state });
+  await writeDown(core, settling, { turn, state: kept.state });
+  settling.live.store(kept.events);
   return settled(turn, dropTraces(core, settling));
 }
 
@@ -203,7 +204,7 @@ async function sealedTurn(
   return { ...unsealed, digest: turnDigest(unsealed, sealed) };
 }
 
-/** Keeps in memory what the next turn needs, and queues the turn for the transcript. */
+/** Keeps in memory what the next turn needs. */
 function remember(
   core: EngineCore,
   settling: SettlingTurn,
@@ -211,7 +212,6 @@ function remember(
 ): void {
   const { plan } = settling;
   if (state !== null) core.histories.remember(state);
-  writeDown(core, settling, { turn, state });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
@@ -227,14 +227,14 @@ interface TranscribedEnd {
   state: State | null;
 }
 
-/** Queues the turn for the transcript of its workspace (W4). */
-function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: TranscribedEnd): void {
+/** Writes the turn into the transcript of its workspace, before any listener learns of its end (W4). */
+async function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: TranscribedEnd): Promise<void> {
   const { place, isTranscribed, accepted } = settling;
   if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;
   const items = state === null ? unplannedBeginning(settling).newItems : (state.entries.at(-1)?.items ?? []);
   const { bootPrompt } = accepted.conversationContext;
   const prompt = bootPrompt === builtInBootPrompt || bootPrompt === "" ? null : bootPrompt;
-  transcribe(core, { turn, session: place.session, items, prompt });
+  await transcribe(core, { turn, session: place.session, items, prompt });
 }
 
 /** Returns all steps of the turn. The last one is usually not stored yet. */
@@ -363,6 +363,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     // The store also refuses if an earlier write succeeded although it reported a failure. Then the turn ended as it
     // should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
+    await writeDown(core, settling, { turn, state: null });
     // The live log is kept, because nothing else has the events.
     for (const warning of unkept) recorder.emit({ type: "warning", warning });
     recorder.emit(terminal);

@@ -1,4 +1,4 @@
-/** Sends finished turns to the transcript of their workspace (W4). The turn does not wait for it. */
+/** Sends finished turns to the transcript of their workspace (W4). */
 import type { HistoryItem } from "../../domain/history.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -41,11 +41,11 @@ export interface TurnToTranscribe {
   prompt: string | null;
 }
 
-/** Queues the turn for the transcript, if it belongs to a workspace. */
-export function transcribe(core: EngineCore, { turn, session, items, prompt }: TurnToTranscribe): void {
+/** Writes the turn into the transcript, if it belongs to a workspace. Never rejects. */
+export async function transcribe(core: EngineCore, { turn, session, items, prompt }: TurnToTranscribe): Promise<void> {
   const { workspaceId } = turn;
   if (workspaceId === null) return;
-  core.transcriber.add(workspaceId, {
+  await core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,
     parentTurnId: turn.parentId,

@@ -1,11 +1,10 @@
 /**
  * Stores transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
- * (docs/formats/transcript.md). Files have mode 0600, folders 0700 (B6). A link is not followed: it is not a regular file.
+ * (docs/formats/transcript.md). A change is in the page cache when its call returns, and on the disk after `sync`. Files have mode 0600, folders 0700 (B6). A link is not followed: it is not a regular file.
  */
 import {
   closeSync,
   constants,
-  fdatasync,
   fstatSync,
   lstatSync,
   openSync,
@@ -22,10 +21,10 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import {
-  createDurableFile,
-  createDurableFolder,
+  createFolder,
   removeIfPossible,
   smallFileBytesMax,
+  syncContent,
   syncFolder,
   writeAll,
 } from "../../system/durable-files.ts";
@@ -44,7 +43,6 @@ import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./wo
 const newSuffix = ".new";
 const sessionsFolder = "sessions";
 
-const syncContent = promisify(fdatasync);
 const readElsewhere = promisify(read);
 
 export function fileTranscripts(data: Pick<WorkspaceFolders, "workspaces" | "locks">): TranscriptStore {
@@ -53,6 +51,8 @@ export function fileTranscripts(data: Pick<WorkspaceFolders, "workspaces" | "loc
 
 class FileTranscripts implements TranscriptStore {
   readonly #data: Pick<WorkspaceFolders, "workspaces" | "locks">;
+  /** What changed since the last `sync`, by workspace: the paths of files and of folders. */
+  readonly #unsynced = new Map<string, { files: Set<string>; folders: Set<string> }>();
 
   constructor(data: Pick<WorkspaceFolders, "workspaces" | "locks">) {
     this.#data = data;
@@ -92,10 +92,8 @@ class FileTranscripts implements TranscriptStore {
       return await whileOpen(path, constants.O_WRONLY | constants.O_APPEND, async (file) => {
         if (factsOf(fstatSync(file, { bigint: true })).stamp !== stamp) return null;
         await writeAll(file, content);
-        // Read before waiting for the disk, so that a person's edit in the meantime changes the stamp (W5).
-        const facts = factsOf(fstatSync(file, { bigint: true }));
-        await syncContent(file);
-        return facts;
+        this.#unsyncedOf(workspaceId).files.add(path);
+        return factsOf(fstatSync(file, { bigint: true }));
       });
     });
   }
@@ -110,17 +108,17 @@ class FileTranscripts implements TranscriptStore {
     const aside = `${path}${newSuffix}`;
     try {
       // The workspace's own folder is never made here: without it there is no workspace.
-      if (dirname(path) !== folder) await createDurableFolder(dirname(path));
+      if (dirname(path) !== folder) this.#createFolder(workspaceId, dirname(path));
       rmSync(aside, { force: true });
-      await createDurableFile(aside, content);
+      await createFile(aside, content);
       if (stamp !== undefined && (await this.stat(workspaceId, name))?.stamp !== stamp) {
         rmSync(aside);
         return null;
       }
       renameSync(aside, path);
-      const facts = factsOf(lstatSync(path, { bigint: true }));
-      await syncFolder(dirname(path));
-      return facts;
+      this.#unsyncedOf(workspaceId).files.add(path);
+      this.#unsyncedOf(workspaceId).folders.add(dirname(path));
+      return factsOf(lstatSync(path, { bigint: true }));
     } catch (error) {
       removeIfPossible(aside);
       throw fault(name, error);
@@ -134,12 +132,12 @@ class FileTranscripts implements TranscriptStore {
       throw new AptoveError("storage_failed", `the transcript ${to} already exists`);
     }
     try {
-      if (dirname(toPath) !== folder) await createDurableFolder(dirname(toPath));
+      if (dirname(toPath) !== folder) this.#createFolder(workspaceId, dirname(toPath));
       renameSync(fromPath, toPath);
-      const facts = factsOf(lstatSync(toPath, { bigint: true }));
-      await syncFolder(dirname(toPath));
-      if (dirname(fromPath) !== dirname(toPath)) await syncFolder(dirname(fromPath));
-      return facts;
+      const { files, folders } = this.#unsyncedOf(workspaceId);
+      if (files.delete(fromPath)) files.add(toPath);
+      folders.add(dirname(fromPath)).add(dirname(toPath));
+      return factsOf(lstatSync(toPath, { bigint: true }));
     } catch (error) {
       throw fault(from, error);
     }
@@ -147,10 +145,19 @@ class FileTranscripts implements TranscriptStore {
 
   async remove(workspaceId: string, name: string): Promise<void> {
     const path = this.#pathOf(workspaceId, name);
-    await orNull(name, async () => {
+    await orNull(name, () => {
       rmSync(path, { recursive: true });
-      await syncFolder(dirname(path));
+      this.#unsyncedOf(workspaceId).folders.add(dirname(path));
     });
+  }
+
+  async sync(workspaceId: string): Promise<void> {
+    const changed = this.#unsynced.get(workspaceId);
+    if (changed === undefined) return;
+    this.#unsynced.delete(workspaceId);
+    // The content first, then the names that lead to it. What was deleted meanwhile needs no sync.
+    for (const path of changed.files) await orNull(path, () => syncContent(path));
+    for (const path of changed.folders) await orNull(path, () => syncFolder(path));
   }
 
   async removeAll(workspaceId: string): Promise<void> {
@@ -159,6 +166,16 @@ class FileTranscripts implements TranscriptStore {
     const names = (await orNull(workspaceId, () => readdirSync(folder))) ?? [];
     const ours = names.filter((name) => isTranscriptName(name.replace(/\.new$/, "")));
     for (const name of ours) await orNull(name, () => rmSync(join(folder, name), { recursive: true }));
+  }
+
+  #unsyncedOf(workspaceId: string): { files: Set<string>; folders: Set<string> } {
+    const changed = this.#unsynced.get(workspaceId) ?? { files: new Set(), folders: new Set() };
+    this.#unsynced.set(workspaceId, changed);
+    return changed;
+  }
+
+  #createFolder(workspaceId: string, path: string): void {
+    if (createFolder(path)) this.#unsyncedOf(workspaceId).folders.add(dirname(path));
   }
 
   #pathOf(workspaceId: string, name: string): string {
@@ -192,6 +209,15 @@ async function whileOpen<T>(path: string, flags: number, body: (file: number) =>
   const file = openSync(path, flags | noFollowFlag);
   try {
     return await body(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function createFile(path: string, content: Uint8Array): Promise<void> {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    await writeAll(file, content);
   } finally {
     closeSync(file);
   }

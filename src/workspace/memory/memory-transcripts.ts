@@ -82,6 +82,10 @@ class MemoryTranscripts implements TranscriptStore {
     this.#files.delete(keyOf(workspaceId, name));
   }
 
+  async sync(workspaceId: string): Promise<void> {
+    checkWorkspaceId(workspaceId);
+  }
+
   async removeAll(workspaceId: string): Promise<void> {
     checkWorkspaceId(workspaceId);
     for (const key of this.#files.keys()) if (key.startsWith(`${workspaceId}/`)) this.#files.delete(key);

@@ -49,6 +49,7 @@ function dyingStore(store: TranscriptStore, { writes, random }: { writes: number
     write: (...given) => writing(() => store.write(...given)),
     move: (...given) => writing(() => store.move(...given)),
     remove: (...given) => writing(() => store.remove(...given)),
+    sync: (...given) => reading(() => store.sync(...given)),
     removeAll: (...given) => writing(() => store.removeAll(...given)),
   };
 }

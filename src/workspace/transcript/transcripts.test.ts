@@ -66,7 +66,12 @@ class World {
 function watched(store: TranscriptStore, touched: string[]): TranscriptStore {
   return {
     ...{ locked: store.locked.bind(store), stat: store.stat.bind(store), append: store.append.bind(store) },
-    ...{ move: store.move.bind(store), remove: store.remove.bind(store), removeAll: store.removeAll.bind(store) },
+    ...{
+      sync: store.sync.bind(store),
+      move: store.move.bind(store),
+      remove: store.remove.bind(store),
+      removeAll: store.removeAll.bind(store),
+    },
     read(workspaceId, name) {
       touched.push(name);
       return store.read(workspaceId, name);

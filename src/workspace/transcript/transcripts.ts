@@ -14,8 +14,10 @@ import { writeTurn } from "./write-turn.ts";
 export interface Transcripts {
   /** Returns the start of the workspace's next session (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
-  /** Writes a finished turn. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
+  /** Writes a finished turn, without a wait for the disk. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  /** Resolves when what was written survives a loss of power. Never rejects. */
+  sync(workspaceId: string): Promise<void>;
   /** Returns facts about the content of `session.md` now. Does not wait for a writer. */
   show(workspaceId: string): Promise<ShownTranscript>;
   /** Puts `session.md` aside; the next session begins empty. */
@@ -40,6 +42,7 @@ export function createTranscripts(dependencies: TranscriptDependencies): Transcr
     nextBeginning: (workspaceId) =>
       LockedTranscripts.run(dependencies, workspaceId, (locked) => nextBeginning(dependencies, locked)),
     turnFinished: (workspaceId, turn) => turnFinished(dependencies, workspaceId, turn),
+    sync: (workspaceId) => sync(dependencies, workspaceId),
     show: (workspaceId) => show(dependencies, workspaceId),
     clear: (workspaceId) => LockedTranscripts.run(dependencies, workspaceId, clear),
   };
@@ -89,6 +92,17 @@ async function turnFinished(
     const hasNoWorkspace =
       error instanceof AptoveError && ["workspace_unknown", "workspace_invalid"].includes(error.code);
     if (!hasNoWorkspace) dependencies.report(`could not write ${what}; the next turn writes it`, error);
+  }
+}
+
+async function sync({ store, report }: TranscriptDependencies, workspaceId: string): Promise<void> {
+  try {
+    await store.sync(workspaceId);
+  } catch (error) {
+    report(
+      `the transcript of workspace ${workspaceId} could not be synced; a loss of power may undo its last change`,
+      error,
+    );
   }
 }
 

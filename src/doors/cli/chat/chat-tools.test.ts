@@ -228,6 +228,46 @@ test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; the tool's result is se
   assert.match(sent.stdout, /ended early/);
 });
 
+test("[T9] [V5] [L2] results that the server refused at first are sent with the next line", async (t) => {
+  const archives: Tool = {
+    ...lasting,
+    run: async () => {
+      await on.run(["session", "archive", "last"]);
+      return { output: "it ran", isError: false };
+    },
+  };
+  const on = await world(t, [archives]);
+  const chat = chatting(on);
+  chat.type("run a");
+  await chat.saw("unarchive");
+  const { stdout } = await on.run(["session", "list", "--archived", "--json"]);
+  await on.run(["session", "unarchive", /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(stdout)?.[0] ?? ""]);
+  chat.type("go on");
+  await chat.saw("ok");
+  chat.type("/quit");
+  await chat.finished;
+  assert.match((await on.run(["session", "show", "last", "--turn", "2", "--request"])).stdout, /it ran/);
+});
+
+test("[T9] [T6] [L2] unsent results go with a fork of their turn, and not with one that was undone", async (t) => {
+  for (const command of ["/fork", "/undo"]) {
+    const on = await world(t, [lasting]);
+    const chat = chatting(on);
+    chat.type("run a");
+    await chat.saw("line 2");
+    chat.input.write("\u0003");
+    await chat.saw("stopped; type what to do instead");
+    chat.type(command);
+    await chat.saw(command === "/fork" ? "a fork of turn" : "undid turn");
+    chat.type("go on");
+    await chat.saw("ok");
+    chat.type("/quit");
+    await chat.finished;
+    const sent = await on.run(["session", "show", "last", "--request"]);
+    assert.equal(/ended early/.test(sent.stdout), command === "/fork");
+  }
+});
+
 test("[V5] [L2] a line that is typed while a tool of the chat runs is sent to the model with its result", async (t) => {
   const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow: Tool = {

@@ -67,10 +67,22 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
     await Promise.all(running.steers);
     follow(state, answer);
     return answer;
+  } catch (error) {
+    if (running.turnId === null) keepUnsent(state, request, error);
+    throw error;
   } finally {
     turnView.endLine();
     state.running = null;
   }
+}
+
+/**
+ * Keeps the results of tools that ran for the next line, if no turn took them: the server was gone, or refused the request.
+ * Results that the server does not expect are dropped, because it would refuse every further line with them.
+ */
+function keepUnsent(state: ChatState, { toolResults }: ExecuteRequest, error: unknown): void {
+  const isExpected = !(error instanceof Error && "code" in error && error.code === "tool_feedback_invalid");
+  state.unsent = isExpected ? (toolResults ?? []).filter(({ approved }) => approved == null) : [];
 }
 
 /** The same warning of every turn is shown with the first one: nothing changes while the chat runs. */

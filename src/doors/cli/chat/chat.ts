@@ -118,7 +118,7 @@ async function greet(state: ChatState): Promise<void> {
     session === null ? "a new session" : `session ${shortId(session.id)} · ${plural(session.turnCount, "turn")}`;
   const asks = tools === null ? [] : ["nothing is written or run without your permission"];
   const parts = [where, ...asks, "/help lists the commands"];
-  call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
+  for (const line of call.output.rows([[parts.join(" · ")]])) call.output.note(call.output.noteStyle.dim(line));
   if (session !== null) await attempt(state, () => openInChat(state, session));
   if (state.options.resume === true) await attempt(state, () => resume(state));
 }

@@ -90,7 +90,7 @@ function showCall(
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
   const words = ["y: yes", ...always, "n: no", `${reasonKey}: no, with a reason`].join(" · ");
   const again = isOld ? ["this call is from an earlier chat and may have run already"] : [];
-  const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
+  const hints = output.rows([...again, words].map((line) => [line])).map((line) => output.style.dim(line));
   // The call is shown where the question is, also if notes go elsewhere.
   output.line([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
 }

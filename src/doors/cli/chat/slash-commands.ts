@@ -94,9 +94,9 @@ export async function runQuestionCommand(state: ChatState, line: string): Promis
 }
 
 function help({ call }: ChatState): void {
-  const lines = Object.entries(commands).map(([name, { usage, about }]) => `${`${name} ${usage}`.padEnd(15)} ${about}`);
+  const rows = Object.entries(commands).map(([name, { usage, about }]) => [`${name} ${usage}`.trim(), about]);
+  const lines = call.output.rows([...rows, ["/quit", "leave (Ctrl-D does too)"]]);
   call.output.note(`${lines.join("\n")}
-/quit           leave (Ctrl-D does too)
 
 A line that is typed while a turn runs is sent to it.
 Ctrl-C stops the turn or the tool; pressed twice it leaves.
@@ -180,12 +180,14 @@ async function turnOfNumber({ client, sessionId }: ChatState, text: string): Pro
 async function fork(state: ChatState, rest: string): Promise<void> {
   const turnId = rest === "" ? await lastTurn(state) : await turnOfNumber(state, rest);
   if (turnId === null) return state.call.output.note("there is no turn yet");
-  const { workspaceId } = state;
+  const { workspaceId, lastTurnId, unsent } = state;
   const session = await state.client.sessions.create({
     forkOf: turnId,
     ...(workspaceId === null ? {} : { workspaceId }),
   });
   goTo(state, session.id, turnId);
+  // A fork of the turn that waits for the results waits for them too.
+  if (turnId === lastTurnId) state.unsent = unsent;
   state.call.output.note(`the chat continues in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
 }
 
@@ -210,6 +212,8 @@ async function undo(state: ChatState): Promise<void> {
   if (sessionId === null) return call.output.note("there is no turn yet");
   const { undoneTurnId, session } = await client.sessions.undo(sessionId);
   if (undoneTurnId === null) return call.output.note("there is no turn to undo");
+  // The call went with the turn, so no turn waits for its result.
+  state.unsent = [];
   state.lastTurnId = session.headTurnId;
   state.lastFailed = false;
   call.output.note(`undid turn ${shortId(undoneTurnId)}; files on disk are not changed`);

@@ -34,10 +34,11 @@ export async function showConfig(call: CliInvocation, options: ConfigOptions): P
     return exitCodes.fine;
   }
   const shown = values.filter(({ value }) => value !== null);
-  const rows = shown.map(({ key, value, layer, source }) => {
-    return [`${key} = ${shorten(value ?? "")}`, layer, layer === "built-in" ? "" : source];
-  });
-  output.table(rows);
+  // Not in columns: keys and values are long, and a terminal would have no room for the sources.
+  for (const { key, value, layer, source } of shown) {
+    const where = layer === "built-in" ? layer : `${layer}  ${source}`;
+    output.line(`${output.safe(`${key} = ${shorten(value ?? "")}`)}  ${output.style.dim(output.safe(where))}`);
+  }
   return exitCodes.fine;
 }
 

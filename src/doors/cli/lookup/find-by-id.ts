@@ -31,7 +31,7 @@ const searchedTurnSessionsMax = 50;
 export async function findSession(client: AptoveClient, text: string, repo: string): Promise<WireSession> {
   if (isId(text.toLowerCase())) return await client.sessions.get(text.toLowerCase());
   if (text === "last") return await latestSession(client, repo);
-  refuseShort(text);
+  refuseShort(text, "aptove session list");
   const found: WireSession[] = [];
   for await (const session of eachSession(client, searchedSessionsMax)) {
     if (matches(session.id, text)) found.push(session);
@@ -75,7 +75,7 @@ export async function findTurnId(client: AptoveClient, text: string, repo: strin
     const session = await findSession(client, numbered[1] ?? "", repo);
     return await turnNumbered(client, session, Number(numbered[2]));
   }
-  refuseShort(text);
+  refuseShort(text, "aptove session log");
   const found: { id: string }[] = [];
   for await (const session of eachSession(client, searchedTurnSessionsMax)) {
     const { turns } = await client.sessions.turns(session.id, { limit: limits.pageSizeMax });
@@ -120,7 +120,7 @@ export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
 
 /** Finds the caller's deleted session by its id or a part of it. */
 export async function findRemoved(client: AptoveClient, text: string): Promise<WireSession> {
-  refuseShort(text);
+  refuseShort(text, "aptove session list --removed");
   const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
   return theOnly(found, { what: "deleted session", text, list: "aptove session list --removed" });
 }
@@ -143,7 +143,7 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
       `did you mean ${shortId(near.id)}${named}?`,
     );
   }
-  if (text !== defaultWorkspaceId) refuseShort(text);
+  if (text !== defaultWorkspaceId) refuseShort(text, asked.list);
   return theOnly(fits, asked);
 }
 
@@ -175,9 +175,9 @@ function isPart(text: string): boolean {
   return /^[0-9a-f-]{4,36}$/i.test(text);
 }
 
-function refuseShort(text: string): void {
+function refuseShort(text: string, list: string): void {
   if (isPart(text)) return;
-  throw new UsageError(`"${text}" is not an id`, "give at least 4 characters of its beginning or end");
+  throw new UsageError(`"${text}" is not an id`, `give at least 4 characters of its beginning or end; see: ${list}`);
 }
 
 function matches(id: string, text: string): boolean {

@@ -3,7 +3,7 @@ import type { AptoveClient } from "../../../client/client.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailed, fixOf } from "../failure.ts";
 import { nullIfNotFound } from "./find-by-id.ts";
 
 export interface ModeLookup {
@@ -26,15 +26,20 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   const contextId = place.contextId ?? own?.configuration.conversationContext ?? null;
   if (contextId === null) return;
   const configured = own?.configuration.conversationContexts.find(({ id }) => id === contextId);
-  if (configured?.modes.some(({ id }) => id === mode)) return;
+  if (configured?.openModes === true || configured?.modes.some(({ id }) => id === mode)) return;
   // An org may keep the context as a record, which has more than the files of this machine.
   const known = await nullIfNotFound((await place.client()).contexts.get("conversation", contextId));
   const content = known?.content ?? null;
+  if (content !== null && "openModes" in content && content.openModes === true) return;
   const recorded = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
   const modes = [...new Set([...(configured?.modes.map(({ id }) => id) ?? []), ...recorded])];
   if (modes.length === 0 || modes.includes(mode)) return;
   const others = modes.map((one) => JSON.stringify(one)).join(", ");
-  throw new CommandFailed("mode_unknown", `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`);
+  throw new CommandFailed(
+    "mode_unknown",
+    `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`,
+    fixOf("mode_unknown", null),
+  );
 }
 
 /**

@@ -42,6 +42,15 @@ test("[L1] a text that is too long continues below itself, and no word is broken
   ]);
 });
 
+test("[L1] a last column without text has no line of its own, however long the others are", () => {
+  const given = [
+    ["a first column that is long", "b", ""],
+    ["a", "b", "c"],
+  ];
+  assert.deepEqual(tableLines(given, { width: 30 }).slice(0, 1), ["a first column that is long  b"]);
+  assert.ok(!tableLines(given, { width: 30 }).includes(""));
+});
+
 test("[L1] no line is wider than the terminal, whatever the rows are", () => {
   const cell = fc.string({ unit: fc.constantFrom("a", "b", " ", "漢", "é", "."), maxLength: 30 });
   const table = fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 });

@@ -30,7 +30,7 @@ export function tableLines(
   return fitted.flatMap((row) => {
     const isWhole = row.length === widths.length;
     const text = row.at(-1) ?? "";
-    if (!isWhole || cellsOf(text) <= room) return [cutTo(aligned(row, widths), isWhole ? null : width)];
+    if (!isWhole || text === "" || cellsOf(text) <= room) return [cutTo(aligned(row, widths), isWhole ? null : width)];
     const filled = aligned([...row.slice(0, -1), ""], widths);
     const front = filled + " ".repeat(before - cellsOf(filled));
     if (last === "cut" && room >= lastCellsMin) return [front + cut(text, room)];

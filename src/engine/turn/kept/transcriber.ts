@@ -1,60 +1,72 @@
-/** Queues finished turns until they are written into the transcript of their workspace (W4). */
+/** Writes finished turns into the transcripts of their workspaces (W4). */
 import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
 
-interface Queue {
-  turns: TranscribedTurn[];
-  hurry: AbortController;
+interface Line {
+  /** Settles when the turns so far are written. */
   written: Promise<void>;
+  /** The pause before the workspace is settled. Aborted: it is settled at once. */
+  hurry: AbortController;
+  /** Resolves when the line is settled and forgotten. */
+  settled: Promise<void>;
 }
 
 /**
- * Writes the turns of each workspace one after the other, in the order in which they ended in this process. It pauses
- * first: an instruction that follows a turn at once does not compete with the writing, and turns that end in quick
- * succession are written together.
+ * Writes the turns of each workspace one after the other, in the order in which they ended in this process, at once and
+ * without a wait for the disk. It pauses before the workspace is settled: the sync does not compete with an instruction that
+ * follows at once, and counts for all turns that end meanwhile.
  */
 export class Transcriber {
   readonly #deps: EngineDependencies;
-  readonly #queues = new Map<string, Queue>();
+  readonly #lines = new Map<string, Line>();
 
   constructor(deps: EngineDependencies) {
     this.#deps = deps;
   }
 
-  add(workspaceId: string, turn: TranscribedTurn): void {
+  /**
+   * Writes the turn. Resolves when it is written, or after `limits.transcriptWaitMs`: the turn's end does not wait for a process
+   * that holds the lock. Then the turn is written later.
+   */
+  async add(workspaceId: string, turn: TranscribedTurn): Promise<void> {
     const { workspaces } = this.#deps;
     if (workspaces === undefined) return;
-    const waiting = this.#queues.get(workspaceId);
-    if (waiting !== undefined) return void waiting.turns.push(turn);
-    const queue: Queue = { turns: [turn], hurry: new AbortController(), written: Promise.resolve() };
-    this.#queues.set(workspaceId, queue);
-    queue.written = this.#write(workspaceId, queue, workspaces);
+    const line = this.#lines.get(workspaceId) ?? this.#begin(workspaceId, workspaces);
+    const written = line.written.then(() => workspaces.turnFinished(workspaceId, turn));
+    line.written = written;
+    const isWritten = new AbortController();
+    await Promise.race([
+      written.finally(() => isWritten.abort()),
+      this.#deps.sleep(limits.transcriptWaitMs, isWritten.signal),
+    ]);
   }
 
-  async #write(workspaceId: string, queue: Queue, workspaces: WorkspaceParts): Promise<void> {
-    while (queue.turns.length > 0) {
-      await this.#deps.sleep(limits.transcriptPauseMs, queue.hurry.signal);
-      for (const turn of lastOfEachLine(queue.turns.splice(0))) await workspaces.turnFinished(workspaceId, turn);
+  #begin(workspaceId: string, workspaces: WorkspaceParts): Line {
+    const line: Line = { written: Promise.resolve(), hurry: new AbortController(), settled: Promise.resolve() };
+    this.#lines.set(workspaceId, line);
+    line.settled = this.#settle(workspaceId, line, workspaces);
+    return line;
+  }
+
+  async #settle(workspaceId: string, line: Line, workspaces: WorkspaceParts): Promise<void> {
+    await this.#deps.sleep(limits.transcriptPauseMs, line.hurry.signal);
+    for (let written: Promise<void> | null = null; written !== line.written;) {
+      written = line.written;
+      await written;
+      await workspaces.settle(workspaceId);
     }
-    this.#queues.delete(workspaceId);
+    this.#lines.delete(workspaceId);
   }
 
-  /** Resolves when every turn of the workspace that ended in this process is written. It skips the pause. */
+  /** Resolves when every turn of the workspace that ended in this process is written and settled. It skips the pause. */
   async written(workspaceId: string): Promise<void> {
-    const queue = this.#queues.get(workspaceId);
-    queue?.hurry.abort();
-    await queue?.written;
+    const line = this.#lines.get(workspaceId);
+    line?.hurry.abort();
+    await line?.settled;
   }
 
   async writtenAll(): Promise<void> {
-    await Promise.all([...this.#queues.keys()].map((workspaceId) => this.written(workspaceId)));
+    await Promise.all([...this.#lines.keys()].map((workspaceId) => this.written(workspaceId)));
   }
-}
-
-/** Returns the last turn of each sequence of turns. A turn that continues the one before it also writes that one. */
-function lastOfEachLine(turns: readonly TranscribedTurn[]): TranscribedTurn[] {
-  return turns.filter(
-    ({ turnId, sessionId }) => !turns.some((later) => later.parentTurnId === turnId && later.sessionId === sessionId),
-  );
 }

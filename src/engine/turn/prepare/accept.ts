@@ -33,7 +33,7 @@ import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
 import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
-import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
+import { modeOf, resolveContexts, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import type {
   AcceptedRequest,
   AcceptedSurroundings,
@@ -164,7 +164,7 @@ async function chooseModel(
   const words = meaningOf(known, request, session);
   const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
   const provider = await providerOf(settings, agentContext);
-  const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
+  const mode = modeOf(conversationContext, request.mode ?? "ask");
   const contextRefs = {
     agentContext: known.refOf("agent", agentContext),
     conversationContext: known.refOf("conversation", conversationContext),

@@ -27,6 +27,7 @@ import {
 } from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
+import { modeWarnings } from "../../contexts/resolve-contexts.ts";
 import { contextBlock, line } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
@@ -164,6 +165,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...chainWarnings(sent),
     ...mediaWarnings(sent),
     ...closedWarning,
+    ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
     ...rulesWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
