@@ -485,3 +485,32 @@ test("[P1] [C4] the size of the window in a usage update is that of the configur
   await again.load(sessionId);
   assert.equal(only(again.updates(sessionId), "usage_update").at(-1)?.size, 4321);
 });
+
+test("[P5] an image that a tool returned is shown, live and when the session is loaded", async (t) => {
+  const picture: Tool = {
+    definition: { name: "draw", description: "draws", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: async () => {
+      return {
+        output: "[image, 3 B png]",
+        isError: false,
+        content: [{ type: "image", mimeType: "image/png", data: "AAAA" }],
+      };
+    },
+  };
+  const tools = { tools: async () => [picture], warnings: () => [], close: async () => {} };
+  const opened = { openSessionTools: async () => tools };
+  const { connect } = await acpTest(t, { script: (_call, n) => (n === 1 ? [{ calls: "draw", with: {} }] : "drawn") });
+  const connection = await connect({ opened });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "draw");
+  const again = await connect({ opened });
+  await again.load(sessionId);
+  for (const { updates } of [connection, again]) {
+    const ended = only(updates(sessionId), "tool_call_update").find(({ status }) => status === "completed");
+    assert.deepEqual(ended?.content?.[0], {
+      type: "content",
+      content: { type: "image", mimeType: "image/png", data: "AAAA" },
+    });
+  }
+});
