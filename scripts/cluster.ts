@@ -10,7 +10,7 @@ import { missingPackages } from "../testing/servers/programs.ts";
 
 const usage = `npm run cluster -- [options]
 
-  --seconds <n>     how long people work; 60
+  --seconds <n>     how long people work; 60; longer until each fault occurred once
   --servers <n>     how many servers; 3
   --people <n>      how many people work at once; 24
   --faults <names>  of ${faultKinds.join(", ")}, with commas, or none

@@ -13,6 +13,8 @@ export interface CollectOptions {
   random: Random;
   /** Number of random turns that are resumed from every position. The others are read as a whole from every server. */
   splitTurnsMax: number;
+  /** Turns that are resumed from every position in any case. */
+  splitTurns: ReadonlySet<string>;
 }
 
 /** The time in which running turns must end and lost ones must be found. */
@@ -102,8 +104,9 @@ async function finalTurn({ clients, options, splitShare }: Collecting, { id }: {
   }
   const [instruction, { text }] = await Promise.all([client.turns.instruction(id), client.turns.answer(id)]);
   const events = await Promise.all(clients.map((one) => Array.fromAsync(one.events(id))));
-  const isSplit = splitShare.left > 0 && options.random.chance(0.3);
-  if (isSplit) splitShare.left -= 1;
+  const isDrawn = splitShare.left > 0 && options.random.chance(0.3);
+  if (isDrawn) splitShare.left -= 1;
+  const isSplit = isDrawn || options.splitTurns.has(id);
   const splits = isSplit ? await resumed(clients, id, events[0] ?? []) : { splitsRead: 0, splitFaults: [] };
   return { ...base, instruction, answer: text, events, ...splits };
 }

@@ -1,15 +1,17 @@
 /** One run of the cluster: a load, faults, and the checker's verdict. */
 import { setTimeout as pause } from "node:timers/promises";
 import { seededRandom } from "../simulation/random.ts";
+import { askEachServer } from "./ask-each-server.ts";
 import { check, type Verdict } from "./checker.ts";
 import { startCluster, type ClusterOptions } from "./cluster.ts";
 import { collect } from "./collect.ts";
 import type { Fault, History } from "./history.ts";
-import { haunt, type FaultKind } from "./nemesis.ts";
+import { startNemesis, type FaultKind } from "./nemesis.ts";
 import { startWorkload } from "./workload.ts";
 
 export interface RunOptions extends Omit<ClusterOptions, "eventDelayMs"> {
   seed: number;
+  /** How long people work. They work longer if a kind of fault has not occurred by then. */
   seconds: number;
   people: number;
   faults: readonly FaultKind[];
@@ -51,15 +53,18 @@ export async function runCluster({
     const onFault = ({ at, what, server }: Fault): void =>
       say(`${(at / 1000).toFixed(1)} s: ${what}${server === null ? "" : ` of server ${server}`}; ${progress(history)}`);
     const troubles = { random: random.fork(), everyMs: faultEveryMs, lastsMsMax: faultLastsMsMax };
-    const haunted = haunt({ cluster, kinds, ...troubles, faults: history.faults, now, signal, onFault });
-    await pause(seconds * 1000);
+    const nemesis = startNemesis({ cluster, kinds, ...troubles, faults: history.faults, now, signal, onFault });
+    await Promise.all([pause(seconds * 1000), nemesis.eachKind]);
     stopping.abort();
-    await haunted;
+    await nemesis.over;
     await load.over;
-    say(`all is healed; ${progress(history)}; reading what is stored`);
     const ranMs = now();
-    const final = await collect({ cluster, sessions, random, splitTurnsMax: 24 });
+    say(`all is healed; ${progress(history)}; each server is asked once more`);
+    const last = await askEachServer({ cluster, history, sessions, now });
+    say("reading what is stored");
+    const final = await collect({ cluster, sessions, random, splitTurnsMax: 24, splitTurns: last.turnIds });
     const verdict = check(history, final);
+    verdict.violations.push(...last.violations);
     for (const what of cluster.crashes) verdict.violations.push({ rule: "R5", what });
     return {
       ...verdict,

@@ -157,38 +157,45 @@ class Person {
     }
   }
 
-  /** Sends one instruction until it is answered or refused, or time runs out. The key makes all attempts one turn (T13). */
   async #run(word: string, request: ExecuteRequest): Promise<TurnOperation> {
     const { history, options } = this.#shared;
-    const operation = newOperation({
-      word,
-      org: this.#org,
-      begin: options.now(),
-      sessionId: request.sessionId ?? null,
-    });
-    history.turns.push(operation);
-    const idempotencyKey = crypto.randomUUID();
-    const signal = AbortSignal.timeout(patienceMs);
-    while (!signal.aborted && operation.end === null) {
-      operation.received = [];
-      try {
-        const answer = await this.#client.execute(request, {
-          idempotencyKey,
-          signal,
-          onEvent: (streamed) => operation.received.push(streamed),
-        });
-        const { sessionId, turnId, kind, text, errorCode } = answer;
-        Object.assign(operation, { outcome: "answered", sessionId, turnId, kind, text, errorCode, end: options.now() });
-      } catch (error) {
-        if (isRefusal(error)) {
-          Object.assign(operation, { outcome: "refused", code: error.code, end: options.now() });
-        } else {
-          await pause(retryPauseMs);
-        }
+    return await carryOut({ client: this.#client, org: this.#org, history, now: options.now }, word, request);
+  }
+}
+
+export interface Sender {
+  client: AptoveClient;
+  org: number;
+  history: History;
+  now(): RunMs;
+}
+
+/** Sends one instruction until it is answered or refused, or time runs out. The key makes all attempts one turn (T13). */
+export async function carryOut(sender: Sender, word: string, request: ExecuteRequest): Promise<TurnOperation> {
+  const { client, org, history, now } = sender;
+  const operation = newOperation({ word, org, begin: now(), sessionId: request.sessionId ?? null });
+  history.turns.push(operation);
+  const idempotencyKey = crypto.randomUUID();
+  const signal = AbortSignal.timeout(patienceMs);
+  while (!signal.aborted && operation.end === null) {
+    operation.received = [];
+    try {
+      const answer = await client.execute(request, {
+        idempotencyKey,
+        signal,
+        onEvent: (streamed) => operation.received.push(streamed),
+      });
+      const { sessionId, turnId, kind, text, errorCode } = answer;
+      Object.assign(operation, { outcome: "answered", sessionId, turnId, kind, text, errorCode, end: now() });
+    } catch (error) {
+      if (isRefusal(error)) {
+        Object.assign(operation, { outcome: "refused", code: error.code, end: now() });
+      } else {
+        await pause(retryPauseMs);
       }
     }
-    return operation;
   }
+  return operation;
 }
 
 function newOperation(start: Pick<TurnOperation, "word" | "org" | "begin" | "sessionId">): TurnOperation {

@@ -14,6 +14,7 @@ const runs: readonly { stores: StoreKind; seed: number; steps: number }[] = [
   { stores: "memory", seed: 2, steps: 400 },
   { stores: "sqlite", seed: 928338329, steps: 150 },
   { stores: "memory", seed: 1499510896, steps: 64 },
+  { stores: "memory", seed: 381048400, steps: 37 },
   { stores: "memory", seed: 2131022878, steps: 116 },
   { stores: "memory", seed: 1419475598, steps: 150 },
 ];

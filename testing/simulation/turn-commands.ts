@@ -106,6 +106,7 @@ function mayBeRefused({ model }: World, { code, facts }: AptoveError, { asked, p
   const session = asked.sessionId === null ? undefined : model.sessions.get(asked.sessionId);
   if (code === asked.mustRefuse || processRefuses(code, process)) return true;
   if (asked.sessionId !== null && marksRefuse(code, session)) return true;
+  if (code === "not_found" && wasRemoved(model, asked)) return true;
   const named = asked.turnId === null ? undefined : model.turns.get(asked.turnId)?.sealed?.row;
   const mayWait = request.ifBusy !== undefined && request.ifBusy !== "refuse";
   switch (code) {
@@ -125,6 +126,13 @@ function mayBeRefused({ model }: World, { code, facts }: AptoveError, { asked, p
     default:
       return false;
   }
+}
+
+/** True if a session was removed in which an equal request had made a turn. */
+function wasRemoved(model: World["model"], asked: Asked): boolean {
+  const made = [...model.turns.values()].find((turn) => turn.asked === asked);
+  if (made !== undefined) return model.sessions.get(made.sessionId)?.wasRemoved !== false;
+  return asked.attempts.some(({ outcome }) => outcome !== null && "turnId" in outcome);
 }
 
 function isTurnOf({ attempts }: Asked, turnId: string): boolean {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { alice } from "../engine.ts";
 import { follow, servingProcess, type CommandMaker } from "./command.ts";
+import { healthProbes } from "../../src/engine/turn/kept/turn-blobs.ts";
 import { checkAtRest, unreachableBlobs } from "./invariants.ts";
 import { later, type Process } from "./process.ts";
 import { storedPendingTurns } from "./stored-rows.ts";
@@ -60,7 +61,9 @@ export const collectAtRest: CommandMaker = (world) => ({
       const collecting = collect(process, dryRun);
       world.follow({ what: "collecting garbage", process, isStopped: () => true }, collecting);
       await world.comeToRest();
-      assert.deepEqual(await collecting, expected, "what is collected is exactly what nothing needs (K4)");
+      // The health check writes its own blobs meanwhile, and leaves them where the stores fail.
+      const collected = (await collecting).filter((key) => !key.startsWith(healthProbes));
+      assert.deepEqual(collected, expected, "what is collected is exactly what nothing needs (K4)");
     }
     assert.deepEqual(await unreachableBlobs(world), []);
     await checkAtRest(world, { isThorough: true });

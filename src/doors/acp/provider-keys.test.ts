@@ -88,3 +88,18 @@ test("[P1] [L1] a key is typed without being shown, and a turn without one names
   assert.match((await world.run(["logout"])).stdout, /removed the stored key of anthropic/);
   assert.equal((await world.run(["login", "unknown"], { stdin: "k" })).exit, 2);
 });
+
+test("[L1] Ctrl-C at a question of login is an interruption, and stores nothing", async (t) => {
+  const world = await cliWorld(t);
+  for (const [args, question] of [
+    [["login"], "Provider ("],
+    [["login", "anthropic"], "Key of anthropic: "],
+  ] as const) {
+    const typing = world.start([...args], { isTerminal: true });
+    await typing.saw(question);
+    typing.input.write("\x03");
+    const { exit, stderr } = await typing.finished;
+    assert.deepEqual([exit, /error/.test(stderr)], [130, false], stderr);
+  }
+  assert.match((await world.run(["logout"])).stdout, /there is no stored key/);
+});

@@ -111,8 +111,10 @@ export function writeFailure(error: unknown, server: string | null): FailureRepo
     return { code: error.code, message: error.message, fix: error.fix, exit: exitCodes.failed };
   }
   const code = isCoded(error) ? error.code : "internal";
-  const message = wordsOf(error, code);
-  return { code, message, fix: fixOf(code, server), exit: exitCodes.failed };
+  const fix = fixOf(code, server);
+  // A detail that is the fix is not printed twice.
+  const message = wordsOf(error, code).replace(fix === null ? "" : `: ${fix}`, "");
+  return { code, message, fix, exit: exitCodes.failed };
 }
 
 /** Errors whose detail says everything that their title says. */

@@ -37,7 +37,7 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
   const cases: [string[], RegExp][] = [
     [["frob"], /unknown command 'frob' \(usage\)\nfix: see aptove --help/],
     [["aks"], /unknown command 'aks' \(usage\)\nfix: did you mean aptove ask\? Or see aptove --help/],
-    [["init"], /fix: did you mean aptove config init\?/],
+    [["check"], /fix: did you mean aptove config check\?/],
     [["fork"], /fix: did you mean aptove session fork\?/],
     [["verify"], /fix: did you mean aptove session verify\?/],
     [["session", "lst"], /fix: did you mean aptove session list\? Or see aptove session --help/],
@@ -54,6 +54,14 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
     assert.deepEqual([exit, stdout], [2, ""], argv.join(" "));
     assert.match(stderr, expected);
   }
+});
+
+test("[L1] acp in a terminal says that it waits for an editor", async (t) => {
+  const world = await cliWorld(t);
+  const agent = world.start(["acp"], { isTerminal: true });
+  await agent.saw("waiting for an editor");
+  agent.input.end();
+  assert.equal((await agent.finished).exit, 0);
 });
 
 test("[L1] with --json a usage error is reported like every failure", async (t) => {

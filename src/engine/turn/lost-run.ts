@@ -94,7 +94,11 @@ function itemsOf(events: readonly TurnEvent[], { mode }: PendingTurn): HistoryIt
     else if (event.type === "tool_result") items.push(resultOf(event));
     else if (event.type === "steered") items.push(userMessage(mode, event.text));
   }
-  for (const id of [...open.keys()]) end(id);
+  for (const [id, item] of [...open]) {
+    // The log ends before the first piece of the arguments. Without them it would look like a call that has none.
+    const isOnlyNamed = item.type === "tool_call" && item.arguments === "";
+    if (!isOnlyNamed) end(id);
+  }
   return withoutCutCalls(items);
 }
 

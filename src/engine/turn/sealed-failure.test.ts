@@ -275,3 +275,28 @@ test("[V4] [T9] a turn that only brings results of tools gets the message that a
   const last = items.at(-1);
   assert.match(last?.type === "user" ? last.parts.join() : "", /^\[NOTE\]\n[^\n]*mind the tests$/);
 });
+
+test("[R6] [T8] [T12] a call of which the live log has only the name was cut off, and is not taken for one without arguments", async (t) => {
+  const stuck: Tool = { ...writer, run: () => new Promise(() => {}) };
+  const called = Promise.withResolvers<void>();
+  const deps = testParts({
+    ...replaying,
+    script: () => [{ calls: "write", with: { text: "part 1" } }],
+    tools: [stuck],
+  });
+  const { append } = deps.log;
+  deps.log.append = async (turnId, events, mayWrite) => {
+    const upToName = events.findIndex(({ type }) => type === "tool_call_started") + 1;
+    await append.call(deps.log, turnId, upToName === 0 ? events : events.slice(0, upToName), mayWrite);
+    if (upToName === 0) return;
+    deps.log.append = async () => {};
+    called.resolve();
+  };
+  const engine = await createEngine(deps);
+  t.after(() => engine.close({ graceMs: 0 }));
+  const cut = await engine.turns.run(alice, { instruction: "work" });
+  await called.promise;
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const lost = await next.engine.turns.get(alice, cut.turnId);
+  assert.deepEqual([lost.status, lost.blobs.state], ["failed", null]);
+});

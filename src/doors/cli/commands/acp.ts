@@ -20,6 +20,9 @@ export async function acp(call: CliInvocation, options: AcpOptions): Promise<Exi
   if (mode !== undefined && !isOfEditors && call.server() === null) {
     await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });
   }
+  if (call.io.stdin.isTTY === true) {
+    call.output.note("waiting for an editor on standard input (Ctrl-C ends this); for a person: aptove chat");
+  }
   const stopping = listenForStop(call.io.signals);
   const asked = options.continue === true ? "continue" : null;
   try {

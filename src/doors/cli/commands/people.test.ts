@@ -36,6 +36,8 @@ test("[H4] [L1] the operator creates an org and its admin, who continues from an
     /user list/,
   );
   assert.match(await fails("last_admin", "user", "disable", "Ada", "--org", "Engines"), /user role/);
+  const { stderr: last } = await world.run(["user", "disable", "Ada", "--org", "Engines"]);
+  assert.equal(last.match(/user role/g)?.length, 1, last);
   const made = await world.run([
     "key",
     "create",

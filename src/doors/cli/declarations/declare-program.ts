@@ -48,6 +48,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addContextCommands(program.command("context").description("contexts and their versions"), run);
   addMcpCommands(program.command("mcp").description("MCP servers"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
+  addKeyCommands(program, run);
   program.commandsGroup("Editors, servers and people:");
   addServerCommands(program, run);
   addDeviceCommands(program.command("device").description("paired devices"), run);
@@ -198,6 +199,20 @@ function addConfigCommands(config: Command, run: RunCommand): void {
     .action((options: ConfigOptions) => run(async (call) => (await commands()).checkConfig(call, options)));
 }
 
+function addKeyCommands(program: Command, run: RunCommand): void {
+  const keys = () => import("../keys/provider-key.ts");
+  program
+    .command("login")
+    .description("ask for the key of a provider, and store it in config.toml of this machine")
+    .argument("[provider]", "openai, anthropic, google, or a compatible server; default: the one that lacks its key")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider)));
+  program
+    .command("logout")
+    .description("remove stored keys of providers")
+    .argument("[provider]", "only this one")
+    .action((provider: string | undefined) => run(async (call) => (await keys()).logout(call, provider)));
+}
+
 function addServerCommands(program: Command, run: RunCommand): void {
   const at = (command: Command): Command =>
     command
@@ -213,17 +228,6 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
-  const keys = () => import("../keys/provider-key.ts");
-  program
-    .command("login")
-    .description("ask for the key of a provider, and store it in config.toml of this machine")
-    .argument("[provider]", "openai, anthropic, google, or a compatible server; default: the one that lacks its key")
-    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider)));
-  program
-    .command("logout")
-    .description("remove stored keys of providers")
-    .argument("[provider]", "only this one")
-    .action((provider: string | undefined) => run(async (call) => (await keys()).logout(call, provider)));
   program
     .command("acp")
     .description("run as the agent of an editor, over standard input and output (Agent Client Protocol)")

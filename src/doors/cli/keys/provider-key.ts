@@ -4,6 +4,7 @@ import { keyedNames, missingKey } from "../../../configuration/configured-provid
 import { forgetKeys, storeKey } from "../../../configuration/stored-keys.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { StoppedAtOnce } from "../stop-signals.ts";
 import { readSecret } from "./typed-secret.ts";
 
 export async function login(call: CliInvocation, named: string | undefined): Promise<ExitCode> {
@@ -40,6 +41,10 @@ async function chosen({ io }: CliInvocation, known: readonly string[]): Promise<
   const reader = createInterface({ input: io.stdin, output: io.stderr });
   try {
     return (await reader.question(`Provider (${known.join(", ")}): `)).trim();
+  } catch {
+    // Ctrl-C or the end of the input. The question's line has no end yet.
+    io.stderr.write("\n");
+    throw new StoppedAtOnce("no provider was chosen");
   } finally {
     reader.close();
   }

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { Writable } from "node:stream";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
+import { StoppedAtOnce } from "../stop-signals.ts";
 
 const bytesMax = 65_536;
 
@@ -24,9 +25,8 @@ async function typed(io: CliInvocation["io"], question: string): Promise<string>
   try {
     return await new Promise<string>((resolve, reject) => {
       reader.once("line", resolve);
-      const left = (): void => reject(new CommandFailed("usage", "no key was entered"));
-      reader.once("SIGINT", left);
-      reader.once("close", left);
+      reader.once("SIGINT", () => reject(new StoppedAtOnce("no key was entered")));
+      reader.once("close", () => reject(new CommandFailed("usage", "no key was entered")));
     });
   } finally {
     reader.close();

@@ -183,6 +183,40 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written receives 
   assert.deepEqual(received, whole.slice(0, -1));
 });
 
+test("[V2] [T11] [S5] who listens while a turn ends whose output cannot be stored gets what is read later, on every server", async (t) => {
+  const parts = testParts({ script: () => [{ says: "half" }] });
+  const written = Promise.withResolvers<void>();
+  const readElsewhere = Promise.withResolvers<void>();
+  const { put } = parts.blobs;
+  parts.blobs.put = async (key, bytes) => {
+    if (key.includes("/run")) throw new AptoveError("storage_full", "no room");
+    await put.call(parts.blobs, key, bytes);
+  };
+  const { finish } = parts.records.turns;
+  parts.records.turns.finish = async (end) => {
+    const result = await finish.call(parts.records.turns, end);
+    written.resolve();
+    return result;
+  };
+  const { append } = parts.log;
+  parts.log.append = async (turnId, events, mayWrite) => {
+    if (events.some(isTerminal)) await readElsewhere.promise;
+    await append.call(parts.log, turnId, events, mayWrite);
+  };
+  const one = await testEngine(t, { ...parts, isAlive: () => true });
+  const two = await testEngine(t, { ...parts, isAlive: () => true, runner: testRunner() });
+  const turn = await one.start("go");
+  const here = all(turn.events());
+  await written.promise;
+  const elsewhere = await all(await two.engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
+  readElsewhere.resolve();
+  await turn.finished;
+  const stored = await all(await two.engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
+  assert.ok(stored.some(({ event }) => event.type === "warning" && event.warning.code === "history_not_kept"));
+  assert.deepEqual(elsewhere, stored);
+  assert.deepEqual(await here, stored);
+});
+
 test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
   const records = memoryRecords();
   let isTaken = true;

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { commandRunner, packCheckout, root } from "./pack-checkout.ts";
 
 interface Manifest {
   version: string;
@@ -25,7 +24,6 @@ interface Manifest {
   optionalDependencies?: Record<string, string>;
 }
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const source = readFileSync(join(root, "package.json"), "utf8");
 const manifest = JSON.parse(source) as Manifest;
 /** Makes a Node report an old version, so that it must find the pinned one. */
@@ -50,12 +48,12 @@ const checkout = join(folder, "checkout");
 const program = join(folder, "a program");
 const installed = join(program, "node_modules", "aptove");
 
-function run(command: string, args: string[], cwd: string): string {
-  const env = { PATH: process.env["PATH"], HOME: folder, npm_config_cache: join(folder, "npm"), CI: "true" };
-  const done = spawnSync(command, args, { cwd, env, encoding: "utf8" });
-  assert.equal(done.status, 0, `${command} ${args.join(" ")}\n${done.stdout}${done.stderr}${done.error ?? ""}`);
-  return done.stdout;
-}
+const run = commandRunner({
+  PATH: process.env["PATH"],
+  HOME: folder,
+  npm_config_cache: join(folder, "npm"),
+  CI: "true",
+});
 
 function link(name: string): void {
   const path = join(program, "node_modules", name);
@@ -68,29 +66,10 @@ function writeProgram(name: string, text: string): string {
   return join(program, name);
 }
 
-// The steps of `npm pack`, in a copy: a checkout that others run tests in has its entries changed by them.
 before(() => {
-  for (const path of [
-    "package.json",
-    "tsconfig.json",
-    "tsconfig.build.json",
-    "README.md",
-    "LICENSE",
-    "CHANGELOG.md",
-    "ARCHITECTURE.md",
-  ]) {
-    cpSync(join(root, path), join(checkout, path));
-  }
-  for (const path of ["bin", "docs", "scripts", "src"]) {
-    cpSync(join(root, path), join(checkout, path), { recursive: true });
-  }
-  symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
-  // Whether the types are right is `npm run check`'s question, and takes longer than to write them down.
-  run(process.execPath, ["scripts/build.ts", "--noCheck", "--singleThreaded"], checkout);
-  run(process.execPath, ["scripts/package-entries.ts", "dist"], checkout);
-  run("npm", ["pack", "--ignore-scripts", "--offline", "--pack-destination", folder], checkout);
+  const packed = packCheckout(folder, run);
   mkdirSync(installed, { recursive: true });
-  run("tar", ["-xzf", join(folder, `aptove-${manifest.version}.tgz`), "--strip-components=1", "-C", installed], folder);
+  run("tar", ["-xzf", packed, "--strip-components=1", "-C", installed], folder);
   writeProgram("package.json", '{ "type": "module" }');
   for (const name of Object.keys(manifest.dependencies)) link(name);
 });
@@ -124,7 +103,7 @@ test("[Y1] an installed package exports what the sources export, and builds an e
   );
   const names = JSON.parse(run(process.execPath, [script], program)) as Record<string, string[]>;
   for (const [entry, path] of entries) {
-    const module = (await import(new URL(path, new URL("../", import.meta.url)).href)) as object;
+    const module = (await import(new URL(path, new URL("../../", import.meta.url)).href)) as object;
     assert.deepEqual(names[entry], Object.keys(module).toSorted(), entry);
   }
 });
