@@ -21,8 +21,6 @@ export const limits = {
   instructionBytesMax: 1_048_576,
   toolsPerTurnMax: 128,
   toolOutputBytesMax: 10_485_760,
-  /** The most base64 characters of the images in one tool result that people are shown. */
-  toolImageCharactersMax: 2_097_152,
   /** The part of a tool's result that the model receives. The rest is cut off. */
   toolResultCharactersMax: 65_536,
   toolTimeMs: 120_000,

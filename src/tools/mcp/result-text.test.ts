@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
-import { resultImages, resultText } from "./result-text.ts";
+import { imageCharactersMax, resultImages, resultText } from "./result-text.ts";
 
 const kilobytes12 = Buffer.alloc(12_288).toString("base64");
 
@@ -51,7 +51,7 @@ test("[P5] a result that is too long is cut at a whole character, with a note", 
 
 test("[P5] images are shown to people as they are, up to a limit, and only kinds that are images everywhere", () => {
   const image = (data: string, mimeType = "image/png") => ({ type: "image" as const, data, mimeType });
-  const large = "A".repeat(limits.toolImageCharactersMax - 4);
+  const large = "A".repeat(imageCharactersMax - 4);
   const content = [
     image("AAAA"),
     image("AAAA", "image/svg+xml"),

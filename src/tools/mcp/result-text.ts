@@ -17,7 +17,7 @@ export function resultText({ content, structuredContent }: CallToolResult): stri
 
 /** Returns the images that editors can show, as many as fit. */
 export function resultImages({ content }: CallToolResult): ToolContent[] {
-  let room: number = limits.toolImageCharactersMax;
+  let room = imageCharactersMax;
   return content.flatMap((part): ToolContent[] => {
     if (part.type !== "image" || !shownImages.has(part.mimeType) || part.data.length > room) return [];
     room -= part.data.length;
@@ -25,6 +25,8 @@ export function resultImages({ content }: CallToolResult): ToolContent[] {
   });
 }
 
+/** The most base64 characters of the images in one result: they are stored with the turn, beside its output. */
+export const imageCharactersMax = limits.toolOutputBytesMax / 5;
 const shownImages = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 function partText(part: ContentBlock): string {
