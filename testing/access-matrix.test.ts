@@ -120,6 +120,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   getContext: "read",
   diffTurns: "read",
   turnEvents: "read",
+  archiveTurn: "change",
   interruptTurn: "stop",
   steerTurn: "continue",
   listQuestions: "read",

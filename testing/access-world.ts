@@ -78,6 +78,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   importSessions: ["import_invalid"],
   steerSession: ["turn_not_running"],
   steerTurn: ["turn_not_running"],
+  archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],

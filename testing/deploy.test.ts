@@ -152,3 +152,17 @@ test("[R4] the compose file, the image and the proxies: every name exists, and g
   const seconds = Number(/proxy_read_timeout (\d+)s/.exec(read("nginx.conf"))?.[1]);
   assert.ok(seconds * 1_000 > 2 * limits.heartbeatMs);
 });
+
+test("[L1] the image is built from sources that exist, without a clone's packages, and starts the program of the package", () => {
+  const dockerfile = read("Dockerfile");
+  const root = new URL("../", import.meta.url);
+  const { bin } = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as { bin: Record<string, string> };
+  assert.deepEqual(JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? ""), [
+    "node",
+    `/app/node_modules/aptove/${bin["aptove"]}`,
+  ]);
+  const ignored = readFileSync(new URL(".dockerignore", root), "utf8").split("\n");
+  for (const name of [".git", "node_modules", ".cache"]) assert.ok(ignored.includes(name), `${name} is not left out`);
+  assert.match(dockerfile, /^USER node$/m);
+  checkVariables([...dockerfile.matchAll(/\b(APTOVE_[A-Z_]+)=/g)].map((match) => match[1] ?? ""));
+});

@@ -29,6 +29,8 @@ export function sampleSession(number: number, more: Partial<WireSession> = {}): 
     agentContextName: "Default",
     conversationContextId: "default",
     conversationContextName: "Default",
+    model: null,
+    settings: {},
     workspaceId: null,
     repo: "repo",
     defaultLanguage: null,

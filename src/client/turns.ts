@@ -17,6 +17,8 @@ export interface TurnMethods {
   response(id: string, step: number): Promise<Uint8Array>;
   /** Returns what differs in the input of two turns, and both answers. */
   diff(a: string, b: string): Promise<WireTurnDiff>;
+  /** Archives a finished turn that nothing continues. Throws `turn_in_use`, `turn_not_finished`. */
+  archive(id: string): Promise<WireTurnSummary>;
   /** Stops the turn. Returns its id, or null if it was not running. */
   interrupt(id: string): Promise<string | null>;
   /** Sends a message to the running turn, which receives it at its next step. Returns the turn's id. Throws `turn_not_running`. */
@@ -41,6 +43,7 @@ export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
     request: (id, step) => bytes("getRequest", id, step),
     response: (id, step) => bytes("getResponse", id, step),
     diff: (a, b) => call("diffTurns", { id: a, query: { with: b } }),
+    archive: (id) => call("archiveTurn", { id }),
     interrupt: async (id) => (await call("interruptTurn", { id })).interruptedTurnId,
     steer: async (id, text) => (await call("steerTurn", { id, body: { text } })).steeredTurnId,
     questions: async (id) => (await call("listQuestions", { id })).questions,

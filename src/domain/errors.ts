@@ -67,6 +67,7 @@ export const errorCatalogue = {
   subagents_limited: entry(429, "The limit of subagents is reached"),
   subagent_moved: entry(409, "The subagent has had another turn in the meantime", true),
   turn_not_continuable: entry(409, "The turn cannot be continued"),
+  turn_in_use: entry(409, "The turn is needed"),
   turn_not_running: entry(409, "The turn is not running"),
   question_not_open: entry(409, "The question is not open"),
   turn_not_finished: entry(409, "The turn is still running", true),

@@ -2,6 +2,7 @@
  * A session: a durable thread of turns with a head (S1). The head is the turn that the next instruction continues from.
  * It changes only by compare-and-set from the value that the writer last read (S5).
  */
+import type { ModelSettings } from "./context.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { TurnStatus } from "./turn.ts";
@@ -24,6 +25,10 @@ export interface Session {
   rating: number | null;
   agentContextId: string;
   conversationContextId: string;
+  /** The model that a person chose for the session, in the words of G3. Null: the contexts decide (S9). */
+  model: string | null;
+  /** The settings that a person chose for the session. They count before those of its contexts (S9). */
+  settings: ModelSettings;
   workspaceId: string | null;
   repo: string | null;
   defaultLanguage: string | null;
@@ -49,9 +54,16 @@ export interface Session {
   deletedAt: Millis | null;
 }
 
+/** What a person chose for the turns of a session (S9). */
+export type StandingChoice = Pick<Session, "agentContextId" | "conversationContextId" | "model" | "settings">;
+
 /** The fields of a session that a person may change. */
 export type SessionPatch = Partial<
-  Pick<Session, "name" | "key" | "description" | "labels" | "isPublic" | "isDraft" | "category" | "rating" | "metadata">
+  StandingChoice &
+    Pick<
+      Session,
+      "name" | "key" | "description" | "labels" | "isPublic" | "isDraft" | "category" | "rating" | "metadata"
+    >
 >;
 
 /**

@@ -230,6 +230,11 @@ export function archiveTurn(turn: FinishedTurn, at: Millis): ArchivedTurn {
   }
 }
 
+/** Returns the archived turn as it was before. The time of its status stays that of the archiving. */
+export function beforeArchiving({ was, ...turn }: ArchivedTurn): FinishedTurn {
+  return { ...turn, ...was };
+}
+
 /** Returns the keys of the blobs of the turn's input, including those that earlier turns brought (I1). */
 export function partBlobs({ input = [] }: Pick<TurnFacts, "input">): string[] {
   return input.flatMap(({ content }) => (content === null ? [] : [content.blob]));

@@ -7,6 +7,7 @@ import {
   columnText,
   idSchema,
   metadataSchema,
+  modelSettingsSchema,
   queryFlag,
   timeSchema,
   turnStatusSchema,
@@ -29,6 +30,8 @@ export const sessionSchema = z
     agentContextName: z.string().nullable().describe("Null if the context is no longer configured."),
     conversationContextId: z.string(),
     conversationContextName: z.string().nullable(),
+    model: z.string().nullable().describe("The model that was chosen for the session. Null: its contexts decide."),
+    settings: modelSettingsSchema.describe("The settings that were chosen for the session."),
     workspaceId: z.string().nullable(),
     repo: z.string().nullable(),
     defaultLanguage: z.string().nullable(),
@@ -84,6 +87,8 @@ export function toWireSession(of: Session, names: ContextNames): WireSession {
     agentContextName: names.agents.get(of.agentContextId) ?? null,
     conversationContextId: of.conversationContextId,
     conversationContextName: names.conversations.get(of.conversationContextId) ?? null,
+    model: of.model,
+    settings: of.settings,
     workspaceId: of.workspaceId,
     repo: of.repo,
     defaultLanguage: of.defaultLanguage,
@@ -113,6 +118,10 @@ const facts = {
   metadata: metadataSchema.optional(),
 };
 
+function modelWords() {
+  return columnText().describe("As in a turn: `<model>`, `<provider>/<model>`, or `context:<id>` for a context.");
+}
+
 /** The properties of a new session that an execute request may set. */
 export const sessionFactsSchema = z
   .strictObject({ ...facts, category: columnText().optional() })
@@ -122,6 +131,8 @@ export const sessionStartSchema = sessionFactsSchema
   .extend({
     agentContextId: columnText().optional(),
     conversationContextId: columnText().optional(),
+    model: modelWords().optional(),
+    settings: modelSettingsSchema.optional(),
     workspaceId: columnText().optional(),
     repo: columnText().optional(),
     defaultLanguage: columnText().optional(),
@@ -146,7 +157,19 @@ export const sessionStartSchema = sessionFactsSchema
 export type WireSessionStart = z.input<typeof sessionStartSchema>;
 
 export const sessionPatchSchema = z
-  .strictObject({ ...facts, category: columnText().nullable().optional(), rating: z.number().nullable().optional() })
+  .strictObject({
+    ...facts,
+    category: columnText().nullable().optional(),
+    rating: z.number().nullable().optional(),
+    agentContextId: columnText()
+      .optional()
+      .describe("Another context than before clears the model and the settings that were chosen."),
+    conversationContextId: columnText().optional(),
+    model: modelWords().nullable().optional(),
+    settings: modelSettingsSchema
+      .optional()
+      .describe("Replaces all settings of the session. An empty object: the contexts decide."),
+  })
   .meta({
     id: "SessionPatch",
     description: "Only the fields in the request change. The program never overwrites a name that is set here.",

@@ -14,9 +14,10 @@
  */
 import type { MailboxDraft } from "../domain/mailbox.ts";
 import type { Session } from "../domain/session.ts";
+import type { Millis } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import type { SubagentBounds } from "../domain/subagent.ts";
-import type { FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind } from "../domain/turn.ts";
+import type { ArchivedTurn, FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind } from "../domain/turn.ts";
 import type { TurnText } from "./search.ts";
 
 export interface TurnRecords {
@@ -28,6 +29,11 @@ export interface TurnRecords {
    * A failed turn may be a parent if it has a state (T12).
    */
   finish(finish: TurnFinish): Promise<FinishResult>;
+  /**
+   * Archives a finished turn of a session's agent that nothing continues (T2). A turn that is archived already stays as it is.
+   * In one transaction, which locks the session as `open` does.
+   */
+  archive(archival: TurnArchival): Promise<ArchiveResult>;
   get(id: string): Promise<Turn | null>;
   /** Returns the turns by descending sequence number. */
   list(sessionId: string, page: TurnPage): Promise<Turn[]>;
@@ -120,6 +126,20 @@ export interface TurnFinish {
   /** A message for the session's mailbox, inserted in the same transaction (A2). */
   message?: MailboxDraft;
 }
+export interface TurnArchival {
+  turnId: string;
+  at: Millis;
+}
+/**
+ * Everything but `archived` changes nothing. `needed`: the turn is the head of a session, the origin of a fork, or the parent
+ * of a turn that is not archived; deleted sessions count, because they can be restored. `missing`: there is no such turn, or it
+ * is a subagent's.
+ */
+export type ArchiveResult =
+  | { outcome: "archived"; turn: ArchivedTurn }
+  | { outcome: "needed"; by: "head" | "fork" | "turn" }
+  | { outcome: "pending" }
+  | { outcome: "missing" };
 /**
  * `refused`: the turn is not pending, or is another runner's. `controlled`: controls must be taken first. Both change
  * nothing.

@@ -2,8 +2,13 @@
 
 /** Characters that move the cursor, end the line, or change the direction of the letters after them. */
 const deceiving = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-/** Characters that take no room: they could hide in a command, or make two texts look the same. */
-const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+/**
+ * Characters that take no room or show nothing: they could hide in a command, or make two texts look the same. U+2800 looks
+ * like a blank, but is none.
+ */
+const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** More marks on one letter than any writing has. They could cover the text around them. */
+const manyMarks = /\p{M}{5,}/gu;
 /** More blanks than any layout of a command needs. They could push the rest out of sight. */
 const manyBlanks = /[^\S\n]{16,}/g;
 const manyLines = /\n(?:[^\S\n]*\n){5,}/g;
@@ -32,6 +37,7 @@ export function shownLines(text: string): string {
 export function visibleText(text: string): string {
   return shownLines(text)
     .replace(invisible, code)
+    .replace(manyMarks, (marks) => [...marks].map(code).join(""))
     .replace(manyLines, (lines) => `\n⟨${lines.split("\n").length - 2} empty lines⟩\n`)
     .replace(manyBlanks, (blanks) => `⟨${blanks.length} blanks⟩`);
 }

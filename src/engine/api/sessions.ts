@@ -1,14 +1,24 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
+import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
 
+/** What a person chooses for the turns of a new session (S9). */
+interface StartingChoice {
+  agentContextId?: string;
+  conversationContextId?: string;
+  /** The words for a model or a context (G3). */
+  model?: string;
+  settings?: ModelSettings;
+}
+
 /** The fields of a new session. All of them are optional. */
-export interface SessionStart {
+export interface SessionStart extends StartingChoice {
   name?: string;
   key?: string;
   description?: string;
@@ -17,8 +27,6 @@ export interface SessionStart {
   isDraft?: boolean;
   category?: string;
   metadata?: Record<string, unknown>;
-  agentContextId?: string;
-  conversationContextId?: string;
   workspaceId?: string;
   repo?: string;
   defaultLanguage?: string;
@@ -71,7 +79,9 @@ export interface Sessions {
   get(caller: Caller, id: string): Promise<Session>;
   /**
    * Changes the named fields of a session and returns the session. A change of `isPublic` is recorded in the audit log.
-   * The owner may do this, and an admin who may see the session. Throws `not_found`, `forbidden`.
+   * Another context clears the model and the settings that were chosen before it (G2). `settings` replaces all settings.
+   * The owner may do this, and an admin who may see the session. Throws `not_found`, `forbidden`, `context_unknown`,
+   * `provider_unknown`.
    */
   update(caller: Caller, id: string, patch: SessionPatch): Promise<Session>;
   /**
@@ -132,6 +142,11 @@ export interface SessionTree {
    * moves further back (T12). Throws `not_found`, `forbidden`, `head_moved`, `session_busy`, `session_archived`.
    */
   undo(caller: Caller, sessionId: string): Promise<UndoReport>;
+  /**
+   * Archives a finished turn that nothing continues: it stays readable, and can be neither continued nor forked (T2). An
+   * archived turn stays as it is. Returns the turn. Throws `not_found`, `forbidden`, `turn_not_finished`, `turn_in_use`.
+   */
+  archiveTurn(caller: Caller, turnId: string): Promise<ArchivedTurn>;
   /**
    * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
    * `forbidden`.

@@ -5,7 +5,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { Step } from "../../domain/step.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session, StandingChoice } from "../../domain/session.ts";
 import type { InputPart, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings, Surroundings } from "../../domain/context.ts";
@@ -86,10 +86,7 @@ export interface TurnRequest
   /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
   workspaceId?: string;
   /** The fields of a new session. Ignored if the turn continues a session. */
-  session?: Omit<
-    SessionStart,
-    "forkOf" | "agentContextId" | "conversationContextId" | "workspaceId" | "repo" | "defaultLanguage"
-  >;
+  session?: Omit<SessionStart, "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "defaultLanguage">;
   /**
    * A key that makes it safe to send the request again: the same key and the same request from the same user return the
    * turn that the first request made. Another request with the key throws `idempotency_key_reused` (T13).

@@ -2,10 +2,11 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import type { Session, SessionPatch } from "../../domain/session.ts";
+import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
 import { withProviderContexts } from "../contexts/model-words.ts";
-import { resolveContexts, settingsOf } from "../contexts/resolve-contexts.ts";
+import { settingsOf } from "../contexts/resolve-contexts.ts";
+import { changedChoice, standingChoice } from "../contexts/session-choice.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor } from "../access/access.ts";
@@ -26,7 +27,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
   const workspaceId = workspaceFor(caller, start.workspaceId ?? from?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
-  const { agentContext, conversationContext } = resolveContexts(known, start, from);
+  const choice = changedChoice(known, standingChoice(known, from), start);
   const repo = start.repo ?? from?.repo;
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;
   const session = blankSession({
@@ -36,12 +37,11 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
     start: {
       ...start,
       name,
-      agentContextId: agentContext.id,
-      conversationContextId: conversationContext.id,
       ...(workspaceId !== null && { workspaceId }),
       ...(repo != null && { repo }),
       ...(defaultLanguage != null && { defaultLanguage }),
     },
+    choice,
     nameIsSet: start.name !== undefined || from?.nameIsSet === true,
     originTurnId: origin?.turn.id ?? null,
   });
@@ -68,10 +68,25 @@ export async function updateSession(
   caller: Caller,
   { id, patch }: { id: string; patch: SessionPatch },
 ): Promise<Session> {
-  await changeableSession(deps, caller, id);
-  const updated = await deps.records.sessions.update(id, patch, deps.now());
+  const session = await changeableSession(deps, caller, id);
+  const change = { ...patch, ...(await chosenBy(deps, caller, { session, patch })) };
+  const updated = await deps.records.sessions.update(id, change, deps.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return updated;
+}
+
+/** Returns what a patch changes of the session's choice (S9). Another context clears what was chosen before it (G2). */
+async function chosenBy(
+  deps: EngineDependencies,
+  caller: Caller,
+  { session, patch: { settings, ...patch } }: { session: Session; patch: SessionPatch },
+): Promise<Partial<StandingChoice>> {
+  const { agentContextId, conversationContextId, model } = patch;
+  if ([agentContextId, conversationContextId, model].every((value) => value === undefined)) return {};
+  const configured = await settingsOf(deps, caller, workspaceFor(caller, session.workspaceId));
+  const known = await knownContexts(deps, caller, withProviderContexts(configured));
+  const choice = changedChoice(known, standingChoice(known, session), patch);
+  return settings === undefined ? choice : { ...choice, settings };
 }
 
 export async function listSessions(

@@ -22,6 +22,41 @@ test("[T6] [S4] a fork is a new session whose first turn has any finished turn a
   assert.deepEqual([next.parentId, next.sequence], [fork.id, 2]);
 });
 
+test("[T2] a turn that was left is archived: readable, listed and drawn as such, never continued; what others need stays", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const root = await ask("one");
+  const { sessionId } = root;
+  const left = await ask("two", { sessionId });
+  const inUse = hasCode("turn_in_use");
+  await assert.rejects(engine.tree.archiveTurn(alice, root.id), inUse);
+  await assert.rejects(engine.tree.archiveTurn(alice, left.id), inUse);
+  await engine.tree.moveHead(alice, { sessionId, from: left.id, to: root.id });
+  const archived = await engine.tree.archiveTurn(alice, left.id);
+  assert.deepEqual([archived.status, archived.was.status], ["archived", "completed"]);
+  assert.deepEqual(await engine.tree.archiveTurn(alice, left.id), archived);
+  const read = await engine.turns.read(alice, left.id);
+  assert.equal(await read.instruction(), "two");
+  assert.notEqual(await read.answer(), "");
+  const graph = await engine.tree.graph(alice, sessionId);
+  assert.deepEqual(
+    graph.turns.map(({ id, status }) => [id, status]),
+    [
+      [left.id, "archived"],
+      [root.id, "completed"],
+    ],
+  );
+  await assert.rejects(ask("three", { fork: { turnId: left.id } }), hasCode("turn_not_continuable"));
+  await assert.rejects(
+    engine.tree.moveHead(alice, { sessionId, from: root.id, to: left.id }),
+    hasCode("turn_not_continuable"),
+  );
+  assert.equal((await engine.explain.verify(alice, sessionId)).fault, null);
+  const next = await ask("three", { sessionId });
+  assert.deepEqual([next.status, next.parentId], ["completed", root.id]);
+  const bob = { ...alice, userId: newId(), role: "member" as const };
+  await assert.rejects(engine.tree.archiveTurn(bob, left.id), hasCode("not_found"));
+});
+
 test("[T6] a session can be forked before there is anything to ask, and begins where it was forked", async (t) => {
   const { ask, engine } = await testEngine(t);
   const first = await ask("one");

@@ -5,7 +5,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
-import { mayBeParent, type FailedTurn, type Turn } from "../../domain/turn.ts";
+import { mayBeParent, type ArchivedTurn, type FailedTurn, type Turn } from "../../domain/turn.ts";
 import type { SessionChange, TextHit } from "../../records/record-store.ts";
 import { pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -29,6 +29,7 @@ export function tree(core: EngineCore): SessionTree {
       return await core.deps.records.sessions.listHeadMoves(sessionId);
     },
     undo: (caller, sessionId) => undo(core, caller, sessionId),
+    archiveTurn: (caller, turnId) => archiveTurn(core, caller, turnId),
     archive: mark("session.archive", () => ({ archivedAt: now() })),
     unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
     remove: mark("session.remove", () => ({ deletedAt: now() })),
@@ -112,6 +113,33 @@ async function carryOutMove(core: EngineCore, caller: Caller, { sessionId, from,
       throw new AptoveError("session_archived", "unarchive the session first");
     case "missing":
       throw new AptoveError("not_found", `there is no session "${sessionId}"`);
+  }
+}
+
+const needs = {
+  head: "is the head of a session; move the head to another turn first",
+  fork: "is where a fork begins",
+  turn: "is continued by another turn; archive that one first",
+};
+
+async function archiveTurn(core: EngineCore, caller: Caller, turnId: string): Promise<ArchivedTurn> {
+  mayWrite(caller);
+  const { sessionId, kind } = await visibleTurn(core.deps, caller, turnId);
+  await changeableSession(core.deps, caller, sessionId);
+  const facts = { turnId };
+  if (kind !== "agent") {
+    throw new AptoveError("turn_in_use", `turn ${turnId} belongs to a subagent, whose session keeps it`, { facts });
+  }
+  const result = await core.deps.records.turns.archive({ turnId, at: core.deps.now() });
+  switch (result.outcome) {
+    case "archived":
+      return result.turn;
+    case "needed":
+      throw new AptoveError("turn_in_use", `turn ${turnId} ${needs[result.by]}`, { facts });
+    case "pending":
+      throw new AptoveError("turn_not_finished", `turn ${turnId} is running; wait for it or interrupt it`, { facts });
+    case "missing":
+      throw new AptoveError("not_found", `there is no turn "${turnId}"`);
   }
 }
 

@@ -136,6 +136,8 @@ function shared(session: Session) {
     id: session.id,
     agentContextId: session.agentContextId,
     conversationContextId: session.conversationContextId,
+    model: session.model,
+    settings: session.settings,
     workspaceId: session.workspaceId,
     repo: session.repo,
     defaultLanguage: session.defaultLanguage,

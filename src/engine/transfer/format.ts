@@ -34,6 +34,8 @@ export type ExportedSession = Pick<
   | "rating"
   | "agentContextId"
   | "conversationContextId"
+  | "model"
+  | "settings"
   | "workspaceId"
   | "repo"
   | "defaultLanguage"

@@ -30,6 +30,14 @@ const metadata = jsonObject.refine(
   `has more than ${limits.metadataCharactersMax} characters`,
 );
 
+const settings = z.strictObject({
+  temperature: z.number().exactOptional(),
+  maxOutputTokens: z.number().exactOptional(),
+  reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+  verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
+  maxSteps: wholeFromOne.exactOptional(),
+});
+
 export const exportedSessionSchema = exactly<ExportedSession>()(
   z.strictObject({
     id: uuid,
@@ -42,6 +50,9 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     rating: z.number().nullable(),
     agentContextId: fieldText,
     conversationContextId: fieldText,
+    // Files of version 0.1.0 lack both.
+    model: fieldText.nullable().default(null),
+    settings: settings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
     defaultLanguage: fieldText.nullable(),
@@ -97,14 +108,6 @@ export const exportedDeferredCallSchema = z.strictObject({
   name: z.string(),
   arguments: z.string(),
   waitsFor: z.enum(["client", "approval"]),
-});
-
-const settings = z.strictObject({
-  temperature: z.number().exactOptional(),
-  maxOutputTokens: z.number().exactOptional(),
-  reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
-  verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
-  maxSteps: wholeFromOne.exactOptional(),
 });
 
 const chunkRef = z.strictObject({

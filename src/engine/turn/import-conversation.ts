@@ -68,7 +68,7 @@ export async function importConversation(
 }
 
 function requestOf(start: SessionStart, instruction: string): TurnRequest {
-  const { workspaceId, repo, agentContextId, conversationContextId, ...session } = start;
+  const { workspaceId, repo, agentContextId, conversationContextId, model, settings, ...session } = start;
   return {
     instruction,
     session,
@@ -76,6 +76,8 @@ function requestOf(start: SessionStart, instruction: string): TurnRequest {
     ...(repo !== undefined && { repo }),
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
+    ...(model !== undefined && { model }),
+    ...(settings !== undefined && { settings }),
   };
 }
 

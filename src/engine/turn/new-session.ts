@@ -1,5 +1,5 @@
 /** Makes a new session, for its first turn or for its caller (S1, S3). */
-import { sessionKey, type Session } from "../../domain/session.ts";
+import { sessionKey, type Session, type StandingChoice } from "../../domain/session.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { SessionStart } from "../engine.ts";
 
@@ -7,13 +7,14 @@ interface BlankSession {
   id: string;
   caller: Caller;
   now: number;
-  start: SessionStart & { name: string; agentContextId: string; conversationContextId: string };
+  start: Omit<SessionStart, keyof StandingChoice> & { name: string };
+  choice: StandingChoice;
   nameIsSet: boolean;
   originTurnId: string | null;
 }
 
 /** Returns a new session. It is owned by the caller, whatever the body of the request contains (S3). */
-export function blankSession({ id, caller, now, start, nameIsSet, originTurnId }: BlankSession): Session {
+export function blankSession({ id, caller, now, start, choice, nameIsSet, originTurnId }: BlankSession): Session {
   return {
     id,
     orgId: caller.orgId,
@@ -27,8 +28,10 @@ export function blankSession({ id, caller, now, start, nameIsSet, originTurnId }
     isDraft: start.isDraft ?? false,
     category: start.category ?? null,
     rating: null,
-    agentContextId: start.agentContextId,
-    conversationContextId: start.conversationContextId,
+    agentContextId: choice.agentContextId,
+    conversationContextId: choice.conversationContextId,
+    model: choice.model,
+    settings: choice.settings,
     workspaceId: start.workspaceId ?? null,
     repo: start.repo ?? null,
     defaultLanguage: start.defaultLanguage ?? null,

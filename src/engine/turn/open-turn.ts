@@ -204,12 +204,11 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Prepar
     start: {
       ...start,
       name,
-      agentContextId: accepted.agentContext.id,
-      conversationContextId: accepted.conversationContext.id,
       ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
       ...(repo !== null && { repo }),
       ...(language !== null && { defaultLanguage: language }),
     },
+    choice: accepted.forSession,
     nameIsSet: start.name !== undefined,
     originTurnId: place.originTurnId,
   });

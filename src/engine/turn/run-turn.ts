@@ -61,6 +61,7 @@ async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnReque
     caller,
     request,
     session,
+    ...(place.rerunOf !== null && { given: asked }),
     mail,
     subagentTools,
     inherited,

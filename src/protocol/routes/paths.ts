@@ -45,6 +45,7 @@ export const paths = {
   getContext: { method: "GET", path: "/api/turns/{id}/context" },
   diffTurns: { method: "GET", path: "/api/turns/{id}/diff" },
   turnEvents: { method: "GET", path: "/api/turns/{id}/events" },
+  archiveTurn: { method: "POST", path: "/api/turns/{id}/archive" },
   interruptTurn: { method: "POST", path: "/api/turns/{id}/interrupt" },
   steerTurn: { method: "POST", path: "/api/turns/{id}/steer" },
   listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },

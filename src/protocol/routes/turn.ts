@@ -163,6 +163,13 @@ export const turnRoutes = {
     otherAnswers: eventStreamAnswers,
     errors: ["event_id_unknown", ...storedTurnErrors],
   },
+  archiveTurn: {
+    summary: "Archives a finished turn that nothing continues. It stays readable, and cannot be continued.",
+    access: "write",
+    status: 200,
+    answer: turnSummarySchema,
+    errors: ["turn_in_use", "turn_not_finished", "storage_full"],
+  },
   interruptTurn: {
     summary: "Stops a turn. The request is idempotent.",
     access: "write",

@@ -1,7 +1,15 @@
 /** Turns and their steps in memory. */
 import type { Step } from "../../domain/step.ts";
-import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
-import type { FinishResult, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
+import { archiveTurn, mayBeParent, type PendingTurn } from "../../domain/turn.ts";
+import type {
+  ArchiveResult,
+  FinishResult,
+  OpenResult,
+  TurnArchival,
+  TurnFinish,
+  TurnOpening,
+  TurnRecords,
+} from "../turns.ts";
 import { limitRefusal } from "./limits.ts";
 import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
 import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
@@ -13,6 +21,9 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     },
     async finish(finish) {
       return finishTurn(rows, finish);
+    },
+    async archive(archival) {
+      return archive(rows, archival);
     },
     async get(id) {
       return rows.turns.get(id) ?? null;
@@ -104,6 +115,25 @@ function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {
   settleMail(rows, turn);
   if (message !== undefined) putMessage(rows, { ...message, takenBy: null, deliveredAt: null });
   return { outcome: "finished" };
+}
+
+function archive(rows: Rows, { turnId, at }: TurnArchival): ArchiveResult {
+  const turn = rows.turns.get(turnId);
+  const session = turn === undefined ? undefined : rows.sessions.get(turn.sessionId);
+  if (turn === undefined || session === undefined || turn.kind !== "agent") return { outcome: "missing" };
+  if (turn.status === "archived") return { outcome: "archived", turn };
+  if (turn.status === "pending") return { outcome: "pending" };
+  const sessions = [...rows.sessions.values()];
+  if (sessions.some(({ headTurnId }) => headTurnId === turnId)) return { outcome: "needed", by: "head" };
+  if (sessions.some(({ originTurnId }) => originTurnId === turnId)) return { outcome: "needed", by: "fork" };
+  const isContinued = [...rows.turns.values()].some((each) => each.parentId === turnId && each.status !== "archived");
+  if (isContinued) return { outcome: "needed", by: "turn" };
+  const archived = archiveTurn(turn, at);
+  rows.turns.set(turnId, archived);
+  if (session.lastSequence === turn.sequence) {
+    rows.sessions.set(session.id, { ...session, lastTurnStatus: archived.status });
+  }
+  return { outcome: "archived", turn: archived };
 }
 
 /** Inserts all of the steps, or throws and inserts none if one of them exists already. */

@@ -11,6 +11,7 @@ import { limitRefusal } from "./limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { textToRow } from "./rows/text-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { archiveStored } from "./archive-turn.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep, listSteps, stepToRow } from "./steps.ts";
@@ -25,6 +26,7 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
   return {
     open: (opening) => openTurn(db, dialect, opening),
     finish: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
+    archive: (archival) => db.transaction().execute((tx) => archiveStored(tx, dialect, archival)),
     get: (id) => selectTurn(db, id),
     async list(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);

@@ -92,6 +92,8 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     rating: null,
     agentContextId: "default",
     conversationContextId: "default",
+    model: null,
+    settings: {},
     workspaceId: null,
     repo: null,
     defaultLanguage: null,

@@ -133,7 +133,7 @@ function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.sessions.get(session.id), session);
   });
 
-  test("[S1] a patch changes the fields that it names and the time of change", async (context) => {
+  test("[S1] [S9] a patch changes the fields that it names and the time of change", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { description: "old", category: "bug", rating: 3 });
     const patch = {
@@ -143,6 +143,8 @@ function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
       isPublic: true,
       category: null,
       metadata: { theirs: [awkwardText] },
+      model: "a/model",
+      settings: { temperature: 0.5 },
     };
     const patched = await store.sessions.update(session.id, patch, noon + 5);
     assert.deepEqual(patched, { ...session, ...patch, updatedAt: noon + 5 });

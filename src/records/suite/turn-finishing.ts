@@ -1,7 +1,8 @@
 /** What a store must do when a turn ends: one finisher, one head, and a session with the right sums. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PendingTurn } from "../../domain/turn.ts";
+import { newId } from "../../domain/ids.ts";
+import { archiveTurn, type PendingTurn } from "../../domain/turn.ts";
 import {
   completedSample,
   draftOf,
@@ -33,6 +34,7 @@ async function startTurn(store: Records): Promise<PendingTurn> {
 }
 
 export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
+  archivingTests(open);
   test("[T2] the second of two finishers changes nothing", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
@@ -222,5 +224,43 @@ export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
       costs.push((await readSession(store, session.id)).costUsd);
     }
     assert.deepEqual(costs, [0, 0.1, 0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.2 + 1e-7]);
+  });
+}
+
+function archivingTests(open: OpenRecordsForTest<Parts>): void {
+  test("[T2] [S5] a finished turn that nothing continues is archived once, and keeps its outcome", async (context) => {
+    const { store } = await open(context);
+    const { id: sessionId } = await startSession(store);
+    const root = await runSampleTurn(store, sessionId);
+    const left = await runSampleTurn(store, sessionId);
+    assert.deepEqual(await store.turns.archive({ turnId: left.id, at: noon }), { outcome: "needed", by: "head" });
+    const move = { sessionId, from: left.id, to: root.id, userId: "user-ada", at: noon };
+    assert.deepEqual(await store.sessions.moveHead(move), { outcome: "moved" });
+    const archived = archiveTurn(left, noon + 7);
+    const result = { outcome: "archived", turn: archived };
+    assert.deepEqual(await store.turns.archive({ turnId: left.id, at: noon + 7 }), result);
+    assert.deepEqual(await store.turns.archive({ turnId: left.id, at: noon + 8 }), result);
+    assert.deepEqual(await store.turns.get(left.id), archived);
+    const { headTurnId, lastTurnStatus } = (await readSession(store, sessionId)) ?? assert.fail();
+    assert.deepEqual([headTurnId, lastTurnStatus], [root.id, "archived"]);
+    const next = { ...move, from: root.id, to: left.id };
+    assert.deepEqual(await store.sessions.moveHead(next), { outcome: "missing" }, "it is never a head again");
+  });
+
+  test("[T2] a turn that runs, is continued, is forked, or is a subagent's is not archived", async (context) => {
+    const { store } = await open(context);
+    const { id: sessionId } = await startSession(store);
+    const root = await runSampleTurn(store, sessionId);
+    const child = await runSampleTurn(store, sessionId);
+    const archive = (turnId: string) => store.turns.archive({ turnId, at: noon });
+    const toNone = { sessionId, from: child.id, to: null, userId: "user-ada", at: noon };
+    await store.sessions.moveHead(toNone);
+    assert.deepEqual(await archive(root.id), { outcome: "needed", by: "turn" });
+    const fork = await startSession(store, { originTurnId: child.id, headTurnId: null });
+    assert.deepEqual(await archive(child.id), { outcome: "needed", by: "fork" });
+    assert.deepEqual(await archive(newId()), { outcome: "missing" });
+    const running = await openSampleTurn(store, openingOf(draftOf(fork)));
+    assert.deepEqual(await archive(running.id), { outcome: "pending" });
+    assert.deepEqual(await store.turns.get(child.id), child);
   });
 }

@@ -217,6 +217,10 @@ test("[P4] nothing of a command is hidden from the person who allows it", async 
   assert.deepEqual(shown.content, [{ type: "text", text: long }]);
   const tricks = await world.view("run", { command: "a\u200b\u202e\u001b[2K\rb\u00a0" });
   assert.deepEqual(tricks.content, [{ type: "text", text: "a\\u200b\\u202e\\u001b[2K\\u000db\u00a0" }]);
+  // A blank of Braille shows nothing, and many marks cover the letters around them. Usual marks stay.
+  const marks = await world.view("run", { command: `a\u2800 e\u0301 x${"\u0336".repeat(5)}` });
+  const codes = "\\u0336".repeat(5);
+  assert.deepEqual(marks.content, [{ type: "text", text: `a\\u2800 e\u0301 x${codes}` }]);
 });
 
 test("[P4] if the client offers its terminals, commands run there", async (t) => {

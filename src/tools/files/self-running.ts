@@ -16,7 +16,7 @@ const kinds: readonly SelfRunning[] = [
   {
     why: "git runs it or what it names",
     files: [
-      ...[/(^|\/)\.(husky|githooks)\//, /\.git\/hooks\//, ".gitconfig", ".gitmodules"],
+      ...[/(^|\/)\.(husky|githooks)\//, /\.git\/hooks\//, ".gitconfig", ".gitmodules", /(^|\/)\.?config\/git\//],
       ...[
         /^\.?lefthook(-local)?\.(ya?ml|toml|json)$/,
         ".pre-commit-config.yaml",
@@ -30,6 +30,8 @@ const kinds: readonly SelfRunning[] = [
     files: [
       ...[/(^|\/)\.(vscode|idea|zed|fleet|devcontainer|nova)\//, /\.code-workspace$/, ".devcontainer.json"],
       ...[".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".sublime-project"],
+      // Language servers run these as soon as they see a source file.
+      ...["cargo.toml", "cmakelists.txt", /^eslint\.config\.[cm]?[jt]s$/, /^\.eslintrc(\.c?js)?$/],
     ],
   },
   {
@@ -45,6 +47,10 @@ const kinds: readonly SelfRunning[] = [
       ],
       ...[".inputrc", "config.fish", /(^|\/)fish\/(conf\.d|functions)\//, ".tmux.conf", ".xinitrc", ".xprofile"],
     ],
+  },
+  {
+    why: "a debugger or an interpreter runs it when it starts in the folder",
+    files: [".gdbinit", ".lldbinit", ".rprofile", ".irbrc", ".pryrc", ".pdbrc", ".psqlrc", ".iex.exs", ".ghci"],
   },
   {
     why: "the package manager runs what it says when packages are installed",
@@ -63,7 +69,11 @@ const kinds: readonly SelfRunning[] = [
         /(^|\/)\.yarn\/(plugins|releases)\//,
         "composer.json",
         "setup.py",
+        "setup.cfg",
         "pyproject.toml",
+        "binding.gyp",
+        "package.json5",
+        "package.yaml",
         "gemfile",
         "pip.conf",
         ".pypirc",
@@ -104,7 +114,7 @@ const kinds: readonly SelfRunning[] = [
       ...[
         ".mcp.json",
         "mcp.json",
-        /(^|\/)\.(claude|cursor|codex|gemini|aptove|windsurf|continue|roo|kiro|opencode|amazonq)\//,
+        /(^|\/)\.(claude|cursor|codex|gemini|aptove|windsurf|continue|roo|kiro|opencode|amazonq|clinerules)\//,
       ],
       ...[
         "agents.md",

@@ -149,7 +149,9 @@ test("[P4] a file that runs by itself is asked each time, and the question says 
     ".git-x.git/hooks/a",
   ];
   const agents = [".claude/settings.json", ".cargo/config.toml", ".pre-commit-config.yaml", "x.code-workspace"];
-  for (const path of [...asked, ...more, ...agents]) {
+  const starts = [".gdbinit", ".Rprofile", "a/Cargo.toml", "eslint.config.mjs", ".eslintrc.js", ".clinerules/a.md"];
+  const installs = ["setup.cfg", "binding.gyp", "package.yaml", ".config/git/config"];
+  for (const path of [...asked, ...more, ...agents, ...starts, ...installs]) {
     const { permission, content } = await world.view("write", { path, content: "x" });
     assert.equal(permission, null, path);
     const [why] = content;

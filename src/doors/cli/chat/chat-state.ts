@@ -36,6 +36,8 @@ export interface ChatState extends ChatParts {
   /** Results of tools that ran and that no turn has received yet, because the chat was stopped in between. */
   unsent: CallResult[];
   spent: ChatUsage;
+  /** The model that the person chose since the last turn. A rerun uses it. Null: none. */
+  modelSet: string | null;
   /** The words that Tab completes after /model. */
   modelNames: readonly string[];
   /** The codes of warnings that are shown once in a chat, and were. */

@@ -180,6 +180,31 @@ test("[L2] [C5] /model calls another model from now on", async (t) => {
   assert.notEqual(models[1], "big");
 });
 
+test("[S9] [L2] /model sets the model of the session: the next chat and `ask` use it, and a rerun in the chat too", async (t) => {
+  const world = await scripted(t, () => "ok");
+  await world.run(["chat"], { stdin: "one\n/model big\n/rerun\n" });
+  await world.run(["chat", "--continue"], { stdin: "two\n" });
+  await world.run(["ask", "--continue", "three"]);
+  await world.run(["ask", "--continue", "--model", "once", "four"]);
+  const { stderr } = await world.run(["chat", "--continue"], { stdin: "/model\nfive\n" });
+  assert.match(stderr, /^uses the model big;/m);
+  const models = async () => (await turns(world)).map(({ model }) => model);
+  assert.deepEqual((await models()).slice(1), ["big", "big", "big", "once", "big"]);
+  await world.run(["chat", "--continue"], { stdin: "/clear\nin a new session\n" });
+  assert.deepEqual(await models(), ["big"]);
+});
+
+test("[S9] [G2] [L2] /model with a context chooses it for the session, and counts over the context of the command line", async (t) => {
+  const world = await scripted(t, () => "ok");
+  await world.run(["context", "set", "conversation", "brief", "--model", "small"]);
+  await world.run(["context", "set", "conversation", "long", "--model", "wide"]);
+  const first = await world.run(["chat"], { stdin: "one\n/model big\n/model context:brief\ntwo\n" });
+  assert.match(first.stderr, /uses the model context:brief/);
+  await world.run(["chat", "--continue", "--context", "long"], { stdin: "three\n/model big\nfour\n" });
+  const models = (await turns(world)).map(({ model }) => model);
+  assert.deepEqual(models.slice(1), ["small", "wide", "big"]);
+});
+
 test("[T9] [L2] a call of a client's tool is explained, and the next line continues without its result", async (t) => {
   const world = await scripted(t, (call) => {
     const isFirst = !call.items.some(({ type }) => type === "tool_call");

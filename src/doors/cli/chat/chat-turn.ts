@@ -133,6 +133,9 @@ function follow(state: ChatState, answer: ExecuteAnswer): void {
   if (state.sessionId !== null && answer.sessionId !== state.sessionId) {
     call.output.note(`the chat continues in session ${shortId(answer.sessionId)}`);
   }
+  // The session keeps the model that its first turn named (S9).
+  if (state.sessionId === null) delete state.options.model;
+  state.modelSet = null;
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
   state.lastFailed = answer.kind === "error";

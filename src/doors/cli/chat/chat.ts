@@ -63,6 +63,7 @@ export async function chat(call: CliInvocation, words: readonly string[], option
     running: null,
     subagents: newWatch(),
     unsent: [],
+    modelSet: null,
     notedWarnings: new Set(),
     modelNames: [],
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },

@@ -7,7 +7,7 @@ import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { plural } from "../output.ts";
 import { nothingSpent, type ChatState } from "./chat-state.ts";
 import { chooseSession } from "./choose-session.ts";
-import { modelEntries } from "./model-list.ts";
+import { chooseModel, keepModel } from "./choose-model.ts";
 import { goTo, openInChat } from "./open-session.ts";
 import { tokensOfWindow } from "./status-line.ts";
 import { runChatTurn } from "./chat-turn.ts";
@@ -107,6 +107,7 @@ Ctrl-R looks for an earlier line; Tab completes commands and paths.`);
 
 async function clear(state: ChatState): Promise<void> {
   await clearWorkspace(state);
+  await keepModel(state);
   goTo(state, null, null);
   state.call.output.note("the next line starts a new session");
 }
@@ -202,7 +203,8 @@ async function rerun(state: ChatState, rest: string): Promise<void> {
   // The rerun begins a fork of its own, beside the turn. The one without turns is not needed for it.
   if (isFreshFork) state.sessionId = null;
   if (isFreshFork) await state.client.sessions.remove(session.id);
-  await runChatTurn(state, { ...place, ...(rest === "" ? {} : { instruction: rest }) });
+  const model = state.modelSet === null ? {} : { model: state.modelSet };
+  await runChatTurn(state, { ...place, ...model, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff shows what it saw and answered differently");
 }
 
@@ -240,20 +242,6 @@ async function diff(state: ChatState, rest: string): Promise<void> {
   const other = turn === null ? null : (turn.rerunOf ?? turn.parentId);
   if (turn === null || other === null) return state.call.output.note("there are no two turns to compare yet");
   await showDiff(state.call, state.client, { a: other, b: turn.id, sideBySide: false });
-}
-
-async function chooseModel(state: ChatState, rest: string): Promise<void> {
-  const { options, call, spent } = state;
-  const { output } = call;
-  if (rest === "-") delete options.model;
-  else if (rest !== "") options.model = rest;
-  if (rest === "") {
-    const entries = await modelEntries(state);
-    const current = options.model ?? spent.model;
-    output.table(entries.map(({ words, about }) => [words === current ? "*" : " ", words, about]));
-  }
-  const used = options.model === undefined ? "uses the configured model" : `uses the model ${options.model}`;
-  output.note(output.safeNote(rest === "" ? `${used}; /model <name> changes it, also <provider>/<name>` : used));
 }
 
 async function chooseMode(

@@ -33,6 +33,25 @@ test("[H2] [S1] a draft is not found by others, also if it is public", async (t)
   assert.equal((await bob.sessions.get(draft.id)).isDraft, false);
 });
 
+test("[H2] [S9] [G2] the model and the settings of a session can be set, and count for its later turns", async (t) => {
+  const client = (await testDoor(t)).client();
+  const { sessionId } = await client.execute({ instruction: "one" });
+  const settings = { temperature: 0.5 };
+  const set = await client.sessions.update(sessionId, { model: "scripted-7", settings });
+  assert.deepEqual([set.model, set.settings], ["scripted-7", settings]);
+  const { turnId } = await client.execute({ instruction: "two", sessionId });
+  const turn = await client.turns.get(turnId);
+  assert.deepEqual([turn.model, turn.manifest.settings], ["scripted-7", settings]);
+  const unknown = client.sessions.update(sessionId, { conversationContextId: "none" });
+  await assert.rejects(unknown, { code: "context_unknown", status: 422 });
+  const invalid = client.sessions.update(sessionId, { settings: { temperature: 9 } });
+  await assert.rejects(invalid, { code: "request_invalid" });
+  const cleared = await client.sessions.update(sessionId, { model: null, settings: {} });
+  assert.deepEqual([cleared.model, cleared.settings], [null, {}]);
+  const begun = await client.sessions.create({ forkOf: turnId, model: "scripted-8" });
+  assert.equal(begun.model, "scripted-8");
+});
+
 test("[H2] a page of turns has the whole texts if the client asks for them, and a summary otherwise", async (t) => {
   const client = (await testDoor(t)).client();
   const long = "word ".repeat(600).trim();

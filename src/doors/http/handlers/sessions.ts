@@ -2,13 +2,14 @@
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Session } from "../../../domain/session.ts";
+import type { Session, SessionPatch } from "../../../domain/session.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, SessionStart } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { toWireTurn, toWireTurnSummary, type WireTurnList } from "../../../protocol/turn.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
+import type { WireSessionPatch } from "../../../protocol/session.ts";
 import { sessionWriter } from "./wire-session.ts";
 
 type SessionRoute =
@@ -38,17 +39,16 @@ export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
-    createSession: async ({ caller, body }) => {
-      const session = await newSession(engine, caller, withoutNullish(body));
+    createSession: async ({ caller, body: { settings, ...body } }) => {
+      const session = await newSession(engine, caller, { ...withoutNullish(body), ...settingsOf(settings) });
       return answer("createSession", await write.one(caller, session), { location: `/api/sessions/${session.id}` });
     },
     getSession: async ({ caller, id }) =>
       answer("getSession", await write.one(caller, await engine.sessions.get(caller, id))),
-    updateSession: async ({ caller, id, body }) =>
-      answer(
-        "updateSession",
-        await write.one(caller, await engine.sessions.update(caller, id, withoutUndefined(body))),
-      ),
+    updateSession: async ({ caller, id, body: { settings, ...body } }) => {
+      const patch = { ...withoutUndefined(body), ...settingsOf(settings) };
+      return answer("updateSession", await write.one(caller, await engine.sessions.update(caller, id, patch)));
+    },
     listTurns: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
       const turns = await engine.turns.list(caller, id, { ...withoutNullish({ before: query.before }), limit });
@@ -80,6 +80,10 @@ async function newSession(
   const { workspaceId } = start;
   if (continueWorkspace !== true || workspaceId === undefined) return await engine.sessions.create(caller, start);
   return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
+}
+
+function settingsOf(settings: WireSessionPatch["settings"]): Pick<SessionPatch, "settings"> {
+  return settings === undefined ? {} : { settings: withoutNullish(settings) };
 }
 
 /** Reads the texts of the turns one after the other, so that a page costs no more memory than its answer. */

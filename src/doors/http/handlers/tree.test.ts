@@ -32,6 +32,20 @@ async function turns(door: TestDoor, ...instructions: string[]): Promise<{ sessi
   return { sessionId, ids };
 }
 
+test("[T2] POST /api/turns/{id}/archive archives a turn that was left, and says why it does not", async (t) => {
+  const door = await testDoor(t);
+  const { sessionId, ids } = await turns(door, "one", "two");
+  const [one = "", two = ""] = ids;
+  const { detail } = await door.refused("turn_in_use", `POST /api/turns/${two}/archive`);
+  assert.match(detail, /is the head of a session/);
+  await door.call(`PUT /api/sessions/${sessionId}/head`, { json: { from: two, to: one } });
+  const archived = await at<WireTurn>(door, `POST /api/turns/${two}/archive`);
+  assert.deepEqual([archived.id, archived.status], [two, "archived"]);
+  assert.equal((await at<WireTurn>(door, `GET /api/turns/${two}`)).status, "archived");
+  assert.equal((await door.call(`GET /api/turns/${two}/answer`)).status, 200);
+  assert.equal((await door.call(`GET /api/turns/${two}/events`)).status, 200);
+});
+
 /** The three ways to write the same execute request. */
 const ways: [
   way: string,

@@ -13,6 +13,7 @@ type TurnRoute =
   | "getResponse"
   | "getContext"
   | "diffTurns"
+  | "archiveTurn"
   | "interruptTurn"
   | "steerTurn"
   | "listQuestions"
@@ -43,6 +44,8 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
     },
     diffTurns: async ({ caller, id, query }) =>
       answer("diffTurns", await engine.explain.diff(caller, { a: id, b: query.with })),
+    archiveTurn: async ({ caller, id }) =>
+      answer("archiveTurn", toWireTurnSummary(await engine.tree.archiveTurn(caller, id))),
     interruptTurn: async ({ caller, id }) =>
       answer("interruptTurn", { interruptedTurnId: await engine.turns.interrupt(caller, { turnId: id }) }),
     steerTurn: async ({ caller, id, body }) =>

@@ -5,7 +5,7 @@
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
-import type { FinishedTurn, Turn } from "../../../domain/turn.ts";
+import { beforeArchiving, type FinishedTurn, type Turn } from "../../../domain/turn.ts";
 import { keptEvents } from "../kept/kept-events.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { feedOf } from "./event-feed.ts";
@@ -102,7 +102,8 @@ export async function finishOf(core: EngineCore, turnId: string): Promise<Finish
     turn = await core.deps.records.turns.get(turnId);
   }
   if (turn?.status === "pending" && core.isShuttingDown) throw shuttingDown();
-  if (turn === null || turn.status === "pending" || turn.status === "archived") {
+  if (turn?.status === "archived") return beforeArchiving(turn);
+  if (turn === null || turn.status === "pending") {
     throw new AptoveError("turn_not_finished", `turn ${turnId} did not finish`);
   }
   return turn;

@@ -32,8 +32,9 @@ import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
-import { readModelWords, withProviderContexts, type ModelWords } from "../../contexts/model-words.ts";
-import { modeOf, resolveContexts, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
+import { withProviderContexts } from "../../contexts/model-words.ts";
+import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
+import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
 import type {
   AcceptedRequest,
   AcceptedSurroundings,
@@ -47,6 +48,8 @@ export interface AcceptInput {
   request: TurnRequest;
   /** The session whose contexts, workspace and repository count if the request names none. */
   session: Session | null;
+  /** The request as the caller sent it, if the turn repeats another one. `request` then has what that turn asked for. */
+  given?: TurnRequest;
   /** The subagent whose turn this is. It has only the tools of the request. */
   subagent?: SubagentRef;
   mail?: readonly DeliveredMessage[];
@@ -157,12 +160,15 @@ function checkedInstruction({ instruction, input = [], toolResults = [] }: TurnR
 /** Looks up the contexts that count, and the model that they or the request name. */
 async function chooseModel(
   deps: EngineDependencies,
-  { caller, request, session }: AcceptInput,
+  { caller, request, session, given }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ContextChoice; model: ModelChoice }> {
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
-  const words = meaningOf(known, request, session);
-  const { agentContext, conversationContext } = resolveContexts(known, { ...request, ...words }, session);
+  const standing = standingChoice(known, session);
+  // A repeated turn asks for everything that it had, so nothing that was chosen since then is added (T7).
+  const choice = changedChoice(known, given === undefined ? standing : contextsAlone(standing), request);
+  const forSession = given === undefined ? choice : changedChoice(known, standing, given);
+  const { agentContext, conversationContext, model: chosen } = meaningOf(known, choice);
   const provider = await providerOf(settings, agentContext);
   const mode = modeOf(conversationContext, request.mode ?? "ask");
   const contextRefs = {
@@ -171,19 +177,12 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: words.model ?? modelOf(conversationContext, provider),
-    settings: { ...conversationContext.settings, ...request.settings },
+    model: chosen ?? modelOf(conversationContext, provider),
+    settings: { ...conversationContext.settings, ...choice.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
     compacts: request.compact === true,
   };
-  return { contexts: { agentContext, conversationContext, contextRefs, mode }, model };
-}
-
-/** Returns what the model's name in the request means (G3). */
-function meaningOf(known: WorkspaceSettings, request: TurnRequest, session: Session | null): ModelWords {
-  if (request.model === undefined) return {};
-  const { agentContext: current } = resolveContexts(known, request, session);
-  return readModelWords(request.model, { ...known, current, isNamed: request.agentContextId !== undefined });
+  return { contexts: { agentContext, conversationContext, contextRefs, mode, forSession }, model };
 }
 
 /** The model of a conversation context belongs to one provider. Another provider's own default counts there. */

@@ -10,6 +10,7 @@ import type {
   Place,
 } from "../../../domain/context.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
+import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
@@ -71,6 +72,8 @@ export interface ChosenContexts {
   /** References to both contexts, as the manifest keeps them. */
   contextRefs: { agentContext: ContextRef; conversationContext: ContextRef };
   mode: Mode;
+  /** What a new session keeps of the choice, for its later turns (S9). */
+  forSession: StandingChoice;
   /** The text of the system message. */
   prompt: string;
   promptHash: string;

@@ -15,6 +15,8 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   labels: [],
   category: null,
   rating: null,
+  model: null,
+  settings: {},
   defaultLanguage: null,
   metadata: {},
 };
