@@ -110,7 +110,7 @@ export class AcpDoor {
         await open.update(update);
       }
       const [{ usage, model } = { usage: null, model: "" }] = last;
-      const usages = usage === null ? [] : usageUpdate(model, usage, session.costUsd);
+      const usages = usage === null ? [] : usageUpdate(open.facts.options.windowOf(model), usage, session.costUsd);
       for (const update of usages) await open.update(update);
     }
     if (running !== null) await attachTurn(this.#following(reopened), running, true);

@@ -63,17 +63,23 @@ export function summaryLines(summary: LocalIndexSummary): string[] {
   const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
   return [
     `indexed ${summary.repo}${commit}: ${plural(filesTotal, "file")}, ${plural(chunksTotal, "chunk")}`,
-    `${filesChanged} changed, ${filesRemoved} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
+    `${filesChanged.toLocaleString("en")} changed, ${filesRemoved.toLocaleString("en")} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
     ...skippedLines(skipped),
   ];
 }
 
 const skippedNamedMax = 5;
+/** The line of a reason names no further file beyond this length. */
+const skippedCharactersMax = 100;
 
 /** Returns one line for each reason, with the first files. `--json` has all of them. */
 function skippedLines(skipped: LocalIndexSummary["skipped"]): string[] {
   return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, files]) => {
-    const named = files.slice(0, skippedNamedMax).map(({ path }) => path);
+    const named: string[] = [];
+    for (const { path } of files.slice(0, skippedNamedMax)) {
+      if (named.length > 0 && [...named, path].join(", ").length > skippedCharactersMax) break;
+      named.push(path);
+    }
     const more = files.length - named.length;
     const rest = more > 0 ? ` and ${more} more` : "";
     return `skipped, ${reason.replaceAll("_", " ")}: ${named.join(", ")}${rest}`;
