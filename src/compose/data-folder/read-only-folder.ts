@@ -34,7 +34,7 @@ export async function openRecordsCopy(file: string): Promise<RecordStore> {
   try {
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
-    const { openSqliteRecords } = await import("../../../records/sql/sqlite/sqlite.ts");
+    const { openSqliteRecords } = await import("../../records/sql/sqlite/sqlite.ts");
     const records = await openSqliteRecords({ file: copy });
     const close = async (): Promise<void> => {
       await records.close();
