@@ -1,9 +1,10 @@
 /** Builds the ports of the ACP door from the parts of aptove. */
 import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
-import { modelInfo, modelsOf } from "../domain/models.ts";
+import { modelFamily, modelInfo, modelsOf } from "../domain/models.ts";
 import type { OfferedModel } from "../engine/engine.ts";
-import { missingKey } from "../configuration/configured-providers.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { missingKey, settingsWithKeys } from "../configuration/configured-providers.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { MissingKey, OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
 
@@ -55,27 +56,42 @@ async function missingKeyOf(
 type ReadModels = Map<string, readonly OfferedModel[]>;
 
 async function choicesOf(
-  { engine, configured }: Aptove,
+  { engine, configured, configuration }: Aptove,
   { caller, workspaceId, read }: { caller: Caller; workspaceId: string; read: ReadModels },
 ): Promise<SessionChoices> {
   const contexts = await engine.contexts.known(caller, workspaceId);
+  const own = await configured(workspaceId);
+  const windowOf = (model: string): number | null => windowIn(own?.configuration ?? configuration, model);
   const known = read.get(workspaceId);
   const reading = engine.contexts.models(caller, workspaceId).then((models) => {
     read.set(workspaceId, models);
     return models;
   });
-  if (known !== undefined) return { ...contexts, models: known, allModels: null };
-  const providers = (await configured(workspaceId))?.settings.providers;
+  if (known !== undefined) return { ...contexts, models: known, allModels: null, windowOf };
+  const providers = own?.settings.providers;
   const isOffered = (name: string): boolean =>
     name !== "offline" || contexts.agentContexts.some(({ provider }) => provider === name);
   const found = await Promise.all([...(providers?.keys() ?? [])].filter(isOffered).map((name) => providers?.get(name)));
   const models = found.flatMap((provider) => (provider === undefined ? [] : knownModels(provider)));
-  return { ...contexts, models, allModels: reading.catch(() => models) };
+  return { ...contexts, models, allModels: reading.catch(() => models), windowOf };
 }
 
-function knownModels({ name, defaultModel }: Provider): OfferedModel[] {
+function windowIn({ providers }: Configuration, model: string): number | null {
+  const names = [model, modelFamily(model)];
+  const windows = settingsWithKeys(providers).flatMap(({ contextTokens }) =>
+    names.flatMap((name) => contextTokens[name] ?? []),
+  );
+  return windows[0] ?? modelInfo(model)?.contextTokens ?? null;
+}
+
+function knownModels({ name, defaultModel, contextTokens }: Provider): OfferedModel[] {
   return [...new Set([defaultModel, ...modelsOf(name)])].map((model) => {
     const info = modelInfo(model);
-    return { provider: name, model, contextTokens: info?.contextTokens ?? null, price: info?.price ?? null };
+    return {
+      provider: name,
+      model,
+      contextTokens: contextTokens?.(model) ?? info?.contextTokens ?? null,
+      price: info?.price ?? null,
+    };
   });
 }

@@ -59,6 +59,8 @@ export type ToolContent =
   | { type: "text"; text: string }
   /** A change of one file. `oldText` is null if the file is new. */
   | { type: "diff"; path: string; oldText: string | null; newText: string }
+  /** An image that the tool returned, for people only. `data` is base64. */
+  | { type: "image"; mimeType: string; data: string }
   /** The plan of the model. The newest plan replaces the earlier ones. */
   | { type: "plan"; steps: PlanStep[] };
 

@@ -67,4 +67,5 @@ export interface ShellCommandResult {
 
 export type McpServer =
   | { type: "stdio"; name: string; command: string; args: string[]; env: Record<string, string>; timeMs?: number }
-  | { type: "http"; name: string; url: string; headers: Record<string, string>; timeMs?: number };
+  /** `sse` is the older transport over HTTP, with one stream for all messages. Newer servers have `http`. */
+  | { type: "http" | "sse"; name: string; url: string; headers: Record<string, string>; timeMs?: number };

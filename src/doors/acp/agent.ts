@@ -103,7 +103,7 @@ function initialized({ version, keys }: AcpPorts, capabilities: ClientCapabiliti
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: true, audio: false, embeddedContext: true },
-      mcpCapabilities: { http: true, sse: false },
+      mcpCapabilities: { http: true, sse: true },
       sessionCapabilities: { list: {}, delete: {}, additionalDirectories: {}, resume: {}, close: {}, ...unstable },
       ...(keys !== null && { auth: { logout: {} } }),
       _meta: { "aptove.dev": { deviceBinding: true } },

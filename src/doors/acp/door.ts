@@ -18,7 +18,7 @@ import {
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { RunningNow, SessionStart } from "../../engine/engine.ts";
 import { onAbort } from "../../system/abort.ts";
@@ -110,7 +110,7 @@ export class AcpDoor {
         await open.update(update);
       }
       const [{ usage, model } = { usage: null, model: "" }] = last;
-      const usages = usage === null ? [] : usageUpdate(model, usage, session.costUsd);
+      const usages = usage === null ? [] : usageUpdate(open.facts.options.windowOf(model), usage, session.costUsd);
       for (const update of usages) await open.update(update);
     }
     if (running !== null) await attachTurn(this.#following(reopened), running, true);
@@ -148,6 +148,8 @@ export class AcpDoor {
       metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model, effort }),
       agentContextId: from.agentContextId,
       conversationContextId: from.conversationContextId,
+      ...(from.model !== null && { model: from.model }),
+      settings: from.settings,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
       ...repoOf(setup),
       ...(forkOf !== null && { forkOf }),
@@ -200,6 +202,7 @@ export class AcpDoor {
     const before = options.mode;
     options.setOption(request.configId, request.value);
     await this.#remember(open);
+    await this.#choose(open, request.configId);
     if (options.mode !== before) {
       await open.update({ sessionUpdate: "current_mode_update", currentModeId: options.mode });
     }
@@ -307,9 +310,22 @@ export class AcpDoor {
   }
 
   async #remember(open: OpenSession): Promise<void> {
-    const { mode, chosenModel, effort } = open.facts.options;
-    const memory = { mode, model: chosenModel, effort: effort ?? "default" };
-    await this.#write(open, await this.#ports.open(), memory);
+    const { mode } = open.facts.options;
+    await this.#write(open, await this.#ports.open(), { mode });
+  }
+
+  /** Sets the model or the effort of the session, so that it counts through every door (S9). */
+  async #choose({ facts }: OpenSession, configId: string): Promise<void> {
+    const { engine, caller } = await this.#ports.open();
+    const { chosenModel, effort } = facts.options;
+    const { settings } = await engine.sessions.get(caller, facts.id);
+    const { reasoningEffort: _former, ...others } = settings;
+    const patches: Record<string, SessionPatch> = {
+      model: { model: chosenModel },
+      effort: { settings: { ...others, ...(effort !== null && { reasoningEffort: effort }) } },
+    };
+    const patch = patches[configId];
+    if (patch !== undefined) await ownersOnly(engine.sessions.update(caller, facts.id, patch));
   }
 
   /** Saves what the session remembers. If the session belongs to another user, nothing is saved; the choice then lasts as long as the connection. */
@@ -317,11 +333,7 @@ export class AcpDoor {
     const session = await engine.sessions.get(caller, open.facts.id);
     const metadata = withMemory(session.metadata, memory);
     if (JSON.stringify(metadata) === JSON.stringify(session.metadata)) return;
-    try {
-      await engine.sessions.update(caller, session.id, { metadata });
-    } catch (error) {
-      if (!(error instanceof AptoveError) || error.code !== "forbidden") throw error;
-    }
+    await ownersOnly(engine.sessions.update(caller, session.id, { metadata }));
   }
 
   #warn(open: OpenSession, warning: string): void {
@@ -343,6 +355,15 @@ export class AcpDoor {
     setImmediate(() => {
       body().catch((error: unknown) => this.#ports.report("an update could not be sent to the client", error));
     });
+  }
+}
+
+/** Ignores that only the owner of a session may change it. The choice of another user lasts as long as the connection. */
+async function ownersOnly(changing: Promise<Session>): Promise<void> {
+  try {
+    await changing;
+  } catch (error) {
+    if (!(error instanceof AptoveError) || error.code !== "forbidden") throw error;
   }
 }
 

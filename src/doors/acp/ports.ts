@@ -77,6 +77,8 @@ export interface SessionChoices {
   models: readonly OfferedModel[];
   /** Resolves when the lists of the providers were read. Null: `models` is complete. Never rejects. */
   allModels: Promise<readonly OfferedModel[]> | null;
+  /** Returns the context window of a model in tokens: the configured one, else the known one. Null: it is unknown. */
+  windowOf(model: string): number | null;
 }
 
 /** What a user has allowed permanently in a workspace (V5, P4). */

@@ -142,8 +142,8 @@ test("[P1] a folder that was deleted before the prompt is an error, and the sess
   assert.equal(connection.text(sessionId), "answer 1");
 });
 
-test("[P4] [S9] mode, model and effort are stored with the session, across connections", async (t) => {
-  const { connect, provider } = await acpTest(t, {
+test("[P4] [S9] mode, model and effort are stored with the session, across connections and doors", async (t) => {
+  const world = await acpTest(t, {
     aptove: {
       overrides: {
         provider: "scripted",
@@ -151,6 +151,7 @@ test("[P4] [S9] mode, model and effort are stored with the session, across conne
       },
     },
   });
+  const { connect, provider } = world;
   const first = await connect();
   const { sessionId, configOptions } = await first.begin();
   assert.deepEqual(
@@ -176,6 +177,17 @@ test("[P4] [S9] mode, model and effort are stored with the session, across conne
   );
   await second.prompt(sessionId, "hi");
   assert.equal(provider.exchanges.at(-1)?.call.model, "scripted-1");
+  const { engine, caller } = await owner(world);
+  const { model, settings } = await engine.sessions.get(caller, sessionId);
+  assert.deepEqual([model, settings], ["scripted-1", { reasoningEffort: "high" }]);
+  const elsewhere = await (await engine.turns.run(caller, { sessionId, instruction: "from another door" })).finished;
+  assert.deepEqual([elsewhere.model, elsewhere.manifest.settings], [model, settings]);
+  await engine.sessions.update(caller, sessionId, { model: null });
+  const reset = await (await world.connect()).load(sessionId);
+  assert.equal(reset.configOptions?.find(({ id }) => id === "model")?.currentValue, "scripted-2");
+  await engine.sessions.update(caller, sessionId, { model: "scripted-3", settings: {} });
+  const third = await (await world.connect()).load(sessionId);
+  assert.equal(third.configOptions?.find(({ id }) => id === "model")?.currentValue, "scripted-3");
   assert.deepEqual(provider.exchanges.at(-1)?.call.settings, { reasoningEffort: "high" });
 });
 

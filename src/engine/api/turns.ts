@@ -140,6 +140,8 @@ export interface RequestedContexts {
   model?: string;
   /** Settings that replace those of the conversation context, one by one. */
   settings?: ModelSettings;
+  /** Has the model summarise the whole history first, however short it is (C6). */
+  compact?: boolean;
 }
 
 /** The tools of the turn, beside the configured ones. */

@@ -161,6 +161,7 @@ const toolContent = z.discriminatedUnion("type", [
     oldText: z.string().nullable(),
     newText: z.string(),
   }),
+  z.strictObject({ type: z.literal("image"), mimeType: z.string(), data: z.string() }),
   z.strictObject({ type: z.literal("plan"), steps: list(planStep) }),
 ]);
 

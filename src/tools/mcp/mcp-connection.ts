@@ -19,6 +19,7 @@ import type { McpServer } from "../session-tools.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { isAnswer, isClosed, isRefusal, ServerEnded } from "./server-fault.ts";
+import { SseTransport } from "./sse-transport.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export { faultOf, isSessionLost, isTimeout } from "./server-fault.ts";
@@ -71,6 +72,8 @@ export interface McpCallRequest {
  * exit or never respond. If the server refuses the first version, the other one is tried.
  */
 export async function connectMcpServer(request: McpConnectionRequest): Promise<McpConnection> {
+  // Servers with the older transport do not know the newer version.
+  if (request.server.type === "sse") return await connectBy("legacy", request);
   const [first, second] =
     request.server.type === "http" ? (["auto", "legacy"] as const) : (["legacy", "auto"] as const);
   try {
@@ -138,11 +141,16 @@ function orEndReason(error: unknown, { why }: { why: string | null }): unknown {
   return isClosed(error) && why !== null ? new ServerEnded(why) : error;
 }
 
-function transportTo({ server, folders, env, onStderr }: McpConnectionRequest): StdioTransport | HttpTransport {
-  if (server.type === "http") {
+function transportTo({
+  server,
+  folders,
+  env,
+  onStderr,
+}: McpConnectionRequest): StdioTransport | HttpTransport | SseTransport {
+  if (server.type !== "stdio") {
     const { protocol = "" } = URL.parse(server.url) ?? {};
     if (!["http:", "https:"].includes(protocol)) throw new ServerEnded("has no address with http or https");
-    return new HttpTransport(server);
+    return server.type === "sse" ? new SseTransport(server) : new HttpTransport(server);
   }
   const inherited = DEFAULT_INHERITED_ENV_VARS.flatMap((name): [string, string][] => {
     const value = env[name];

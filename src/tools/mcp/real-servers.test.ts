@@ -27,6 +27,8 @@ test("[P5] server-everything: text, images, resources, structured content, progr
   assert.equal((await world.names()).length, 13);
   assert.equal(world.mcp.status()[0]?.protocol, "2025-11-25");
   assert.equal(await result("echo", { message: "grüß dich" }), "Echo: grüß dich");
+  const { content: [image] = [] } = await world.call("everything__get-tiny-image", {});
+  assert.deepEqual(image?.type === "image" && image.mimeType, "image/png");
   assert.match(await result("get-tiny-image"), /\[image, \d+ (?:B|KB) png\]/);
   assert.match(
     await result("get-resource-reference", { resourceType: "Text", resourceId: 1 }),
@@ -63,8 +65,16 @@ test("[P5] server-filesystem: reads only in the folders of the session, which it
   assert.equal((await world.tool("filesystem__read_text_file")).needsApproval({}), false);
 });
 
+test("[P5] server-everything over the older transport with one stream", async (context) => {
+  const url = await serveEverything(context, "sse");
+  const world = mcpWorld(context, [{ type: "sse", name: "older", url, headers: {} }]);
+  const sum = async (): Promise<string> => (await world.call("older__get-sum", { a: 2, b: 3 })).output;
+  assert.equal(await sum(), "The sum of 2 and 3 is 5.");
+  assert.deepEqual(world.mcp.status()[0]?.state, "ready");
+});
+
 test("[P5] server-everything over streamable HTTP", async (context) => {
-  const url = await serveEverything(context);
+  const url = await serveEverything(context, "streamableHttp");
   const world = mcpWorld(context, [{ type: "http", name: "remote", url, headers: {} }]);
   assert.deepEqual(await world.call("remote__get-sum", { a: 2, b: 3 }), {
     output: "The sum of 2 and 3 is 5.",
@@ -73,9 +83,9 @@ test("[P5] server-everything over streamable HTTP", async (context) => {
   assert.deepEqual(world.mcp.status()[0]?.state, "ready");
 });
 
-async function serveEverything(context: TestContext): Promise<string> {
+async function serveEverything(context: TestContext, transport: "sse" | "streamableHttp"): Promise<string> {
   const port = await freePort();
-  const server = spawn(process.execPath, [mains.everything, "streamableHttp"], {
+  const server = spawn(process.execPath, [mains.everything, transport], {
     env: { ...process.env, PORT: `${port}` },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -83,7 +93,7 @@ async function serveEverything(context: TestContext): Promise<string> {
   let words = "";
   server.stderr.on("data", (chunk: Buffer) => (words += chunk.toString()));
   await until(() => words.includes(`${port}`));
-  return `http://127.0.0.1:${port}/mcp`;
+  return `http://127.0.0.1:${port}/${transport === "sse" ? "sse" : "mcp"}`;
 }
 
 /** Returns a port that was free a moment ago, because the server cannot choose one itself. */

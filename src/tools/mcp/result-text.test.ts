@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
-import { resultText } from "./result-text.ts";
+import { imageCharactersMax, resultImages, resultText } from "./result-text.ts";
 
 const kilobytes12 = Buffer.alloc(12_288).toString("base64");
 
@@ -47,4 +47,22 @@ test("[P5] a result that is too long is cut at a whole character, with a note", 
   const output = text({ type: "text", text: "é".repeat(limits.toolOutputBytesMax) });
   assert.equal(Buffer.byteLength(output) <= limits.toolOutputBytesMax, true);
   assert.match(output.slice(-80), /é.?\n\[… the rest is left out: a result may have 10485760 bytes …\]$/);
+});
+
+test("[P5] images are shown to people as they are, up to a limit, and only kinds that are images everywhere", () => {
+  const image = (data: string, mimeType = "image/png") => ({ type: "image" as const, data, mimeType });
+  const large = "A".repeat(imageCharactersMax - 4);
+  const content = [
+    image("AAAA"),
+    image("AAAA", "image/svg+xml"),
+    image(large),
+    image("BBBB"),
+    image("A".repeat(large.length)),
+  ];
+  assert.deepEqual(
+    resultImages({ content: [{ type: "text", text: "t" }, ...content] }).map(
+      (one) => one.type === "image" && one.data.length,
+    ),
+    [4, large.length],
+  );
 });

@@ -1,6 +1,10 @@
-/** Turns the result of a server's tool into text for a model (P5). Pure. Content that is not text is named, with its size. */
+/**
+ * Turns the result of a server's tool into text for a model, and into images for people (P5). Pure. For the model, content
+ * that is not text is named, with its size.
+ */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
+import type { ToolContent } from "../../domain/tool.ts";
 
 /** Returns the parts with an empty line between them. Structured content is used only if there is no text, because the text repeats it. */
 export function resultText({ content, structuredContent }: CallToolResult): string {
@@ -10,6 +14,20 @@ export function resultText({ content, structuredContent }: CallToolResult): stri
   }
   return bounded(parts.filter((part) => part !== "").join("\n\n"));
 }
+
+/** Returns the images that editors can show, as many as fit. */
+export function resultImages({ content }: CallToolResult): ToolContent[] {
+  let room = imageCharactersMax;
+  return content.flatMap((part): ToolContent[] => {
+    if (part.type !== "image" || !shownImages.has(part.mimeType) || part.data.length > room) return [];
+    room -= part.data.length;
+    return [{ type: "image", mimeType: part.mimeType, data: part.data }];
+  });
+}
+
+/** The most base64 characters of the images in one result: they are stored with the turn, beside its output. */
+export const imageCharactersMax = limits.toolOutputBytesMax / 5;
+const shownImages = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 function partText(part: ContentBlock): string {
   switch (part.type) {

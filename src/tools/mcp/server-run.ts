@@ -106,10 +106,12 @@ export class ServerRun {
     const inTime = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([context.signal, inTime, this.#closed.signal]);
     const onProgress = (text: string): void => context.showOutput(`${this.#request.hide(text)}\n`);
-    const { resultText } = await import("./result-text.ts");
+    const { resultImages, resultText } = await import("./result-text.ts");
     try {
       const result = await this.#callOnce({ name: tool, args, signal, idleMs, onProgress });
-      return { output: this.#request.hide(resultText(result)), isError: result.isError === true };
+      const images = resultImages(result);
+      const output = this.#request.hide(resultText(result));
+      return { output, isError: result.isError === true, ...(images.length > 0 && { content: images }) };
     } catch (error) {
       if (context.signal.aborted) return failed(server, "was interrupted");
       if (this.#closed.signal.aborted) return failed(server, "was closed");
@@ -159,7 +161,7 @@ export class ServerRun {
     const signal = this.#withTime(times.startMs);
     const begun = performance.now();
     let connectionErrors = 0;
-    log.event(server.type === "http" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
+    log.event(server.type !== "stdio" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
     // Loading blocks the process for a tenth of a second, and the caller that opened the session should be answered first.
     await nextRound();
     try {

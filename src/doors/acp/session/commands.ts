@@ -18,6 +18,11 @@ export const sessionCommands: AvailableCommand[] = [
     description: "Review the changes of the working copy",
     input: { hint: "what to look at" },
   },
+  {
+    name: "compact",
+    description: "Replace the conversation so far by a summary in what the model sees, before the next prompt",
+    input: { hint: "the next prompt" },
+  },
   { name: "undo", description: "Continue from before the last prompt, as if it had not been sent" },
   {
     name: "fire",
@@ -50,6 +55,8 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
       return await rerun(commanded, "");
     case "review":
       return review(commanded, rest.trim());
+    case "compact":
+      return await compact(commanded, rest.trim());
     case "undo":
       return await undo(commanded);
     case "fire":
@@ -71,6 +78,16 @@ function review({ session }: CommandContext, what: string): SessionCommandOutcom
   const about = what === "" ? "the changes of the working copy that are not committed" : what;
   const instruction = `Review ${about}. Look for faults, missing tests and unclear code; name file and line for each finding, the most serious first. Change nothing.`;
   return { kind: "turn", turn: { sessionId: session.facts.id, instruction } };
+}
+
+/** A summary belongs to a turn, so it is written when the next one begins. */
+async function compact(commanded: CommandContext, instruction: string): Promise<SessionCommandOutcome> {
+  const { session } = commanded;
+  const { headTurnId, originTurnId, id: sessionId } = await sessionOf(commanded);
+  if ((headTurnId ?? originTurnId) === null) return await sendMessage(commanded, "There is nothing to summarise yet.");
+  session.compactsNext = true;
+  if (instruction !== "") return { kind: "turn", turn: { sessionId, instruction } };
+  return await sendMessage(commanded, "The next prompt begins with a summary of the conversation so far.");
 }
 
 async function undo(commanded: CommandContext): Promise<SessionCommandOutcome> {

@@ -1,7 +1,6 @@
 /** Shows a running turn to the client, with the turns that it missed before, and the changes of the session (P1, P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../../domain/ids.ts";
-import { modelInfo } from "../../../domain/models.ts";
 import type { Usage } from "../../../domain/usage.ts";
 import {
   isTerminal,
@@ -88,7 +87,10 @@ export async function showTurn(
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
         if (shown.isOwnPrompt) await catchUp(following, parentTurnId);
-        costs.begin({ model: shown.model, spentUsd: await sendName(following, shown.session) });
+        costs.begin({
+          size: session.facts.options.windowOf(shown.model),
+          spentUsd: await sendName(following, shown.session),
+        });
       },
     });
     if (end !== null && (await becameHead(following, shown.turnId, end))) session.seenTurnId = shown.turnId;
@@ -183,25 +185,24 @@ async function sendName({ opened, session }: FollowContext, atStart: RunningTurn
 
 /** Counts how full the model's context window is and what the session has cost, after each model call. */
 class SessionCost {
-  #model = "";
+  #size: number | null = null;
   #spentUsd = 0;
 
-  begin({ model, spentUsd }: { model: string; spentUsd: number }): void {
-    this.#model = model;
+  begin({ size, spentUsd }: { size: number | null; spentUsd: number }): void {
+    this.#size = size;
     this.#spentUsd = spentUsd;
   }
 
   after(step: Usage): SessionUpdate[] {
     this.#spentUsd += step.costUsd ?? 0;
-    return usageUpdate(this.#model, step, this.#spentUsd);
+    return usageUpdate(this.#size, step, this.#spentUsd);
   }
 }
 
 /** Returns the usage update. Empty if the model's context window is unknown, because ACP requires its size. */
-export function usageUpdate(model: string, { input, output }: Usage, spentUsd: number): SessionUpdate[] {
-  const size = modelInfo(model)?.contextTokens;
+export function usageUpdate(size: number | null, { input, output }: Usage, spentUsd: number): SessionUpdate[] {
   // An attempt that failed before the provider counted anything does not empty the window.
-  if (size === undefined || input + output === 0) return [];
+  if (size === null || input + output === 0) return [];
   const cost = spentUsd > 0 ? { cost: { amount: spentUsd, currency: "USD" } } : {};
   return [{ sessionUpdate: "usage_update", used: input + output, size, ...cost }];
 }

@@ -58,5 +58,9 @@ test("[G3] [P1] a session does not wait for the lists of the providers; it offer
   assert.equal(other.exchanges.length, 2);
   assert.equal((await requestErrorOf(set("gpt-none"))).code, -32602);
   const again = await world.connect();
-  assert.equal(modelOption((await again.load(sessionId)).configOptions).currentValue, "context:review");
+  const loaded = await again.load(sessionId);
+  // The session has the chosen context now, and the context has a model (S9, G2).
+  assert.equal(modelOption(loaded.configOptions).currentValue, "claude-sonnet-5");
+  await again.prompt(sessionId, "four");
+  assert.equal(other.exchanges.length, 3);
 });

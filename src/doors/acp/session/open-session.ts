@@ -62,6 +62,8 @@ export class OpenSession {
   readonly announcedSubagents = new Set<string>();
   /** The paths of the files that prompts of this connection showed to the model. */
   readonly shownFiles = new Set<string>();
+  /** True if the next turn begins with a summary of the history. */
+  compactsNext = false;
   /** The session's name that the client knows. */
   name: string;
   /** The last turn that the client has seen. */

@@ -450,3 +450,67 @@ test("[M1] [M2] an editor's session has the rules and the place of its folder, a
   }
   assert.deepEqual(new Set(asked), new Set([world.project]));
 });
+
+test("[P1] [C6] /compact has the next prompt begin with a summary, once", async (t) => {
+  const { connect, provider } = await acpTest(t, { script: (call) => (isSummary(call.prompt) ? "the gist" : "fine") });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "/compact");
+  assert.match(connection.text(sessionId), /nothing to summarise/);
+  await connection.prompt(sessionId, "remember heron");
+  await connection.prompt(sessionId, "/compact");
+  assert.match(connection.text(sessionId), /next prompt begins with a summary/);
+  const calls = provider.exchanges.length;
+  await connection.prompt(sessionId, "which word?");
+  assert.equal(provider.exchanges.length, calls + 2);
+  assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /the gist.*which word/s);
+  await connection.prompt(sessionId, "again");
+  assert.equal(provider.exchanges.length, calls + 3);
+  await connection.prompt(sessionId, "/compact and go on");
+  assert.equal(provider.exchanges.length, calls + 5);
+  assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /nand go on/);
+});
+
+const isSummary = (prompt: string | null): boolean => prompt?.startsWith("You condense") === true;
+
+test("[P1] [C4] the size of the window in a usage update is that of the configuration", async (t) => {
+  const providers = { openai: { context_tokens: { gpt_small: 4321 } } };
+  const overrides = { provider: "scripted", providers, conversation_contexts: { default: { retrieval: "off" } } };
+  const { connect } = await acpTest(t, { model: "gpt_small", aptove: { overrides } });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "hello");
+  assert.equal(only(connection.updates(sessionId), "usage_update").at(-1)?.size, 4321);
+  const again = await connect();
+  await again.load(sessionId);
+  assert.equal(only(again.updates(sessionId), "usage_update").at(-1)?.size, 4321);
+});
+
+test("[P5] an image that a tool returned is shown, live and when the session is loaded", async (t) => {
+  const picture: Tool = {
+    definition: { name: "draw", description: "draws", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: async () => {
+      return {
+        output: "[image, 3 B png]",
+        isError: false,
+        content: [{ type: "image", mimeType: "image/png", data: "AAAA" }],
+      };
+    },
+  };
+  const tools = { tools: async () => [picture], warnings: () => [], close: async () => {} };
+  const opened = { openSessionTools: async () => tools };
+  const { connect } = await acpTest(t, { script: (_call, n) => (n === 1 ? [{ calls: "draw", with: {} }] : "drawn") });
+  const connection = await connect({ opened });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "draw");
+  const again = await connect({ opened });
+  await again.load(sessionId);
+  for (const { updates } of [connection, again]) {
+    const ended = only(updates(sessionId), "tool_call_update").find(({ status }) => status === "completed");
+    assert.deepEqual(ended?.content?.[0], {
+      type: "content",
+      content: { type: "image", mimeType: "image/png", data: "AAAA" },
+    });
+  }
+});

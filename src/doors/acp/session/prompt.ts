@@ -93,6 +93,7 @@ async function answer(prompting: PromptContext, blocks: readonly ContentBlock[])
   const turn = await turnRequest(prompting, content, request);
   if (run.signal.aborted) return cancelled;
   const running = await start(prompting, turn);
+  if (running !== null) session.compactsNext = false;
   return running === null ? cancelled : await follow(prompting, running);
 }
 
@@ -117,6 +118,7 @@ async function turnRequest(
     ifBusy: "queue",
     mode: turnMode,
     instruction: plans === true ? withPlanNote(request.instruction) : request.instruction,
+    ...(session.compactsNext && { compact: true }),
     ...(options.effort !== null && { settings: { reasoningEffort: options.effort } }),
     workspaceId,
     activeFiles,

@@ -40,9 +40,13 @@ export class SessionOptions {
     const chosen = chosenWord(remembered.model, session, choices);
     const listed = (models: SessionChoices["models"]): OfferedChoice[] => modelChoices(session, { ...choices, models });
     const options = new SessionOptions({ modes, models: listed(choices.models) }, { mode, chosen, effort });
+    options.windowOf = choices.windowOf;
     options.allModels = choices.allModels?.then((models) => options.#offer(listed(models))) ?? null;
     return options;
   }
+
+  /** Returns the context window of a model in tokens, or null if it is unknown. */
+  windowOf: SessionChoices["windowOf"] = () => null;
 
   /** Resolves when the lists of the providers were read, with true if they offer something else. Null: they were read before. */
   allModels: Promise<boolean> | null = null;

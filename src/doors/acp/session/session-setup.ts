@@ -54,11 +54,12 @@ function mcpServer(server: WireMcpServer): McpServer {
     const { command, args, env } = server;
     return { type: "stdio", name, command, args, env: record(env) };
   }
-  if (server.type !== "http") {
-    const detail = `the MCP server "${name}" has the transport "${server.type}"; use stdio or http`;
+  if (server.type !== "http" && server.type !== "sse") {
+    const { type } = server as { type: string };
+    const detail = `the MCP server "${name}" has the transport "${type}"; use stdio, http or sse`;
     throw new AptoveError("request_invalid", detail);
   }
-  return { type: "http", name, url: server.url, headers: record(server.headers) };
+  return { type: server.type, name, url: server.url, headers: record(server.headers) };
 }
 
 function record(entries: readonly { name: string; value: string }[]): Record<string, string> {
@@ -112,7 +113,10 @@ export async function openSession(
 ): Promise<OpenSession> {
   const workspaceId = await workspaceOf(context, session);
   const choices = await context.opened.workspaces.choices(workspaceId);
-  const remembered = readMemory(session);
+  const memory = readMemory(session);
+  // The fields of the session count. Earlier versions kept both only in the metadata.
+  const model = session.model ?? memory.model;
+  const remembered = { ...memory, model, effort: session.settings.reasoningEffort ?? memory.effort };
   const options = SessionOptions.of(session, choices, { ...remembered, mode: remembered.mode ?? mode });
   const facts = {
     id: session.id,

@@ -276,6 +276,10 @@ function shownContent(content: ToolContent): ToolCallContent[] {
       const { path, oldText, newText } = content;
       return [{ type: "diff", path, oldText, newText }];
     }
+    case "image": {
+      const { data, mimeType } = content;
+      return [{ type: "content", content: { type: "image", data, mimeType } }];
+    }
     case "plan":
       // Clients show a plan separately.
       return [];

@@ -7,6 +7,7 @@ import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
+import type { Tool } from "../../../tools/tool.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
 async function indexed(t: TestContext): Promise<CliWorld> {
@@ -36,6 +37,22 @@ test("[L1] [L3] ask: the answer alone goes to standard output, everything about 
     /^retrieved 2 chunks, sent 2\n— session [0-9a-f]{8} · turn [0-9a-f]{8} · \d+ tokens · [\d.]+ m?s\n$/,
   );
   assert.equal((await lastTurn(world)).instructionSummary, "how is a user greeted?");
+});
+
+test("[L1] ask --max-steps limits the model calls of the turn", async (t) => {
+  const tool: Tool = {
+    definition: { name: "look", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: async () => ({ output: "more", isError: false }),
+  };
+  const providers = [scriptedProvider({ name: "offline", script: () => [{ calls: "look", with: {} }] })];
+  const world = await cliWorld(t, { providers, tools: [tool] });
+  await world.run(["index"]);
+  await world.run(["ask", "--max-steps", "2", "look around"]);
+  const { steps, manifest } = await lastTurn(world);
+  assert.deepEqual([steps.length, manifest.settings], [2, { maxSteps: 2 }]);
+  const refused = await world.run(["ask", "--max-steps", "0", "look"]);
+  assert.equal(refused.exit, 2);
 });
 
 test("[X1] what git says is modified is an active file, also when it is staged; other files are not", async (t) => {

@@ -25,6 +25,8 @@ export interface AskOptions extends TurnOptions {
   fire?: boolean;
   attach?: string[];
   inline?: boolean;
+  /** The most model calls of the turn. */
+  maxSteps?: number;
 }
 
 export async function ask(call: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
@@ -46,6 +48,7 @@ export async function ask(call: CliInvocation, words: string[], options: AskOpti
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
     ...(options.fire === true ? { fire: true } : {}),
+    ...(options.maxSteps === undefined ? {} : { settings: { maxSteps: options.maxSteps } }),
     ...attachments({ root: copy.root, cwd: call.io.cwd }, options),
   };
   const stopping = listenForStop(call.io.signals);

@@ -12,6 +12,7 @@ import { completedShells, type CompletedShell } from "./completion-scripts.ts";
 import { describeCommand } from "./described-commands.ts";
 import { addContextCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
+import { limits } from "../../../domain/limits.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
@@ -108,6 +109,11 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     .argument("[instruction...]", "the instruction; - waits for standard input")
     .option("--fork <from>", "start a new session below this turn, or below the head of this session")
     .option("--rerun <turn>", "run this turn again, beside the old one")
+    .addOption(
+      new Option("--max-steps <n>", "at most so many model calls").argParser(
+        wholeNumber(1, limits.stepsPerTurnSettingMax),
+      ),
+    )
     .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")
     .option("--steer", "if a turn is running: send it this, and wait for its answer")

@@ -30,7 +30,7 @@ export function wholeContentLines(
 ): string[] {
   return contents
     .flatMap((content) => {
-      if (content.type === "plan") return linesOf(content, style);
+      if (content.type === "plan" || content.type === "image") return linesOf(content, style);
       const text = content.type === "diff" ? changed(content) : content.text;
       const lines = shown(visibleText(text)).flatMap((line) =>
         wrapped(line, width, { isMarked: content.type === "diff" }),
@@ -52,6 +52,9 @@ function linesOf(content: ToolContent, style: OutputStyle): string[] {
       return shown(content.text);
     case "diff":
       return shown(changed(content)).map((line) => changedLine(line, style));
+    case "image":
+      // The output of the tool names it.
+      return [];
     case "plan":
       return content.steps.map((step) => planLine(step, style));
   }

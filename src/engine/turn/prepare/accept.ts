@@ -180,6 +180,7 @@ async function chooseModel(
     model: chosen ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...choice.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
+    compacts: request.compact === true,
   };
   return { contexts: { agentContext, conversationContext, contextRefs, mode, forSession }, model };
 }

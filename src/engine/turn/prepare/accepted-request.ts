@@ -86,6 +86,8 @@ export interface ModelChoice {
   settings: ModelSettings;
   /** How the history is sent. A provider without a memory always receives the whole history (C1). */
   history: Exclude<HistorySource, "none">;
+  /** True if the person wants the whole history to be summarised first (C6). */
+  compacts: boolean;
 }
 
 /** The tools that the model may call, and how their calls are carried out. */

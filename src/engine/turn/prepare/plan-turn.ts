@@ -87,7 +87,8 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const base = await requestBase(histories, state);
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
   const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
-  const isTooLong = nearsWindow(ground, parent, windows.of(accepted));
+  const isAsked = accepted.compacts && state.entries.length > 0;
+  const isTooLong = isAsked || nearsWindow(ground, parent, windows.of(accepted));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong;
   const parts = message?.parts ?? [];
   const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;

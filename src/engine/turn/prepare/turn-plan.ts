@@ -21,7 +21,7 @@ export interface TurnPlan {
   /** The state as the model receives it: with the summary that this turn made, if it made one (C6). */
   visible: State;
   summary: HistorySummary | null;
-  /** True if the history must be summarised before the first call. */
+  /** True if the history must be summarised before the first call: it is too long, or the person wants it. */
   isTooLong: boolean;
   /** The items that this turn adds to the history before the model answers. */
   newItems: HistoryItem[];

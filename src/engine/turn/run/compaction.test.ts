@@ -52,6 +52,28 @@ test("[C6] near the window the oldest turns are replaced by a summary in what th
   }
 });
 
+test("[C6] a turn that wants it has the whole history summarised first, however short it is; later turns continue from there", async (t) => {
+  for (const history of ["chain", "replay"] as const) {
+    const engine = await testEngine(t, { script, conversation: { history } });
+    const [first] = await converse(engine, 3);
+    const sessionId = first?.sessionId ?? "";
+    const asked = await engine.ask("go on", { sessionId, compact: true });
+    assert.deepEqual(
+      asked.warnings.map(({ code }) => code).filter((code) => code === "history_compacted"),
+      ["history_compacted"],
+    );
+    const seen = texts(engine.provider.exchanges.at(-1)?.context ?? []);
+    assert.ok(seen.includes("summary made by") && !seen.includes("question 3") && seen.includes("go on"), seen);
+    const calls = engine.provider.exchanges.length;
+    await engine.ask("and on", { sessionId });
+    assert.equal(engine.provider.exchanges.length, calls + 1);
+    const later = texts(engine.provider.exchanges.at(-1)?.context ?? []);
+    assert.ok(later.includes("summary made by") && !later.includes("question 3") && later.includes("go on"), later);
+    const alone = await engine.ask("begin", { compact: true });
+    assert.deepEqual([alone.status, alone.warnings], ["completed", []]);
+  }
+});
+
 test("[C6] [D3] the call for a summary is a step whose request and response read back, and its text is no part of the answer", async (t) => {
   const engine = await testEngine(t, { script, contextTokens });
   const turns = await converse(engine, 12);

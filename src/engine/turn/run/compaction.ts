@@ -61,12 +61,20 @@ interface Sizes {
  * written in Latin letters.
  */
 function sizesOf({ plan, recorder }: ModelRun, { tokens, window, wasRefused }: TooLong): Sizes {
+  // Nothing is too long here: everything is summarised because the person wants it.
+  const isAsked = isAskedFor({ plan, recorder }) && !wasRefused;
+  if (isAsked) return { room: (window ?? tokens) * limits.windowShareMax, tooLong: Number.POSITIVE_INFINITY };
   const estimated = requestTokens(plan, recorder.items);
   const density = Math.min(Math.max(1, tokens / estimated), limits.tokenDensityMax);
   // What was refused is too long, whatever the window is thought to be.
   const most = Math.min(window ?? tokens, wasRefused ? tokens : Number.POSITIVE_INFINITY);
   const guess = window === null ? most / 2 : most;
   return { room: (guess * limits.windowShareMax) / density, tooLong: most / density };
+}
+
+/** Returns true before the first call of a turn whose person wants the whole history to be summarised. */
+function isAskedFor({ plan, recorder }: Pick<ModelRun, "plan" | "recorder">): boolean {
+  return plan.accepted.compacts && recorder.items.length === 0;
 }
 
 interface CutSizes extends Sizes {
@@ -80,7 +88,8 @@ function cutOf({ plan, recorder }: ModelRun, { items, room, tooLong }: CutSizes)
   const message = items.findLastIndex(({ item, turnId }) => turnId === plan.turnId && item.type === "user");
   const keepItems = isFirstCall && message !== -1 ? items.length - message : 0;
   const frame = frameTokens(plan);
-  const keepTokens = Math.min(room * limits.compactionKeepShare, room * (1 - limits.summaryShare) - frame);
+  const most = Math.min(room * limits.compactionKeepShare, room * (1 - limits.summaryShare) - frame);
+  const keepTokens = isAskedFor({ plan, recorder }) ? 0 : most;
   const at = bestCut(items, { keepTokens, keepItems });
   if (at === null) return null;
   const rest = itemsTokens(items.slice(at).map(({ item }) => item));
