@@ -237,7 +237,7 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "retry", "review", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "compact", "undo", "fire", "title"],
   );
 });
 

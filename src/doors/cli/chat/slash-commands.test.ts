@@ -210,7 +210,7 @@ test("[L2] [T12] a chat that continues shows the last turns and how many came be
   chat.input.write("/quit\r");
   await chat.finished;
   const screen = await terminal.text();
-  assert.match(screen, /^session \w{8} · 5 turns · .*\/help lists the commands$/m);
+  assert.match(screen, /^session \w{8} · 5 turns · [^›]*\/help lists the commands$/m);
   assert.match(screen, /^last active .* · 2 earlier turns: aptove session log \w{8}$/m);
   assert.match(
     screen,
