@@ -66,7 +66,15 @@ export class RedisEventLog implements EventLog {
     const turns = [...this.#unwritten];
     this.#unwritten.clear();
     const faults: unknown[] = [];
-    await Promise.all(turns.map((turn) => turn.write().catch((error: unknown) => faults.push(error))));
+    const write = async (turn: OwnTurnStream): Promise<void> => {
+      try {
+        await turn.write();
+      } catch (error) {
+        // What a lost turn still had belongs nowhere (R1).
+        if (turn.mayWrite) faults.push(error);
+      }
+    };
+    await Promise.all(turns.map(write));
     if (faults.length > 0) this.#parts.report("events could not be written to the log behind Redis", faults[0]);
     this.#timer = null;
     // Events that arrived in the meantime are written next.
