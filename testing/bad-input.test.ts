@@ -1,6 +1,6 @@
 /** Bad input for `aptove acp` from an editor, from a person with a text editor and from a crash, with real processes. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { NewSessionRequest } from "@agentclientprotocol/sdk";
@@ -48,6 +48,8 @@ for (const [who, dies] of [
 ] as const) {
   test(`[P4] [T8] [T11] ${who} in the middle of a permission question: nothing is written, and the session continues complete`, async (t) => {
     const world = await program(t);
+    // The question stays open until the agent's time to finish is over.
+    appendFileSync(join(world.dataDir, "config.toml"), "\n[limits]\nshutdown_grace_ms = 500\n", { mode: 0o600 });
     const asked = Promise.withResolvers<void>();
     const agent = await world.acp({ onPermission: () => (asked.resolve(), new Promise(() => {})) });
     const { sessionId } = await agent.begin();
