@@ -93,7 +93,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     workingCopy: openWorkingCopy,
     surroundings: async (path) => {
-      const { surroundingsOf } = await import("./doors/cli/working-copy/surroundings.ts");
+      const { surroundingsOf } = await import("./working-copy/surroundings.ts");
       return await surroundingsOf(path);
     },
     urls: {

@@ -56,7 +56,16 @@ const contracts = ["identity", "records", "blobs", "providers", "retrieval", "li
 
 /** What a zone may import beside itself. `*`: everything. A driver also has the level above it. */
 const floor = ["domain", "system", "pure-system"];
-const beneathDoors = ["engine-api", "protocol", "workspace", "configuration", "tools", "telemetry", ...floor];
+const beneathDoors = [
+  "engine-api",
+  "protocol",
+  "workspace",
+  "configuration",
+  "working-copy",
+  "tools",
+  "telemetry",
+  ...floor,
+];
 const mayImport: Record<string, readonly string[]> = {
   domain: [],
   system: ["pure-system"],
@@ -65,6 +74,7 @@ const mayImport: Record<string, readonly string[]> = {
   driver: floor,
   workspace: floor,
   configuration: floor,
+  "working-copy": floor,
   "engine-api": ["domain", ...contracts],
   engine: ["domain", "pure-system", ...contracts, "engine-api", "engine-request"],
   "engine-request": ["domain", "pure-system", ...contracts],

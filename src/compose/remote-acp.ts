@@ -3,11 +3,11 @@ import type { Aptove } from "../compose.ts";
 import { acpAgent, type OpenedPorts } from "../doors/acp/agent.ts";
 import type { RemoteLimits } from "../doors/acp/transport/remote-connections.ts";
 import { remoteAcp, type RemoteAcp } from "../doors/acp/transport/remote.ts";
-import { surroundingsOf } from "../doors/cli/working-copy/surroundings.ts";
+import { surroundingsOf } from "../working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { aptoveVersion } from "../version.ts";
 import { openAcpPorts } from "./acp-ports.ts";
-import { headCommit } from "../doors/cli/working-copy/git.ts";
+import { headCommit } from "../working-copy/git.ts";
 import { repositoryOf } from "./serve-acp.ts";
 
 export function remoteAcpMount(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {

@@ -1,9 +1,9 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
-import { findWorkingCopy, headCommit } from "../doors/cli/working-copy/git.ts";
+import { findWorkingCopy, headCommit } from "../working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
-import { surroundingsOf } from "../doors/cli/working-copy/surroundings.ts";
+import { surroundingsOf } from "../working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
 import { forgetKeys } from "../configuration/stored-keys.ts";

@@ -18,7 +18,7 @@ import {
 import { dataFolderPath, inspectDataFolder, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
-import type { LocalWorkingCopy } from "./working-copy/git.ts";
+import type { LocalWorkingCopy } from "../../working-copy/git.ts";
 import type { CliOutput } from "./output.ts";
 import type {
   AcpSetup,
@@ -175,7 +175,7 @@ export class CliInvocation {
   }
 
   async #findCopy(): Promise<LocalWorkingCopy> {
-    const { findWorkingCopy } = await import("./working-copy/git.ts");
+    const { findWorkingCopy } = await import("../../working-copy/git.ts");
     const copy = await findWorkingCopy(this.io.cwd);
     if (copy.refusal !== null) this.output.note(`warning: git is not used here: ${this.output.safeNote(copy.refusal)}`);
     return copy;

@@ -34,6 +34,18 @@ interface Answer {
   error?: { code: number; message: string };
 }
 
+/** A folder without a repository. */
+const ports = {
+  version: "test",
+  beginning: null,
+  mode: null,
+  repositoryOf: async () => null,
+  headOf: async () => null,
+  surroundingsOf: async () => ({}),
+  workingCopy: () => null,
+};
+const keys = { loginArgs: [], forget: () => undefined };
+
 async function served(t: TestContext, options: AcpTestOptions & { graceMs?: number } = {}): Promise<Served> {
   const world = await acpTest(t, options);
   const opened = await world.open();
@@ -58,16 +70,8 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     }),
   );
   const serving = serveStdio({
-    ports: {
-      version: "test",
-      beginning: null,
-      mode: null,
-      repositoryOf: async () => null,
-      headOf: async () => null,
-      surroundingsOf: async () => ({}),
-      workingCopy: () => null,
-    },
-    keys: { loginArgs: [], forget: () => undefined },
+    ports,
+    keys,
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,
@@ -310,16 +314,6 @@ test("[P1] what other code writes to standard output goes to standard error", as
 
 test("[P1] what a person can fix is one line on standard error, without a stack", async () => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const ports = {
-    version: "test",
-    beginning: null,
-    mode: null,
-    repositoryOf: async () => null,
-    headOf: async () => null,
-    surroundingsOf: async () => ({}),
-    workingCopy: () => null,
-  };
-  const keys = { loginArgs: [], forget: () => undefined };
   const open = (): Promise<never> =>
     Promise.reject(new AptoveError("config_invalid", "config.toml: there is no key x"));
   const serving = serveStdio({ ports, keys, open, stdin, stdout, stderr, stop: new AbortController().signal });

@@ -11,7 +11,7 @@ import { scriptedProvider, type Script } from "../../../providers/scripted/scrip
 import { commandTool } from "../../../tools/command/command-tool.ts";
 import type { Tool, ToolContext } from "../../../tools/tool.ts";
 import { ToolFault } from "../../../tools/tool-fault.ts";
-import { findWorkingCopy } from "../working-copy/git.ts";
+import { findWorkingCopy } from "../../../working-copy/git.ts";
 import { ChatTools } from "./chat-tools.ts";
 
 const reads: Tool = {

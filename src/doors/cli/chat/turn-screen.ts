@@ -9,7 +9,7 @@ import { rulesLines, type TurnView } from "../show/render-turn.ts";
 import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import { BundleFilter } from "../show/bundle-filter.ts";
-import type { TurnTerminal } from "../terminal/output-terminal.ts";
+import type { TurnTerminal } from "../terminal/printing-terminal.ts";
 import { MarkdownStream, type LexMarkdown } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";

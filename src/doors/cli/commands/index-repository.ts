@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, indexThereFix, UsageError, type ExitCode } from "../failure.ts";
-import { findWorkingCopy } from "../working-copy/git.ts";
+import { findWorkingCopy } from "../../../working-copy/git.ts";
 import { orgIdOf } from "../lookup/find-people.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { indexWorkingCopy, summaryLines } from "../indexing/index-working-copy.ts";

@@ -1,7 +1,7 @@
 /** Prepares the retrieval of a turn before the first instruction: finds a repository and an index of it (Q1, Q3). */
 import type { CliInvocation } from "../invocation.ts";
 import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
-import type { LocalWorkingCopy } from "../working-copy/git.ts";
+import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { plural, bytes, duration } from "../output.ts";
 import type { LocalIndexInfo, LocalIndexSummary } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
-import type { LocalWorkingCopy } from "../working-copy/git.ts";
+import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 
 export interface WorkingCopyIndexOptions {
   /** Indexes every file again, also the unchanged ones. */

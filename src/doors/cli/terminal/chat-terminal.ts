@@ -6,8 +6,7 @@ import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
 import { KeyReader, type PressedKey } from "./key-reader.ts";
-import { frameMs, type TurnTerminal } from "./output-terminal.ts";
-import { LiveScreen } from "./screen.ts";
+import { type PaintedLines, PrintingTerminal } from "./printing-terminal.ts";
 import { typedRows } from "./typed-rows.ts";
 import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
 
@@ -42,31 +41,24 @@ const echoedLinesMax = 20;
  */
 const unreadMs = 300;
 
-export class ChatTerminal implements TurnTerminal {
+export class ChatTerminal extends PrintingTerminal {
   readonly #options: ChatTerminalOptions;
-  readonly #screen: LiveScreen;
   readonly #typed: TypedLine;
   readonly #keys: KeyReader;
   #typing: TypingPurpose = { as: "hidden" };
   /** The text of the typed line while a question is answered instead. */
   #setAside = "";
-  #above: (() => readonly string[]) | null = null;
-  #done: string[] = [];
-  /** The text that was printed since the last line feed. */
-  #partial = "";
-  #timer: NodeJS.Timeout | null = null;
   /** The time of the open question. Null if a line was being typed then: it needs Enter, like any line. */
   #askedAt: number | null = null;
   /** A key that answers the question unless more is typed with it. */
   #answerKey: { text: string; timer: NodeJS.Immediate } | null = null;
-  #isClosed = false;
-  readonly #onResize = (): void => this.#paint();
+  readonly #onResize = (): void => this.repaint();
 
   constructor(options: ChatTerminalOptions) {
     const { io } = options;
+    super(io);
     this.#options = options;
     this.#typed = new TypedLine(options);
-    this.#screen = new LiveScreen({ write: (text) => void io.stdout.write(text), size: () => this.size });
     this.#keys = new KeyReader(io, {
       key: (key) => this.#key(key),
       paste: (text) => this.#paste(text),
@@ -75,60 +67,26 @@ export class ChatTerminal implements TurnTerminal {
     io.stdout.on("resize", this.#onResize);
   }
 
-  get size(): { columns: number; rows: number } {
-    const { columns = 80, rows = 24 } = this.#options.io.stdout;
-    return { columns: Math.max(10, columns), rows: Math.max(4, rows) };
-  }
-
-  /** Prints text permanently. A line is shown when it is complete. */
-  print(text: string): void {
-    const lines = (this.#partial + text).split("\n");
-    this.#partial = lines.pop() ?? "";
-    this.printLines(lines);
-  }
-
-  printLines(lines: readonly string[]): void {
-    if (lines.length === 0) return;
-    this.#done.push(...lines);
-    this.changed();
-  }
-
-  showAbove(lines: (() => readonly string[]) | null): void {
-    this.#above = lines;
-    this.changed();
-  }
-
-  changed(): void {
-    if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#paint(), frameMs);
-  }
-
   type(typing: TypingPurpose): void {
     if (typing.as === "answer") {
       this.#setAside = this.#typed.take();
       this.#askedAt = this.#setAside === "" ? (this.#options.now ?? Date.now)() : null;
     } else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
     this.#typing = typing;
-    this.#paint();
+    this.repaint();
   }
 
-  close(): void {
-    if (this.#isClosed) return;
-    if (this.#partial !== "") this.print("\n");
+  protected leave(): void {
     this.#typing = { as: "hidden" };
-    this.#above = null;
     this.#typeAnswerKey();
-    this.#paint();
-    this.#isClosed = true;
     this.#options.io.stdout.off("resize", this.#onResize);
-    this.#screen.close();
     this.#keys.close();
   }
 
   #paste(text: string): void {
     this.#typeAnswerKey();
     this.#typed.paste(text);
-    this.#paint();
+    this.repaint();
   }
 
   #key(key: PressedKey): void {
@@ -147,7 +105,7 @@ export class ChatTerminal implements TurnTerminal {
         onEnd();
         break;
       case "erase":
-        this.#screen.erase();
+        this.screen.erase();
         break;
       case "details":
         onDetails();
@@ -158,7 +116,7 @@ export class ChatTerminal implements TurnTerminal {
       case null:
         break;
     }
-    this.#paint();
+    this.repaint();
   }
 
   #isAnswer(key: PressedKey): key is PressedKey & { text: string } {
@@ -173,7 +131,7 @@ export class ChatTerminal implements TurnTerminal {
     const timer = setImmediate(() => {
       this.#typeAnswerKey();
       this.#submit();
-      this.#paint();
+      this.repaint();
     });
     this.#answerKey = { text, timer };
   }
@@ -222,17 +180,11 @@ export class ChatTerminal implements TurnTerminal {
     return this.#typing.as === "steering" ? dim("› ") : cyan("› ");
   }
 
-  #paint(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    if (this.#isClosed) return;
-    const done = this.#done;
-    this.#done = [];
-    const above = this.#above?.() ?? [];
-    if (this.#typing.as === "hidden") return this.#screen.paint({ done, live: above, cursor: null });
+  protected paint({ done, above }: PaintedLines): void {
+    if (this.#typing.as === "hidden") return this.screen.paint({ done, live: above, cursor: null });
     const { rows, cursor } = this.#typedRows();
     const hints = this.#hints();
-    this.#screen.paint({
+    this.screen.paint({
       done,
       live: [...above, ...this.#status(), ...rows, ...hints],
       cursor: { ...cursor, rowsUp: cursor.rowsUp + hints.length },
@@ -264,11 +216,11 @@ export class ChatTerminal implements TurnTerminal {
   #suspend(): void {
     const { io } = this.#options;
     if (io.suspend === undefined || this.#typing.as !== "prompt") return;
-    this.#screen.close();
+    this.screen.close();
     this.#keys.pause();
     io.suspend(() => {
       this.#keys.open();
-      this.#paint();
+      this.repaint();
     });
   }
 }

@@ -3,8 +3,8 @@ import { folderKey } from "../../../domain/session.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { TurnOptions } from "./turn-options.ts";
-import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
-import { readSurroundings } from "../working-copy/surroundings.ts";
+import { headCommit, type LocalWorkingCopy } from "../../../working-copy/git.ts";
+import { readSurroundings } from "../../../working-copy/surroundings.ts";
 import type { Surroundings } from "../../../domain/context.ts";
 import { gatherActiveFiles, type ActiveFileSelection } from "../working-copy/active-files.ts";
 
@@ -28,7 +28,7 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
   const withModified = options.modified !== false;
   const gathering = gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified });
   const heading = copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null;
-  const changed = async (): Promise<string[] | null> => ((await heading) === null ? null : (await gathering).changed);
+  const changed = async (): Promise<readonly string[] | null> => (await gathering).changed;
   const [{ files, skipped }, commit, around] = await Promise.all([
     gathering,
     heading,

@@ -10,7 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
-import { modifiedFiles, removedFiles, type LocalWorkingCopy } from "./git.ts";
+import { changesOf, type LocalWorkingCopy } from "../../../working-copy/git.ts";
 
 export type ActiveFileContent = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
 
@@ -40,12 +40,11 @@ export interface FileChoice {
 export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
   const { copy, cwd, named, withModified } = choice;
   const isAsked = withModified && copy.hasGit;
-  const [changed, removed] = isAsked
-    ? await Promise.all([modifiedFiles(copy.root), removedFiles(copy.root)])
-    : [[], []];
+  const changes = isAsked ? await changesOf(copy.root) : null;
+  const { modified: changed, removed } = changes ?? { modified: [], removed: [] };
   const modified = new Set(changed);
   const gathered: ActiveFileSelection = { files: [], skipped: [], changed: null };
-  if (isAsked) gathered.changed = [...changed, ...removed.map(({ path }) => path)];
+  if (changes !== null) gathered.changed = [...changed, ...removed.map(({ path }) => path)];
   let total = 0;
   const add = (path: string): string | null => {
     if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;

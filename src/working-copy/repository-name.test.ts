@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
+import { cliWorld } from "../../testing/cli.ts";
 import { findWorkingCopy } from "./git.ts";
 import { hostedName } from "./repository-name.ts";
 

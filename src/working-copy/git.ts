@@ -1,7 +1,7 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
 import { basename, dirname, resolve } from "node:path";
-import { locateRepository } from "../../../system/git-repository.ts";
-import { askGit } from "../../../system/git.ts";
+import { locateRepository } from "../system/git-repository.ts";
+import { askGit } from "../system/git.ts";
 import { hostedName, placeName } from "./repository-name.ts";
 
 const answerBytesMax = 64 * 1_048_576;
@@ -58,29 +58,47 @@ export async function headCommit(root: string): Promise<string | null> {
   return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
 }
 
+export interface RemovedFile {
+  path: string;
+  /** The new path of a file that was renamed. */
+  renamedTo: string | null;
+}
+
+/** What differs from the last commit. Paths are relative to the top folder. Submodules are left out. */
+export interface Changes {
+  /** The files whose content or mode differs, staged or not. */
+  modified: string[];
+  /** The files that the working copy does not have any more. */
+  removed: RemovedFile[];
+}
+
 /** A difference of one path, as `git diff-index --raw` writes it. */
 interface RawChange {
   path: string;
   /** What the last commit has. */
   object: string;
+  isRemoved: boolean;
   /** True if only the time or the place of the file differs for certain. Then its content decides. */
   isDoubtful: boolean;
 }
 
-const diffArguments = ["diff-index", "--raw", "--no-abbrev", "-z", "--diff-filter=d", "--no-renames"];
-
 /**
- * Returns the tracked files that differ from the last commit, staged or not, relative to the top folder. Removed files
- * and submodules are left out. `git diff` and `git status` would also write git's index, which can run hooks, so this
- * asks for what may differ and compares the contents.
+ * Returns what differs from the last commit. Null before the first commit, and outside of git. `git diff` and `git status`
+ * would also write git's index, which can run hooks, so this asks for what may differ and compares the contents.
  */
-export async function modifiedFiles(root: string): Promise<string[]> {
-  const listed = await git(root, [...diffArguments, "--ignore-submodules=all", "HEAD"]);
-  const changes = [...rawChanges(listed ?? "")];
-  const doubtful = changes.filter(({ isDoubtful }) => isDoubtful);
-  const hashes = doubtful.length === 0 ? [] : await contentHashes(root, doubtful);
-  const same = new Set(doubtful.filter(({ object }, at) => hashes[at] === object).map(({ path }) => path));
-  return [...new Set(changes.map(({ path }) => path))].filter((path) => !same.has(path));
+export async function changesOf(root: string): Promise<Changes | null> {
+  const options = ["--raw", "--no-abbrev", "-z", "--no-renames", "--ignore-submodules=all"];
+  const listed = await git(root, ["diff-index", ...options, "HEAD"]);
+  if (listed === null) return null;
+  const [gone, present] = partition(rawChanges(listed), ({ isRemoved }) => isRemoved);
+  const [modified, removed] = await Promise.all([reallyModified(root, present), withNewPaths(root, gone)]);
+  return { modified, removed };
+}
+
+function partition<T>(items: Iterable<T>, isFirst: (item: T) => boolean): [T[], T[]] {
+  const parts: [T[], T[]] = [[], []];
+  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item);
+  return parts;
 }
 
 /** Parses ":100644 100644 <object> <object or zeros> M", each followed by its path. */
@@ -88,12 +106,20 @@ function* rawChanges(text: string): Generator<RawChange> {
   const fields = text.split("\0");
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const path = fields[at + 1] ?? "";
-    const [, before = "", after = "", object = "", hash = ""] =
-      /^:(\d+) (\d+) (\w+) (\w+) /.exec(fields[at] ?? "") ?? [];
+    const [, before = "", after = "", object = "", hash = "", kind = ""] =
+      /^:(\d+) (\d+) (\w+) (\w+) (\w)/.exec(fields[at] ?? "") ?? [];
     const isSameKind = before === after && before.startsWith("100");
     // The paths are given to git line by line, and a quotation mark at the beginning has a meaning there.
-    yield { path, object, isDoubtful: isSameKind && /^0+$/.test(hash) && !/^"|\n/.test(path) };
+    const isDoubtful = isSameKind && /^0+$/.test(hash) && !/^"|\n/.test(path);
+    yield { path, object, isRemoved: kind === "D", isDoubtful };
   }
+}
+
+async function reallyModified(root: string, changes: readonly RawChange[]): Promise<string[]> {
+  const doubtful = changes.filter(({ isDoubtful }) => isDoubtful);
+  const hashes = doubtful.length === 0 ? [] : await contentHashes(root, doubtful);
+  const same = new Set(doubtful.filter(({ object }, at) => hashes[at] === object).map(({ path }) => path));
+  return [...new Set(changes.map(({ path }) => path))].filter((path) => !same.has(path));
 }
 
 /** Returns the ids that git would give to the contents of files. Empty if one of them cannot be read. */
@@ -103,25 +129,17 @@ async function contentHashes(root: string, files: readonly RawChange[]): Promise
   return answer.outcome === "answered" ? answer.text.split("\n") : [];
 }
 
-export interface RemovedFile {
-  path: string;
-  /** The new path of a file that was renamed. */
-  renamedTo: string | null;
-}
-
 /**
- * Returns the files of the last commit that the working copy does not have any more, relative to the top folder. Only a rename
- * that git has in its index is known as one: to find others, git would read files of the working copy.
+ * Finds where removed files are now. Only a rename that git has in its index is known as one: to find others, git would read
+ * files of the working copy.
  */
-export async function removedFiles(root: string): Promise<RemovedFile[]> {
-  const [removed, renamed] = await Promise.all([
-    git(root, ["diff-index", "--name-only", "-z", "--diff-filter=D", "--no-renames", "HEAD"]),
-    git(root, ["diff-index", "--cached", "--name-status", "-z", "--diff-filter=R", "--find-renames", "HEAD"]),
-  ]);
+async function withNewPaths(root: string, removed: readonly RawChange[]): Promise<RemovedFile[]> {
+  if (removed.length === 0) return [];
+  const options = ["--cached", "--name-status", "-z", "--diff-filter=R", "--find-renames"];
+  const renamed = await git(root, ["diff-index", ...options, "HEAD"]);
   // "R100", the old path and the new one, each ended by a NUL.
   const fields = (renamed ?? "").split("\0");
   const newPaths = new Map<string, string>();
   for (let at = 0; at + 2 < fields.length; at += 3) newPaths.set(fields[at + 1] ?? "", fields[at + 2] ?? "");
-  const paths = (removed ?? "").split("\0").filter((path) => path !== "");
-  return paths.map((path) => ({ path, renamedTo: newPaths.get(path) ?? null }));
+  return removed.map(({ path }) => ({ path, renamedTo: newPaths.get(path) ?? null }));
 }

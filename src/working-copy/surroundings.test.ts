@@ -3,10 +3,10 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
-import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
-import type { WireTurn } from "../../../client/client.ts";
-import { limits } from "../../../domain/limits.ts";
+import { cliWorld, type CliWorld } from "../../testing/cli.ts";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import type { WireTurn } from "../client/client.ts";
+import { limits } from "../domain/limits.ts";
 import { surroundingsOf } from "./surroundings.ts";
 
 /** A folder with a repository, and a way to write files into it. */

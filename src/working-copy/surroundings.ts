@@ -4,11 +4,11 @@
  */
 import { realpath } from "node:fs/promises";
 import { relative, sep } from "node:path";
-import type { Place, Surroundings } from "../../../domain/context.ts";
-import { limits } from "../../../domain/limits.ts";
-import { locateRepository } from "../../../system/git-repository.ts";
-import { askGit } from "../../../system/git.ts";
-import { headCommit, modifiedFiles, removedFiles } from "./git.ts";
+import type { Place, Surroundings } from "../domain/context.ts";
+import { limits } from "../domain/limits.ts";
+import { locateRepository } from "../system/git-repository.ts";
+import { askGit } from "../system/git.ts";
+import { changesOf } from "./git.ts";
 import { findRules } from "./rules.ts";
 
 /** Returns the surroundings of a folder. Never rejects. */
@@ -57,6 +57,6 @@ async function branchOf(root: string): Promise<string | null> {
 }
 
 async function changedFiles(root: string): Promise<string[] | null> {
-  const [commit, modified, removed] = await Promise.all([headCommit(root), modifiedFiles(root), removedFiles(root)]);
-  return commit === null ? null : [...modified, ...removed.map(({ path }) => path)];
+  const changes = await changesOf(root);
+  return changes === null ? null : [...changes.modified, ...changes.removed.map(({ path }) => path)];
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { sampleRepository, type SampleRepository } from "../../../retrieval/sample-repository.ts";
-import { findWorkingCopy, modifiedFiles } from "./git.ts";
-import { shortIds } from "../lookup/find-by-id.ts";
+import { sampleRepository, type SampleRepository } from "../retrieval/sample-repository.ts";
+import { findWorkingCopy, changesOf } from "./git.ts";
+import { shortIds } from "../doors/cli/lookup/find-by-id.ts";
 
 test("[L1] short ids are the ends of ids, as long as they need to be", () => {
   const ids = ["01a20097-965c-71ff-a333-944162687189", "01a20097-9693-793c-a7c0-c137737f927d"];
@@ -45,7 +45,7 @@ test("[X1] modified files are those whose content differs from the last commit, 
   writeFileSync(at("new.txt"), "a\n");
   writeFileSync(at("untracked.txt"), "a\n");
   git("add", "--intent-to-add", "new.txt");
-  assert.deepEqual((await modifiedFiles(root)).toSorted(), ["edited.txt", "mode.sh", "new.txt"]);
+  assert.deepEqual((await changesOf(root))?.modified.toSorted(), ["edited.txt", "mode.sh", "new.txt"]);
 });
 
 test("[X1] a hostile working copy runs nothing and names no file of another repository", async (t) => {
@@ -58,7 +58,7 @@ test("[X1] a hostile working copy runs nothing and names no file of another repo
   utimesSync(join(root, "a.txt"), 1_000_000, 1_000_000);
   const copy = await findWorkingCopy(root);
   assert.deepEqual([copy.root, copy.hasGit, copy.refusal], [root, true, null]);
-  assert.deepEqual(await modifiedFiles(root), []);
+  assert.deepEqual((await changesOf(root))?.modified, []);
   assert.ok(!existsSync(trace));
   renameSync(join(root, ".git"), join(root, "old"));
   writeFileSync(join(root, ".git"), `gitdir: ${other.root}/.git\n`);

@@ -4,10 +4,10 @@
  */
 import { lstat, open, realpath } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
-import type { RulesFile } from "../../../domain/context.ts";
-import { limits } from "../../../domain/limits.ts";
-import { readRegularFlags } from "../../../system/read-files.ts";
-import { isAbsence, systemCode } from "../../../system/system-error.ts";
+import type { RulesFile } from "../domain/context.ts";
+import { limits } from "../domain/limits.ts";
+import { readRegularFlags } from "../system/read-files.ts";
+import { isAbsence, systemCode } from "../system/system-error.ts";
 
 /** The names, in the order in which they count. Only the first one that a folder has is used. */
 const rulesNames = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
