@@ -16,7 +16,7 @@ const sessionsTotal = 8;
 const stores = ["records", "blobs", "live"] as const;
 
 export async function benchSizing(): Promise<BenchRow[]> {
-  const embedded = await measure("SQLite", {});
+  const embedded = await measure("SQLite and files", { overrides: { blobs: { store: "files" } } });
   const postgres = await startPostgres();
   try {
     return [...embedded, ...(await measure("PostgreSQL", { overrides: { records: { url: postgres.url } } }))];

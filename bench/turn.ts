@@ -2,8 +2,7 @@
  * The cost of a turn without the provider: time, bytes and files, at the beginning of a conversation and after
  * a thousand turns. The provider answers at once, so all measured time is aptove's.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../src/blobs/blob-store.ts";
@@ -145,18 +144,11 @@ async function byteRows(conversation: Conversation): Promise<BenchRow[]> {
   await aptove.engine.close();
   const allTurns = turnsTotal + warmTurns;
   const databaseBytes = statSync(join(dataDir, "records.db")).size / allTurns;
-  const disk = Number(execFileSync("du", ["-s", "--block-size=1", dataDir], { encoding: "utf8" }).split("\t")[0]);
   const single = { ten: blobBytes[9] ?? 0, thousand: blobBytes[turnsTotal - 1] ?? 0 };
   return [
     { name: "bytes per turn: blobs", value: mean(blobBytes), unit: "B" },
     { name: "bytes per turn: database", value: databaseBytes, unit: "B" },
     { name: "bytes per turn: all content", value: mean(blobBytes) + databaseBytes, unit: "B", limit: 8_192 },
-    {
-      name: "bytes per turn: du",
-      value: disk / allTurns,
-      unit: "B",
-      note: `${countFiles(join(dataDir, "blobs")) / allTurns} files a turn`,
-    },
     {
       name: "blob bytes of turn 1,000 alone over turn 10 alone",
       value: single.thousand / single.ten,
@@ -165,10 +157,6 @@ async function byteRows(conversation: Conversation): Promise<BenchRow[]> {
     },
     ...marginalRows(conversation, "chain"),
   ];
-}
-
-function countFiles(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 }
 
 /** Measures how long a process with empty caches takes to read the whole history of the last turn. */

@@ -17,16 +17,11 @@ if (isCheckout && (node === null || isInstalling())) {
   node = findPinnedNode();
 }
 if (node === process.execPath) {
-  const { enableCompileCache } = await import("node:module");
-  enableCompileCache(join(root, "node_modules", ".cache", "compiled"));
-  await import("./run.mjs");
+  await import("./run.cjs");
 } else if (node !== null) {
-  // The comments in bin/aptove explain these flags.
-  const isAgent = process.argv.includes("acp");
-  const flags = isAgent
-    ? ["--min-semi-space-size=8", "--max-semi-space-size=8", "--no-lazy-feedback-allocation"]
-    : ["--min-semi-space-size=16"];
-  await becomePinnedNode(node, [...flags, join(root, "bin", "run.mjs"), ...process.argv.slice(2)]);
+  // bin/aptove explains these flags.
+  const flags = ["--min-semi-space-size=16", "--max-semi-space-size=16"];
+  await becomePinnedNode(node, [...flags, join(root, "bin", "run.cjs"), ...process.argv.slice(2)]);
 } else {
   const [fault, fix] = noNodeFound();
   console.error(`error: ${fault}\nfix: ${fix}`);

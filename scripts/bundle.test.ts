@@ -1,51 +1,96 @@
 /** The bundle of a clone: it is used only if it was made from exactly the current sources. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-test("a clone runs its bundle, and its sources from their first change to the next bundling", async (t) => {
+const report = /^aptove: no bundle was made from the current sources, .+\nfix: npm run prepare\n$/;
+
+interface Ran {
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a script of a clone with this Node. */
+function run(clone: string, ...args: string[]): Ran {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: clone, encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  return { stdout, stderr };
+}
+
+async function bundledClone(t: TestContext): Promise<{ clone: string; bundles: string; program: string }> {
   const clone = await temporaryFolder(t);
-  for (const path of ["bin", "scripts", "src", "package.json", "package-lock.json"]) {
+  for (const path of ["bin", "scripts", "src", "web", "package.json", "package-lock.json"]) {
     cpSync(join(root, path), join(clone, path), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
-  const run = (...args: string[]) => {
-    const done = spawnSync(process.execPath, args, { cwd: clone, encoding: "utf8" });
-    assert.deepEqual([done.status, done.stderr], [0, ""]);
-    return done.stdout;
-  };
+  run(clone, "scripts/prepare-clone.mjs");
   const bundles = join(clone, ".cache", "bundles");
+  return { clone, bundles, program: currentProgram(bundles) };
+}
+
+function currentProgram(bundles: string): string {
+  const { bundle } = JSON.parse(readFileSync(join(bundles, "current.json"), "utf8")) as { bundle: string };
+  return join(bundles, bundle, "program.cjs");
+}
+
+/** Makes the output show which of the two runs. */
+function mark(program: string): void {
+  writeFileSync(program, '(function () { console.log("the bundle"); })');
+}
+
+test("[L1] a clone runs its bundle, and its sources from their first change to the next bundling, and reports it once", async (t) => {
+  const { clone, bundles, program } = await bundledClone(t);
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  assert.deepEqual(run(clone, "bin/run.cjs", "--version"), { stdout: `${version}\n`, stderr: "" });
+  mark(program);
+  assert.deepEqual(run(clone, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
 
-  assert.equal(run("bin/run.mjs", "--version"), `${version}\n`);
-  assert.ok(!existsSync(bundles));
+  // The size stays, as with the change of a digit.
+  const source = join(clone, "src", "version.ts");
+  const text = readFileSync(source, "utf8");
+  writeFileSync(source, text.replace("The folder", "the folder"));
+  const first = run(clone, "bin/run.cjs", "--version");
+  assert.equal(first.stdout, `${version}\n`);
+  assert.match(first.stderr, report);
+  assert.deepEqual(run(clone, "bin/run.cjs", "--version"), { stdout: `${version}\n`, stderr: "" });
 
-  run("scripts/prepare-clone.mjs");
-  const [bundle = assert.fail("no bundle")] = readdirSync(bundles);
-  // The output shows which of the two runs.
-  writeFileSync(join(bundles, bundle, "main.js"), 'console.log("the bundle");');
-  assert.equal(run("bin/run.mjs"), "the bundle\n");
+  run(clone, "scripts/prepare-clone.mjs");
+  assert.notEqual(currentProgram(bundles), program);
+  assert.deepEqual(run(clone, "bin/run.cjs", "--version"), { stdout: `${version}\n`, stderr: "" });
+  appendFileSync(source, "// Changed.\n");
+  assert.match(run(clone, "bin/run.cjs", "--version").stderr, report);
 
-  appendFileSync(join(clone, "src", "version.ts"), "// Changed.\n");
-  assert.equal(run("bin/run.mjs", "--version"), `${version}\n`);
-  run("scripts/prepare-clone.mjs");
-  assert.equal(readdirSync(bundles).length, 2);
-  assert.equal(run("bin/run.mjs", "--version"), `${version}\n`);
+  // The sources of the first bundle are back, with other times.
+  writeFileSync(source, text);
+  run(clone, "scripts/prepare-clone.mjs");
+  assert.deepEqual(run(clone, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
+});
+
+test("[L1] a copy of a clone runs the copied bundle, though all files have new times", async (t) => {
+  const { clone, program } = await bundledClone(t);
+  mark(program);
+  const copy = join(await temporaryFolder(t), "copy");
+  cpSync(clone, copy, { recursive: true });
+  const source = join(copy, "src", "version.ts");
+  assert.deepEqual(run(copy, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
+  const state = join(copy, ".cache", "bundles", "current.json");
+  const noted = readFileSync(state);
+  assert.deepEqual(run(copy, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
+  assert.deepEqual(readFileSync(state), noted);
+  writeFileSync(source, readFileSync(source, "utf8").replace("The folder", "the folder"));
+  assert.match(run(copy, "bin/run.cjs", "--version").stderr, report);
+});
+
+test("a clone without a bundle runs its sources and reports it", async (t) => {
+  const { clone, bundles } = await bundledClone(t);
+  rmSync(bundles, { recursive: true });
+  assert.match(run(clone, "bin/run.cjs", "--version").stderr, report);
 });
 
 test("sources that cannot be bundled still run, with a warning", async (t) => {

@@ -48,7 +48,7 @@ interface Clone {
 async function clone(t: TestContext): Promise<Clone> {
   const folder = join(await temporaryFolder(t), "a clone");
   mkdirSync(join(folder, "bin"), { recursive: true });
-  for (const name of readdirSync(join(root, "scripts")).filter((entry) => entry.endsWith(".mjs"))) {
+  for (const name of readdirSync(join(root, "scripts")).filter((entry) => /\.[cm]js$/.test(entry))) {
     cpSync(join(root, "scripts", name), join(folder, "scripts", name));
   }
   const npm = join(folder, "npm-cli.js");

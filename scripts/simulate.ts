@@ -1,9 +1,10 @@
 /**
- * `npm run simulate [-- --seed 7 --steps 100000 --stores sqlite]`: random commands against real engines for any number of
+ * `npm run simulate [-- --seed 7 --steps 100000 --stores embedded]`: random commands against real engines for any number of
  * steps. By default the seed comes from the clock. Ends with 1 at the first violation.
  */
 import { parseArgs } from "node:util";
 import { simulate } from "../testing/simulation/simulate.ts";
+import { storeKinds } from "../testing/simulation/stores.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,7 +22,11 @@ function wholeNumber(name: string, text: string): number {
 
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : wholeNumber("seed", values.seed);
 const steps = wholeNumber("steps", values.steps);
-const stores = values.stores === "sqlite" ? "sqlite" : "memory";
+const stores = storeKinds.find((kind) => kind === values.stores);
+if (stores === undefined) {
+  console.error(`--stores takes one of ${storeKinds.join(", ")}, not ${JSON.stringify(values.stores)}`);
+  process.exit(2);
+}
 const startedAt = performance.now();
 console.log(`seed ${seed}, ${steps} steps, stores: ${stores}`);
 try {

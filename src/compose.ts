@@ -2,7 +2,6 @@
  * Builds the engine from the configuration. The caller may replace any part (Y1). Only this file and compose/ name
  * drivers. A driver is loaded when it is first needed, so that a command starts quickly.
  */
-import type { BlobStore } from "./blobs/blob-store.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
 import { identitiesOf } from "./compose/identities.ts";
 import { lazyWorkspaces } from "./compose/lazy-workspaces.ts";
@@ -11,18 +10,15 @@ import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
 import { openWorkingCopy } from "./retrieval/current-files.ts";
-import { openBlobs } from "./compose/open-blobs.ts";
+import { openStores } from "./compose/data-folder/open-stores.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
-import { isReadOnlyFolder, openRecordsCopy } from "./compose/data-folder/read-only-folder.ts";
 import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
-import { limits } from "./domain/limits.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { EngineDependencies, Providers, WorkspaceSettings } from "./engine/dependencies.ts";
-import type { RecordStore } from "./records/record-store.ts";
 import { observedStore } from "./telemetry/observed-store.ts";
 import type { OpenSessionTools } from "./tools/session-tools.ts";
 import { aptoveVersion } from "./version.ts";
@@ -72,13 +68,15 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
-  const { records, blobs } = await openStores(options, { configuration, folder, env, telemetry });
+  const { records, blobs, turnStore } = await openStores(options, { configuration, folder, env, telemetry });
   const live = await openLive({ configuration, folder, report, given: options });
   const deps: EngineDependencies = {
     ...settings,
     records: observedStore(records, "records", observer),
     blobs: observedStore(blobs, "blobs", observer),
+    ...(turnStore !== undefined && { turnStore: observedStore(turnStore, "records", observer) }),
     log: observedStore(live.log, "live", observer),
+    unkeptStores: async () => await (await import("./compose/unkept-stores.ts")).unkeptStores(),
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
     tools: options.tools ?? [],
@@ -144,52 +142,4 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
     },
     scopePaths: configuration.scope.paths,
   };
-}
-
-interface StoreSetup {
-  configuration: Configuration;
-  folder: DataFolder;
-  env: Readonly<Record<string, string | undefined>>;
-  telemetry: Telemetry;
-}
-
-/** Throws `blobs_foreign` if the blobs belong to other records, and `records_lost` if they have turns and the records have none. */
-async function openStores(
-  options: AptoveOptions,
-  { configuration, folder, env, telemetry }: StoreSetup,
-): Promise<{ records: RecordStore; blobs: BlobStore }> {
-  const isConfigured = options.records === undefined && options.blobs === undefined;
-  const { checkBlobsMatchRecords, checkRecordsExist } = await import("./compose/blobs-match-records.ts");
-  if (isConfigured && configuration.records.url === null) {
-    await checkRecordsExist(folder.records, () => openBlobs(configuration, folder, env));
-  }
-  // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
-  const records = options.records ?? (await openRecords({ configuration, folder, telemetry }, options));
-  try {
-    const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
-    if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
-    return { records, blobs };
-  } catch (error) {
-    if (options.records === undefined) await records.close();
-    throw error;
-  }
-}
-
-async function openRecords(
-  { configuration, folder, telemetry }: Omit<StoreSetup, "env">,
-  { isCommand = false }: AptoveOptions,
-): Promise<RecordStore> {
-  const { metrics, report } = telemetry;
-  const { url, ...settings } = configuration.records;
-  if (url === null) {
-    if (isReadOnlyFolder(folder)) return await openRecordsCopy(folder.records);
-    const { openSqliteRecords } = await import("./records/sql/sqlite/sqlite.ts");
-    return await openSqliteRecords({ file: folder.records });
-  }
-  const { openPostgresRecords } = await import("./records/sql/postgres/postgres.ts");
-  const openMs = isCommand ? limits.recordsRetryMs : limits.recordsStartMs;
-  const onWait = (reason: unknown): void =>
-    report(`PostgreSQL does not answer yet; waiting for up to ${openMs / 1_000} s`, reason);
-  const watch = metrics && { onPool: metrics.watchPool };
-  return await openPostgresRecords({ ...settings, url, openMs, onWait, ...watch });
 }

@@ -39,18 +39,25 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
-      const [{ httpDoor }, { listen }, { remoteAcpMount }, { listenForOperator }] = await Promise.all([
-        import("./doors/http/door.ts"),
-        import("./doors/http/listen.ts"),
-        import("./compose/remote-acp.ts"),
-        import("./compose/operator-address.ts"),
-      ]);
+      const [{ httpDoor }, { listen }, { remoteAcpMount }, { openAiMount }, { listenForOperator }, { findPage }] =
+        await Promise.all([
+          import("./doors/http/door.ts"),
+          import("./doors/http/listen.ts"),
+          import("./compose/mounts/remote-acp.ts"),
+          import("./compose/mounts/openai.ts"),
+          import("./compose/operator-address.ts"),
+          import("./doors/http/page/find-page.ts"),
+        ]);
       const operator = await listenForOperator(aptove);
       const acp = remoteAcpMount(aptove);
       const own = ownKey(engine, owner);
-      const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp], authenticate: own.authenticate }), at);
+      const openAi = openAiMount(aptove);
+      const mounts = [acp, openAi];
+      const page = findPage(packageFolder());
+      const listening = await listen(httpDoor({ ...doorOptions, mounts, authenticate: own.authenticate, page }), at);
       stopListening = async () => {
         await acp.close();
+        openAi.close();
         // The turns have ended, so open streams end by themselves. The grace is for clients that stopped reading.
         await listening.close({ graceMs: 1_000 });
         await operator?.close();
@@ -112,7 +119,10 @@ function suspend(onContinue: () => void): void {
 }
 
 const io: CliIo = {
-  stdin: process.stdin,
+  // Node loads the code of standard input when it is first read, which few commands do.
+  get stdin() {
+    return process.stdin;
+  },
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
@@ -123,4 +133,4 @@ const io: CliIo = {
 };
 
 // Everything is written and closed. What may keep the process alive (a second Ctrl-C, a silent pipe) is not waited for.
-process.exit(await runCli(process.argv.slice(2), io, ports));
+void runCli(process.argv.slice(2), io, ports).then((exit) => process.exit(exit));

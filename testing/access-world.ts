@@ -64,11 +64,14 @@ export interface AccessWorld {
 }
 
 interface World {
+  byCookie: boolean;
   server: RemoteTest;
   cli: CliWorld;
   records: RecordStore;
   keys: Record<Who, string | null>;
   ids: Record<"owner" | "participant" | "org", string>;
+  /** Returns the token of another device of the owner. */
+  newDevice(): Promise<string>;
   /** A key, a code or a device of the owner, or a context of the org, for one request. */
   spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
 }
@@ -82,10 +85,12 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   answerQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
+  signIn: ["sign_in_refused"],
 };
 
-export async function accessWorld(t: TestContext): Promise<AccessWorld> {
-  const world = await openWorld(t);
+/** `byCookie`: each request comes from a browser with the page's cookie, in place of a key in a header (U2). */
+export async function accessWorld(t: TestContext, { byCookie = false } = {}): Promise<AccessWorld> {
+  const world = { ...(await openWorld(t)), byCookie };
   const kept = new Map<string, Target>();
   const nameOf = ({ isPublic, isRemoved }: Wanted): string => `${isPublic} ${isRemoved}`;
   return {
@@ -116,7 +121,7 @@ export async function accessWorld(t: TestContext): Promise<AccessWorld> {
   };
 }
 
-async function openWorld(t: TestContext): Promise<World> {
+async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
   const records = memoryRecords();
   const server = await remoteTest(t, { aptove: { records }, door: { limits: { requestsPerMinuteMax: 1e6 } } });
   const { engine } = server.aptove;
@@ -162,6 +167,7 @@ async function openWorld(t: TestContext): Promise<World> {
       disabled: disabled.key,
       anonymous: null,
     },
+    newDevice: async () => (await server.device(owner)).key,
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
       if (kind === "context") return await newContext();
@@ -202,7 +208,10 @@ interface Sample {
 }
 
 async function askRoute(world: World, name: RouteName, one: Case): Promise<Outcome> {
-  return await refusalOf(world, one, await sampleOf(world, name, one.target));
+  const outcome = await refusalOf(world, one, await sampleOf(world, name, one.target));
+  // A device that signs out has ended.
+  if (name === "signOut" && one.who === "device") world.keys.device = await world.newDevice();
+  return outcome;
 }
 
 async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId }: Target): Promise<Sample> {
@@ -224,6 +233,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     putContextEntry: { content: {} },
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
+    signIn: { code: "none", name: "x" },
     collectGarbage: { dryRun: true },
   };
   const json = bodies[name];
@@ -249,6 +259,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getResponse: () => "?step=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 
 /** Sends the request. If the answer is "not found", sends it again for an id that never existed: both answers must be equal. */
@@ -302,19 +313,33 @@ interface Sent {
   body?: string;
 }
 
-async function send({ server, keys }: World, who: Who, { method, at, json, type, body }: Sent): Promise<Response> {
+async function send(
+  { server, keys, byCookie }: World,
+  who: Who,
+  { method, at, json, type, body }: Sent,
+): Promise<Response> {
   const key = keys[who];
   const contentType = json === undefined ? type : "application/json";
   return await server.door.fetch(
     new Request(`http://localhost${at}`, {
       method,
       headers: {
-        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(key !== null && (byCookie ? pageHeaders(key) : { authorization: `Bearer ${key}` })),
         ...(contentType !== undefined && { "content-type": contentType }),
       },
       ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
     }),
   );
+}
+
+/** What a browser sends whose key has this secret. */
+function pageHeaders(secret: string): Record<string, string> {
+  const [name, at] = ["0123456789ab", secret.length - 22];
+  return {
+    cookie: `other=1; aptove_${name}=${secret.slice(0, at)}`,
+    "x-aptove-page": `${name}.${secret.slice(at)}`,
+    "sec-fetch-site": "same-origin",
+  };
 }
 
 async function showSession({ server, keys, cli }: World, { who, target }: Case): Promise<Outcome> {

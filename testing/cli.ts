@@ -52,6 +52,8 @@ export interface LiveCli {
   finished: Promise<CliRun>;
   /** Resolves when standard output or error contains this text. Rejects if the command ends without it. */
   saw(text: string, times?: number): Promise<void>;
+  /** Returns what standard output contains so far. */
+  output(): string;
 }
 
 export interface CliWorld {
@@ -69,11 +71,13 @@ export interface CliWorldOptions extends Partial<AptoveOptions> {
   sessionTools?: Tool[];
   /** True if `doctor` and `config check` call the configured providers. Most tests name providers that do not exist. */
   asksProviders?: boolean;
+  /** The place of the contents of conversations in a new data folder. */
+  store?: "database" | "files";
 }
 
 export async function cliWorld(
   context: TestContext,
-  { sessionTools = [], asksProviders = false, ...options }: CliWorldOptions = {},
+  { sessionTools = [], asksProviders = false, store, ...options }: CliWorldOptions = {},
 ): Promise<CliWorld> {
   const closers: (() => Promise<void>)[] = [];
   // Registered before the folder's cleanup: what still runs in the folder ends before it is removed.
@@ -109,7 +113,9 @@ export async function cliWorld(
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
     restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),
   };
-  const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
+  const stored = store === undefined ? {} : { APTOVE_BLOBS_STORE: store };
+  const start = (argv: string[], more: RunOptions = {}): LiveCli =>
+    startCli(argv, ports, { dataDir, copy, more: { ...more, env: { ...stored, ...more.env } } });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };
 }
 
@@ -223,5 +229,5 @@ function startCli(
       };
       void ended();
     });
-  return { io, signals, input, finished, saw };
+  return { io, signals, input, finished, saw, output: () => written.stdout };
 }

@@ -164,5 +164,8 @@ test("[L1] the image is built from sources that exist, without a clone's package
   const ignored = readFileSync(new URL(".dockerignore", root), "utf8").split("\n");
   for (const name of [".git", "node_modules", ".cache"]) assert.ok(ignored.includes(name), `${name} is not left out`);
   assert.match(dockerfile, /^USER node$/m);
+  // Only the lock file decides what is installed. `npm run test:package` carries out these steps.
+  assert.match(dockerfile, /^RUN npm ci --omit=dev/m);
+  assert.doesNotMatch(dockerfile, /^RUN .*npm install/m);
   checkVariables([...dockerfile.matchAll(/\b(APTOVE_[A-Z_]+)=/g)].map((match) => match[1] ?? ""));
 });

@@ -78,6 +78,7 @@ export function testParts(options: TestEngineOptions = {}): EngineDependencies &
     records: memoryRecords(),
     blobs: memoryBlobs(),
     log: memoryEventLog(),
+    unkeptStores: async () => ({ records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() }),
     retrievers: new Map(),
     tools: [],
     agentContexts: [{ ...defaultAgent, provider: answering.name }],

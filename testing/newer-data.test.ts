@@ -11,6 +11,7 @@ import { fileBlobs } from "../src/blobs/files/file-blobs.ts";
 import { createAptove, type Aptove, type RunningTurn } from "../src/index.ts";
 import { sha256 } from "../src/domain/ids.ts";
 import { dataVersion } from "../src/records/sql/migrations/migrations.ts";
+import { places, type Place as Store } from "./stored-content.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const workspaceId = "550e8400-e29b-41d4-a716-446655440000";
@@ -22,8 +23,8 @@ interface Place {
   sessionId: string;
 }
 
-async function open(dataDir: string): Promise<Aptove> {
-  return await createAptove({ dataDir, env: {}, overrides: { provider: "offline" }, report: () => {} });
+async function open(dataDir: string, env: Record<string, string> = {}): Promise<Aptove> {
+  return await createAptove({ dataDir, env, overrides: { provider: "offline" }, report: () => {} });
 }
 
 async function closed({ engine, telemetry }: Aptove): Promise<void> {
@@ -32,7 +33,7 @@ async function closed({ engine, telemetry }: Aptove): Promise<void> {
 }
 
 /** Makes a data folder with something in each versioned file. */
-async function place(context: TestContext): Promise<Place> {
+async function place(context: TestContext, kept: Store = "files"): Promise<Place> {
   const folder = await temporaryFolder(context);
   const [dataDir, repo] = [join(folder, "data"), join(folder, "shop")];
   mkdirSync(repo);
@@ -42,7 +43,7 @@ async function place(context: TestContext): Promise<Place> {
     ["add", "."],
   ])
     execFileSync("git", args, { cwd: repo });
-  const aptove = await open(dataDir);
+  const aptove = await open(dataDir, { APTOVE_BLOBS_STORE: kept });
   const { engine } = aptove;
   const owner = await engine.keys.owner();
   const { store, bindings, permissions } = await aptove.workspaces();
@@ -97,15 +98,17 @@ test("[B2] [B6] a data folder of a newer layout is refused, and not touched", as
   await refusesUntouched(dataDir, () => open(dataDir));
 });
 
-test("[B2] records of a newer version are refused, and no file of the folder is touched", async (t) => {
-  const { dataDir } = await place(t);
-  const file = join(dataDir, "records.db");
-  sqlite(file, (database) => {
-    database.pragma(`user_version = ${next}`);
-    database.exec(`update schema_oldest set version = ${next}`);
+for (const store of places) {
+  test(`[B2] records of a newer version are refused, and no file of the folder is touched (${store})`, async (t) => {
+    const { dataDir } = await place(t, store);
+    const file = join(dataDir, "records.db");
+    sqlite(file, (database) => {
+      database.pragma(`user_version = ${next}`);
+      database.exec(`update schema_oldest set version = ${next}`);
+    });
+    await refusesUntouched(dataDir, () => open(dataDir));
   });
-  await refusesUntouched(dataDir, () => open(dataDir));
-});
+}
 
 test("[B2] newer records whose program was killed keep their log as it is", async (t) => {
   const { dataDir } = await place(t);
@@ -181,7 +184,7 @@ test("[B2] [B3] a blob that is packed in a newer way is not taken for a damaged 
 
 test("[B2] [Q2] an index of a newer format is refused, to search and to index, and not touched", async (t) => {
   const { dataDir, sessionId } = await place(t);
-  sqlite(join(dataDir, "index", "index.db"), (database) => database.pragma("user_version = 2"));
+  sqlite(join(dataDir, "index", "index.db"), (database) => database.pragma("user_version = 99"));
   const aptove = await open(dataDir);
   const { engine } = aptove;
   const owner = await engine.keys.owner();
@@ -214,7 +217,7 @@ test("[B2] [W1] [W2] files of workspaces of a newer format are refused, and not 
 test("[B2] [W4] transcripts of a newer version are refused, and not touched", async (t) => {
   const { dataDir } = await place(t);
   const folder = join(dataDir, "workspaces", workspaceId);
-  replace(join(folder, "transcripts.json"), /"version": 1/, '"version": 2');
+  replace(join(folder, "transcripts.json"), /"version":2/, '"version":3');
   const aptove = await open(dataDir);
   const transcripts = await aptove.transcripts();
   await refusesUntouched(folder, () => transcripts.nextBeginning(workspaceId));

@@ -175,7 +175,13 @@ function transcriptOf(folder: string, sessionId: string): string[] {
   const isCurrent = current.includes(`session: ${sessionId}`);
   const parsed = parseTranscript(isCurrent ? current : readFileSync(join(folder, "sessions", `${sessionId}.md`)));
   assert.ok(parsed.kind === "transcript");
-  return parsed.messages.map(({ role, text }) => `${role}: ${text}`);
+  const lines: string[] = [];
+  for (const { role, text } of parsed.messages) {
+    if (role !== "system") lines.push(`${role}: ${text}`);
+    // A turn that was lost with its process before the model answered has an end (W4), and no turn continues it.
+    else if (lines.at(-1)?.startsWith("user: ") === true) lines.pop();
+  }
+  return lines;
 }
 
 test("[W2] [B4] first connections of devices from two processes at once give one workspace each", async (t) => {

@@ -31,7 +31,10 @@ function orWhole(tool: string, { code, output }: Ran, findings: Finding[]): Find
 }
 
 export async function checkTypes(root: string): Promise<Finding[]> {
-  const ran = await run("tsc", ["-p", ".", "--pretty", "false"], root);
+  // The page is a program of its own: it knows a browser, and not Node.
+  const projects = [".", "web"].map((project) => run("tsc", ["-p", project, "--pretty", "false"], root));
+  const all = await Promise.all(projects);
+  const ran = { code: Math.max(...all.map(({ code }) => code)), output: all.map(({ output }) => output).join("") };
   const findings = [...ran.output.matchAll(/^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/gm)].map(
     ([, file = "", line, code, message = ""]) => {
       return { file, line: Number(line), rule: `types/${code}`, message, fix: "say what the value is" };

@@ -29,7 +29,7 @@ export interface SourceFile extends TextFile {
 /** What is not ours, is made by a program, or is data. */
 const foldersLeftOut = new Set(["node_modules", ".git", ".cache", "coverage", "dist", "fixtures"]);
 const filesLeftOut = /^(?:package-lock\.json|LICENSE|\.git)$|\.log$/;
-const sourcePattern = /\.(?:ts|mts|js|mjs)$/;
+const sourcePattern = /\.(?:tsx?|mts|js|mjs)$/;
 
 export function readTree(root: string): Tree {
   const texts = new Map<string, TextFile>();
@@ -64,10 +64,10 @@ export function lineAt(text: string, offset: number): number {
 }
 
 export function isTestPath(path: string): boolean {
-  return /\.test\.m?[jt]s$/.test(path);
+  return /\.(?:test|page)\.m?[jt]s$/.test(path);
 }
 
 /** The files that the product is made of: what `npm publish` and people run. */
 export function isProduct(path: string): boolean {
-  return path.startsWith("src/") || path.startsWith("bin/");
+  return ["src/", "bin/", "web/"].some((folder) => path.startsWith(folder));
 }

@@ -22,7 +22,7 @@ const areas = [
 ];
 
 /** Folders that belong to the head of their area: its suite, and what all of its drivers share. */
-const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcript)\//;
+const headFolders = /^src\/(?:\w+\/suite|retrieval\/(?:chunking|ranking)|workspace\/transcript)\//;
 
 /**
  * The zone of a source file. `records` is the contract's level, `records/sql` a driver; `engine.ts` with its
@@ -41,7 +41,9 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["abort", "bounded-cache", "canonical-json", "guards"].map((name) => `src/system/${name}.ts`);
+const pureSystem = ["abort", "bounded-cache", "canonical-json", "end-of-round", "guards"].map(
+  (name) => `src/system/${name}.ts`,
+);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {
@@ -75,6 +77,7 @@ const mayImport: Record<string, readonly string[]> = {
   workspace: floor,
   configuration: floor,
   "working-copy": floor,
+  embedded: [...floor, "blobs", "records", "records/sql"],
   "engine-api": ["domain", ...contracts],
   engine: ["domain", "pure-system", ...contracts, "engine-api", "engine-request"],
   "engine-request": ["domain", "pure-system", ...contracts],

@@ -1,17 +1,19 @@
 /**
  * The fourth act: nothing that a session has is lost on the way. A long turn of tool calls costs the next one nothing
- * of its history. A client that was cut off finds its turn and its question again.
+ * of its history. A turn that fails late keeps what it did. A client that was cut off finds its turn and its question again.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { editor } from "./editor.ts";
+import { lateFailureScene } from "./late-failure-scene.ts";
 import { reconnectScene } from "./reconnect-scene.ts";
 import type { Server, Stage } from "./stage.ts";
 import { chapter, claim, say, showRequest } from "./story.ts";
 
 export async function keepingAct(stage: Stage, server: Server): Promise<void> {
   await longToolTurn(stage);
+  await lateFailureScene(stage);
   await reconnectScene(stage, server);
 }
 

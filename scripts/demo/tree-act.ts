@@ -2,8 +2,9 @@
  * The second act: what makes a session more than a log. It is a tree that branches for nothing, waits over a
  * restart, continues with another provider, is stopped without harm, and detects a later change.
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import type { ExecuteAnswer, ExecuteRequest } from "../../src/client/client.ts";
 import { change, repoName, serve, type Server, type Stage } from "./stage.ts";
 import { chapter, claim, say, showRequest } from "./story.ts";
@@ -183,15 +184,17 @@ async function verify(act: Act): Promise<void> {
   const whole = await client.sessions.verify(act.sessionId);
   claim(`all ${whole.turnsChecked} turns hold`, whole.fault === null);
   const seventh = act.turnIds[6] ?? "";
-  const folder = join(act.stage.dataDir, "blobs", "turns", seventh);
-  const file = join(folder, readdirSync(folder).find((name) => name.startsWith("run")) ?? "");
-  const bytes = readFileSync(file);
-  const flipped = Buffer.from(bytes);
+  const database = new Database(join(act.stage.dataDir, "records.db"));
+  const ofTurn = "id = (select content_id from turns where id = ?)";
+  const bytes = database.prepare<[string], Buffer>(`select blobs from contents where ${ofTurn}`).pluck().get(seventh);
+  const write = database.prepare(`update contents set blobs = ? where ${ofTurn}`);
+  const flipped = Buffer.from(bytes ?? []);
   flipped[40] = (flipped[40] ?? 0) ^ 1;
-  writeFileSync(file, flipped);
-  say(`one bit of ${file.slice(act.stage.dataDir.length + 1)} was flipped`);
+  write.run(flipped, seventh);
+  say("one bit of what records.db has of the seventh turn was flipped");
   const broken = await client.sessions.verify(act.sessionId);
   say(broken.fault === null ? "nothing was found" : `turn ${broken.fault.sequence}: ${broken.fault.reason}`);
   claim("verify names the first turn that does not hold", broken.fault?.turnId === seventh);
-  writeFileSync(file, bytes);
+  write.run(bytes, seventh);
+  database.close();
 }

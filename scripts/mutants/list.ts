@@ -1,7 +1,8 @@
 /** All faults that are kept. A fault that the tests once missed is added here with the test that notices it now. */
 import { doorFaults } from "./door-faults.ts";
+import { embeddedFaults } from "./embedded-faults.ts";
 import { engineFaults } from "./engine-faults.ts";
 import type { Mutant } from "./mutant.ts";
 import { storeFaults } from "./store-faults.ts";
 
-export const allMutants: readonly Mutant[] = [...storeFaults, ...engineFaults, ...doorFaults];
+export const allMutants: readonly Mutant[] = [...storeFaults, ...embeddedFaults, ...engineFaults, ...doorFaults];

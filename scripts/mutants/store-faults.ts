@@ -32,11 +32,8 @@ export const storeFaults: readonly Mutant[] = [
     name: "records-no-fencing",
     does: "takes the end of a turn from a runner that lost it (R1)",
     file: "src/records/sql/turns.ts",
-    find: `    .where("status", "=", pending)
-    .where("runner_id", "=", runnerId)
-    .modifyEnd(`,
-    replace: `    .where("status", "=", pending)
-    .modifyEnd(`,
+    find: " and status = 'pending' and runner_id = ${runnerId} ${lock}`",
+    replace: " and status = 'pending' ${lock}`",
     tests: sqlite,
   },
   {
@@ -134,5 +131,29 @@ export const storeFaults: readonly Mutant[] = [
     find: "if ((await records.storage.blobStoreId()) === null) throw recordsLost(turns);",
     replace: "",
     tests: ["src/compose/blobs-match-records.test.ts"],
+  },
+  {
+    name: "lock-of-deleted-file",
+    does: "takes a kept lock although its file was deleted (B4)",
+    file: "src/system/file-lock.ts",
+    find: "return identityOf(this.#file) === this.#identity;",
+    replace: 'return identityOf(this.#file) !== "";',
+    tests: ["src/system/file-lock.test.ts"],
+  },
+  {
+    name: "torn-note-extended",
+    does: "appends a note behind one that a crash tore (B3)",
+    file: "src/workspace/transcript/locked-transcripts.ts",
+    find: "this.#notesFile = isWhole ? file : null;",
+    replace: "this.#notesFile = isWhole || file !== null ? file : null;",
+    tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
+  },
+  {
+    name: "stale-notes",
+    does: "uses the notes of this process after another one wrote them (B4)",
+    file: "src/workspace/transcript/known-notes.ts",
+    find: "if (known !== undefined && known.file?.stamp === file?.stamp) return known;",
+    replace: "if (known !== undefined) return known;",
+    tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
   },
 ];

@@ -1,5 +1,5 @@
 /** Packs a copy of this checkout: packing changes the manifest for a moment, and others may use the checkout meanwhile. */
-import { spawnSync } from "node:child_process";
+import { spawnSync, type StdioOptions } from "node:child_process";
 import { cpSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,14 +9,23 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 
 const files = ["package.json", "tsconfig.json", "tsconfig.build.json"];
-const packed = ["README.md", "LICENSE", "CHANGELOG.md", "ARCHITECTURE.md", "bin", "docs", "scripts", "src"];
+const packed = ["README.md", "LICENSE", "CHANGELOG.md", "ARCHITECTURE.md", "bin", "docs", "scripts", "src", "web"];
 
 /** Returns the output of a command. Throws with all of its output if it fails. */
 export type RunCommand = (command: string, args: readonly string[], cwd: string) => string;
 
 export function commandRunner(env: NodeJS.ProcessEnv): RunCommand {
   return (command, args, cwd) => {
-    const done = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 240_000 });
+    // Without input: npm would ask on it, and the command reads an instruction from it until it ends.
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe"];
+    const done = spawnSync(command, args, {
+      cwd,
+      env,
+      stdio,
+      encoding: "utf8",
+      timeout: 240_000,
+      killSignal: "SIGKILL",
+    });
     const report = `${command} ${args.join(" ")}\n${done.stdout}${done.stderr}`;
     if (done.status !== 0) throw new Error(report, { cause: done.error });
     return done.stdout;

@@ -35,7 +35,7 @@ export function makeStandalone(packedFile: string, out: string, run: RunCommand)
     cpSync(join(root, "node_modules", node, part), join(folder, "node_modules", node, part), { recursive: true });
   }
   if (process.platform === "win32") {
-    const launcher = `@"%~dp0..\\node_modules\\${node}\\bin\\node.exe" "%~dp0run.mjs" %*\r\n`;
+    const launcher = `@"%~dp0..\\node_modules\\${node}\\bin\\node.exe" "%~dp0run.cjs" %*\r\n`;
     writeFileSync(join(folder, "bin", "aptove.cmd"), launcher);
   }
   run("tar", ["-czf", `${name}.tar.gz`, name], out);

@@ -12,7 +12,7 @@ import { makeTestHome } from "./test-home.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Tests of whole programs take longest: where they come first, the last to end is a short one. */
-const folders = ["testing", "scripts", "bench", "src"];
+const folders = ["testing", "scripts", "bench", "src", "web"];
 /** One test that takes longer hangs. */
 const testTimeoutMs = 60_000;
 /** A run that takes longer hangs in a way that neither the runner nor the watch in each file sees. */

@@ -55,7 +55,7 @@ export function compressedBlobs(store: BlobStore): BlobStore {
 }
 
 /**
- * Returns why the bytes of a stored blob cannot be read, or null if they can. `key` is that of the store below. Bytes that a newer
+ * Returns why the bytes of a stored blob cannot be read, in words that follow its key, or null if they can. `key` is that of the store below. Bytes that a newer
  * version wrote are not damaged.
  */
 export async function findBlobDamage(key: string, packed: Uint8Array): Promise<string | null> {
@@ -65,7 +65,10 @@ export async function findBlobDamage(key: string, packed: Uint8Array): Promise<s
     return null;
   } catch (error) {
     const { code, message } = failureOf(error);
-    return code === "data_newer" ? null : message;
+    // The caller names the key itself.
+    return code === "data_newer"
+      ? null
+      : `cannot be read: ${message.slice(message.lastIndexOf(`${key}: `) + key.length + 2)}`;
   }
 }
 

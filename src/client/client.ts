@@ -11,10 +11,14 @@ import type {
   WirePairingStart,
 } from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
+import type { WireCosts } from "../protocol/costs.ts";
 import type { WireReadiness } from "../protocol/health.ts";
+import type { WireIndex } from "../protocol/index-list.ts";
+import type { WireApprovals } from "../protocol/question.ts";
 import type { WireMe } from "../protocol/key.ts";
 import type { RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
+import type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
@@ -45,14 +49,18 @@ export type {
   WirePairingCode,
   WirePairingStart,
 } from "../protocol/device.ts";
-export type { WireContext, WireContextEdit, WireContextVersion } from "../protocol/context.ts";
+export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
+export type { WireIndex } from "../protocol/index-list.ts";
+export type { WireApprovals } from "../protocol/question.ts";
+export type { WireCosts } from "../protocol/costs.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
 export type { KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
+export type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
 export type { WireStep } from "../protocol/step.ts";
 export type { WireImportReport } from "../protocol/transfer.ts";
 export type {
@@ -120,6 +128,20 @@ export interface AptoveClient {
     /** Revokes the device with this `id`. */
     revoke(id: string): Promise<void>;
   };
+  /** Returns the calls over all sessions that wait until the caller allows them. */
+  approvals(): Promise<WireApprovals>;
+  /** Returns what turns have cost, over the sessions that the caller may see. */
+  costs(period: QueryOf<"getCosts">): Promise<WireCosts>;
+  /** Returns the repositories that are indexed. */
+  indexes(): Promise<WireIndex[]>;
+  /** A browser's sign-in to the page. */
+  page: {
+    /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`. */
+    signIn(proof: WireSignIn): Promise<WireSignedIn>;
+    signOut(): Promise<void>;
+    /** Makes a code for one browser, which signs in as the caller. */
+    createCode(): Promise<WireSignInCode>;
+  };
   /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
@@ -156,6 +178,14 @@ export function createClient(options: ClientOptions): AptoveClient {
       pairing: (id) => call("getPairingCode", { id }),
       pair: (body) => call("pairDevice", { body }),
       revoke: async (id) => void (await send("revokeDevice", { id })),
+    },
+    approvals: () => call("listApprovals"),
+    costs: (query) => call("getCosts", { query }),
+    indexes: async () => (await call("listIndexes")).indexes,
+    page: {
+      signIn: (body) => call("signIn", { body }),
+      signOut: async () => void (await send("signOut")),
+      createCode: () => call("createSignInCode"),
     },
     contexts: contextMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),

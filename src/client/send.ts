@@ -27,7 +27,9 @@ export interface ServerConnection {
   /** Address of the server. It may have a path, which is put before the routes. */
   url: string;
   /** The API key's secret. */
-  key: string;
+  key?: string;
+  /** Replaces the key for the page: returns what `signIn` gave to it. The browser adds its cookie. Null: not signed in. */
+  pageSecret?: () => string | null;
   /** Replaces the global `fetch`. With the `fetch` of an HTTP door the client needs no socket. */
   fetch?: (request: Request) => Promise<Response>;
 }
@@ -43,7 +45,7 @@ export function requestSender(connection: ServerConnection): SendRequest {
   const fetch = connection.fetch ?? globalThis.fetch;
   return async (name, options = {}) => {
     const { method, path } = paths[name];
-    const headers = new Headers({ authorization: `Bearer ${connection.key}`, ...options.headers });
+    const headers = new Headers({ ...credentialOf(connection), ...options.headers });
     headers.set("accept", options.accept ?? "application/json");
     const content = contentOf(options);
     if (content !== null) headers.set("content-type", content.mediaType);
@@ -66,6 +68,12 @@ export function requestSender(connection: ServerConnection): SendRequest {
     if (!response.ok) throw await apiErrorOf(response);
     return response;
   };
+}
+
+function credentialOf({ key, pageSecret }: ServerConnection): Record<string, string> {
+  if (key !== undefined) return { authorization: `Bearer ${key}` };
+  const secret = pageSecret?.() ?? null;
+  return secret === null ? {} : { "x-aptove-page": secret };
 }
 
 function contentOf({ body, content }: RequestOptions<RouteName>): RequestContent | null {

@@ -63,17 +63,22 @@ async function choicesOf(
   const own = await configured(workspaceId);
   const windowOf = (model: string): number | null => windowIn(own?.configuration ?? configuration, model);
   const known = read.get(workspaceId);
-  const reading = engine.contexts.models(caller, workspaceId).then((models) => {
+  const readAll = async (): Promise<readonly OfferedModel[]> => {
+    const models = await engine.contexts.models(caller, workspaceId);
     read.set(workspaceId, models);
     return models;
-  });
-  if (known !== undefined) return { ...contexts, models: known, allModels: null, windowOf };
+  };
+  if (known !== undefined) {
+    // The next session gets what the providers offer by then. This one keeps what it has.
+    void readAll().catch(() => known);
+    return { ...contexts, models: known, allModels: null, windowOf };
+  }
   const providers = own?.settings.providers;
   const isOffered = (name: string): boolean =>
     name !== "offline" || contexts.agentContexts.some(({ provider }) => provider === name);
   const found = await Promise.all([...(providers?.keys() ?? [])].filter(isOffered).map((name) => providers?.get(name)));
   const models = found.flatMap((provider) => (provider === undefined ? [] : knownModels(provider)));
-  return { ...contexts, models, allModels: reading.catch(() => models), windowOf };
+  return { ...contexts, models, allModels: () => readAll().catch(() => models), windowOf };
 }
 
 function windowIn({ providers }: Configuration, model: string): number | null {

@@ -1,73 +1,79 @@
 /** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
 import { createAptove, type Aptove } from "../compose.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
+import { newId } from "../domain/ids.ts";
+import { renderFrontMatter } from "../workspace/transcript/front-matter.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { cliWorld } from "../../testing/cli.ts";
+import { places, removeRecords, type Place } from "../../testing/stored-content.ts";
 import { makeBackup, restoreBackup } from "./backup.ts";
 
 const version = "1.2.3";
 
-async function open(context: TestContext, dataDir: string): Promise<Aptove> {
+async function open(context: TestContext, dataDir: string, store: Place): Promise<Aptove> {
   const agent = { id: "default", name: "Default", provider: "scripted", index: "local" };
   const providers = [scriptedProvider({ script: (_call, n) => `answer ${n}` })];
-  const aptove = await createAptove({ dataDir, env: {}, providers, agentContexts: [agent] });
+  const env = { APTOVE_BLOBS_STORE: store };
+  const aptove = await createAptove({ dataDir, env, providers, agentContexts: [agent] });
   context.after(() => aptove.engine.close({ graceMs: 0 }));
   return aptove;
 }
 
-test("[B1] [B3] a backup that is made during turns and purges has every turn that was acknowledged, whole", async (t) => {
-  const dir = await temporaryFolder(t);
-  const { engine } = await open(t, join(dir, "data"));
-  const owner = await engine.keys.owner();
-  const ask = async (instruction: string, sessionId?: string) => {
-    const turn = await engine.turns.run(owner, {
-      instruction,
-      repo: null,
-      ...(sessionId !== undefined && { sessionId }),
-    });
-    return await turn.finished;
-  };
-  const doomed = await Promise.all(Array.from({ length: 3 }, (_, n) => ask(`to be purged ${n}`)));
-  const kept = await Promise.all(Array.from({ length: 2 }, (_, n) => ask(`to be kept ${n}`)));
-  const over = new AbortController();
-  const going = Promise.all(
-    kept.map(async ({ sessionId }) => {
-      for (let n = 0; n < 20 && !over.signal.aborted; n++) await ask("and on", sessionId);
-    }),
-  );
-  const purging = (async () => {
-    for (const { sessionId } of doomed) {
-      await engine.tree.remove(owner, sessionId);
-      await engine.tree.purge(owner, sessionId);
-    }
-  })();
-  const folder = dataFolderAt(join(dir, "data"));
-  const copy = join(dir, "copy");
-  const report = await makeBackup({ folder, copy, version }).finally(() => over.abort());
-  await Promise.all([going, purging]);
-  assert.ok(report.turns >= kept.length && report.blobs > report.turns);
+for (const store of places) {
+  test(`[B1] [B3] a backup that is made during turns and purges has every turn that was acknowledged, whole (${store})`, async (t) => {
+    const dir = await temporaryFolder(t);
+    const { engine } = await open(t, join(dir, "data"), store);
+    const owner = await engine.keys.owner();
+    const ask = async (instruction: string, sessionId?: string) => {
+      const turn = await engine.turns.run(owner, {
+        instruction,
+        repo: null,
+        ...(sessionId !== undefined && { sessionId }),
+      });
+      return await turn.finished;
+    };
+    const doomed = await Promise.all(Array.from({ length: 3 }, (_, n) => ask(`to be purged ${n}`)));
+    const kept = await Promise.all(Array.from({ length: 2 }, (_, n) => ask(`to be kept ${n}`)));
+    const over = new AbortController();
+    const going = Promise.all(
+      kept.map(async ({ sessionId }) => {
+        for (let n = 0; n < 20 && !over.signal.aborted; n++) await ask("and on", sessionId);
+      }),
+    );
+    const purging = (async () => {
+      for (const { sessionId } of doomed) {
+        await engine.tree.remove(owner, sessionId);
+        await engine.tree.purge(owner, sessionId);
+      }
+    })();
+    const folder = dataFolderAt(join(dir, "data"));
+    const copy = join(dir, "copy");
+    const report = await makeBackup({ folder, copy, version }).finally(() => over.abort());
+    await Promise.all([going, purging]);
+    assert.ok(report.turns >= kept.length && report.blobs > report.turns);
 
-  const restored = dataFolderAt(join(dir, "restored"));
-  await restoreBackup({ folder: restored, copy, version });
-  const again = (await open(t, restored.dir)).engine;
-  const { sessions } = await again.sessions.list(owner, { limit: 100 });
-  const found = new Set(sessions.map((session) => session.id));
-  for (const { sessionId, id } of kept) {
-    assert.ok(found.has(sessionId));
-    assert.equal((await again.turns.get(owner, id)).status, "completed");
-  }
-  let verified = 0;
-  for (const { id } of sessions) {
-    const result = await again.explain.verify(owner, id, () => (verified += 1));
-    assert.equal(result.fault, null);
-  }
-  assert.ok(verified >= kept.length);
-});
+    const restored = dataFolderAt(join(dir, "restored"));
+    await restoreBackup({ folder: restored, copy, version });
+    const again = (await open(t, restored.dir, store)).engine;
+    const { sessions } = await again.sessions.list(owner, { limit: 100 });
+    const found = new Set(sessions.map((session) => session.id));
+    for (const { sessionId, id } of kept) {
+      assert.ok(found.has(sessionId));
+      assert.equal((await again.turns.get(owner, id)).status, "completed");
+    }
+    let verified = 0;
+    for (const { id } of sessions) {
+      const result = await again.explain.verify(owner, id, () => (verified += 1));
+      assert.equal(result.fault, null);
+    }
+    assert.ok(verified >= kept.length);
+  });
+}
 
 test("[L1] a backup goes into an empty folder only, a restore into a folder without sessions, and only what is whole", async (t) => {
   const cli = await cliWorld(t);
@@ -96,16 +102,16 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
 });
 
 test("[B4] [K4] a data folder that lost its records is no empty installation: nothing starts, and nothing is deleted", async (t) => {
-  const cli = await cliWorld(t);
+  const cli = await cliWorld(t, { store: "files" });
   const copy = join(await temporaryFolder(t), "copy");
   assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
   assert.equal((await cli.run(["backup", copy])).exit, 0);
   const records = join(cli.dataDir, "records.db");
-  for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
+  removeRecords(cli.dataDir);
   for (const command of [["ask", "again"], ["session", "list"], ["gc"], ["doctor"]]) {
     const { exit, stdout, stderr } = await cli.run(command);
     assert.equal(exit, 1);
-    assert.match(stdout + stderr, /the records are lost or empty; put the records back from a backup/);
+    assert.match(stdout + stderr, /the records are lost or empty; put .* back from a backup/);
   }
   assert.equal(existsSync(records), false);
   // The same for a file that was emptied.
@@ -118,11 +124,40 @@ test("[B4] [K4] a data folder that lost its records is no empty installation: no
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);
 });
 
+test("[B4] a data folder that lost the database with all contents is noticed by the transcript of a workspace", async (t) => {
+  const cli = await cliWorld(t);
+  const copy = join(await temporaryFolder(t), "copy");
+  assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
+  const folder = join(cli.dataDir, "workspaces/mine");
+  mkdirSync(folder, { recursive: true });
+  // A file that a person wrote is no sign of a session.
+  writeFileSync(join(folder, "session.md"), "## User\n\nhello\n");
+  assert.equal((await cli.run(["backup", copy])).exit, 0);
+  removeRecords(cli.dataDir);
+  assert.equal((await cli.run(["session", "list"])).exit, 0);
+  removeRecords(cli.dataDir);
+  const front = { provider: "offline", model: "", createdAt: Date.now(), sessionId: newId() };
+  writeFileSync(join(folder, "session.md"), renderFrontMatter(front));
+  for (const command of [["ask", "again"], ["session", "list"], ["gc"], ["doctor"]]) {
+    const { exit, stdout, stderr } = await cli.run(command);
+    assert.equal(exit, 1);
+    assert.match(stdout + stderr, /workspace mine has a transcript, .*lost or empty; put .* back from a backup/);
+  }
+  assert.equal(existsSync(join(cli.dataDir, "records.db")), false);
+  assert.equal((await cli.run(["restore", copy])).exit, 0);
+  assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+});
+
 test("[B4] a data folder whose blobs were replaced by others is refused", async (t) => {
+  const env = { APTOVE_BLOBS_STORE: "files" };
   const [cli, other] = [await cliWorld(t), await cliWorld(t)];
-  for (const world of [cli, other]) assert.equal((await world.run(["ask", "hello", "--new"])).exit, 0);
+  for (const world of [cli, other]) assert.equal((await world.run(["ask", "hello", "--new"], { env })).exit, 0);
   rmSync(join(cli.dataDir, "blobs"), { recursive: true });
-  assert.match((await cli.run(["session", "list"])).stderr, /blobs_foreign/);
+  assert.match((await cli.run(["session", "list"], { env })).stderr, /they have no store.*blobs_foreign/);
+  rmSync(join(cli.dataDir, "blobs"), { recursive: true });
+  // Without the setting the blobs would now be in the database.
+  assert.match((await cli.run(["session", "list"])).stderr, /the folder blobs is gone.*blobs_foreign/);
+  assert.equal(existsSync(join(cli.dataDir, "blobs")), false);
   cpSync(join(other.dataDir, "blobs"), join(cli.dataDir, "blobs"), { recursive: true });
   assert.match((await cli.run(["session", "list"])).stderr, /they belong to other records.*blobs_foreign/);
 });

@@ -1,6 +1,6 @@
 /**
- * Copies a data folder while other processes write to it, and restores the copy (docs/backup.md). The order keeps the copy
- * consistent. A turn's blobs are written before its row and deleted after it. So the rows are copied first, in one snapshot, and
+ * Copies a data folder while other processes write to it, and restores the copy (docs/backup.md). If the blobs are in the database of
+ * the records, one snapshot has everything. If they are files, the order keeps the copy consistent. A turn's blobs are written before its row and deleted after it. So the rows are copied first, in one snapshot, and
  * the blobs afterwards: every blob that a copied row names existed at that time. Only a purge in between can delete one. The
  * backup checks for that, and copies the rows again.
  *
@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError, failureOf } from "../domain/errors.ts";
 import {
   copyBlobs,
   damagedBlobs,
@@ -29,7 +29,9 @@ import {
   type BlobStores,
   type DamagedPart,
 } from "./backup-blobs.ts";
+import { hasBlobFiles } from "./data-folder/blob-place.ts";
 import { storageFault } from "../domain/storage-fault.ts";
+import type { RecordStore } from "../records/record-store.ts";
 import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
 import { writePrivateFile } from "../system/durable-files.ts";
 
@@ -77,21 +79,50 @@ export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): 
   }
   mkdirSync(copy, { recursive: true, mode: 0o700 });
   const to = dataFolderAt(copy);
-  const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
-  const stores = { from: fileBlobs({ folder: folder.blobs }), to: fileBlobs({ folder: to.blobs }) };
-  const { turns, damaged } = await copyUntilWhole({ from: folder.records, to: to.records, stores, onBlob });
+  const counts = await (hasBlobFiles(folder) ? copyWithFiles : copyDatabase)({ from: folder, to, onBlob });
   copyOthers(folder.dir, copy);
+  const [records, files] = [await hashOf(to.records), await hashesOfOthers(copy)];
+  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records, files };
+  writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
+  return { folder: copy, ...counts };
+}
+
+interface FolderCopy {
+  from: DataFolder;
+  to: DataFolder;
+  onBlob: BackupJob["onBlob"];
+}
+
+type CopyCounts = Omit<BackupReport, "folder">;
+
+/** Copies the database with the blobs in it, and reads all of the copy. */
+async function copyDatabase({ from, to, onBlob }: FolderCopy): Promise<CopyCounts> {
+  const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+  snapshotSqlite({ from: from.records, to: to.records });
+  return await checkDatabase(to.records, onBlob);
+}
+
+async function checkDatabase(file: string, onTurn: BackupJob["onBlob"]): Promise<CopyCounts> {
+  const { openEmbeddedStore } = await import("../embedded/embedded-store.ts");
+  const store = await openEmbeddedStore({ file });
+  try {
+    return await store.check(onTurn);
+  } finally {
+    await store.records.close();
+  }
+}
+
+async function copyWithFiles({ from, to, onBlob }: FolderCopy): Promise<CopyCounts> {
+  const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
+  const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
+  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob });
   const keys = await stores.to.list("");
   let bytes = 0;
   await inParallel(keys, async (key) => {
     const size = (await stores.to.size(key)) ?? 0;
     bytes += size;
   });
-  const counts = { turns, blobs: keys.length, bytes, damaged };
-  const [records, files] = [await hashOf(to.records), await hashesOfOthers(copy)];
-  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records, files };
-  writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
-  return { folder: copy, ...counts };
+  return { turns, blobs: keys.length, bytes, damaged };
 }
 
 interface CopyRequest {
@@ -126,18 +157,20 @@ interface CheckedCopy {
   damaged: DamagedPart[];
 }
 
-interface MissingBlob {
-  key: string;
+/** A blob or a row that a turn needs and that is not there, or not readable. */
+interface MissingPart {
+  name: string;
+  why: string;
   turnId: string;
 }
 
-function allDamaged(blobs: BlobCopy, missing: readonly MissingBlob[]): DamagedPart[] {
-  const gone = missing.map(({ key, turnId }) => ({ name: key, why: `is missing; the turn ${turnId} needs it` }));
+function allDamaged(blobs: BlobCopy, missing: readonly MissingPart[]): DamagedPart[] {
+  const gone = missing.map(({ name, why }) => ({ name, why }));
   return [...damagedBlobs(blobs), ...gone].toSorted((a, b) => a.name.localeCompare(b.name, "en"));
 }
 
 /** Counts the turns in the rows, and returns the blobs that they name and that are missing. */
-async function checkRows(file: string, blobs: BlobStore): Promise<{ turns: number; missing: MissingBlob[] }> {
+async function checkRows(file: string, blobs: BlobStore): Promise<{ turns: number; missing: MissingPart[] }> {
   const [{ compressedBlobs }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
     import("../blobs/compressed-blobs.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
@@ -147,16 +180,25 @@ async function checkRows(file: string, blobs: BlobStore): Promise<{ turns: numbe
   const had = new Set(await compressedBlobs(blobs).list(""));
   const ids = [...turnIdsIn(file)];
   const records = await openSqliteRecords({ file });
-  const missing = new Map<string, MissingBlob>();
+  const missing = new Map<string, MissingPart>();
   try {
     for (const turnId of ids) {
-      for (const key of await records.purges.blobKeysOf(turnId)) {
-        if (!had.has(key) && !missing.has(key)) missing.set(key, { key, turnId });
+      for (const part of await missingOf(records, turnId, had)) {
+        if (!missing.has(part.name)) missing.set(part.name, part);
       }
     }
     return { turns: ids.length, missing: [...missing.values()] };
   } finally {
     await records.close();
+  }
+}
+
+async function missingOf(records: RecordStore, turnId: string, had: ReadonlySet<string>): Promise<MissingPart[]> {
+  try {
+    const keys = (await records.purges.blobKeysOf(turnId)).filter((key) => !had.has(key));
+    return keys.map((name) => ({ name, why: `is missing; the turn ${turnId} needs it`, turnId }));
+  } catch (error) {
+    return [{ name: `turns/${turnId}/`, why: `cannot be read: ${failureOf(error).message}`, turnId }];
   }
 }
 
@@ -168,17 +210,30 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
     throw new AptoveError("backup_invalid", `${folder.dir} ${await whatIsThere(folder)}`);
   }
   if ((await hashOf(from.records)) !== manifest.records) throw unusable(copy, "its records were changed");
-  const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
-  const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: folder.blobs }) };
-  const { turns, missing } = await checkBackup(from.records, folder, stores.from);
-  const blobs: BlobCopy = { copied: new Map(), onBlob };
-  await copyBlobs(stores, blobs);
+  const { turns, damaged } = await (hasBlobFiles(from) ? restoreFiles : restoreDatabase)({ from, to: folder, onBlob });
   copyOthers(copy, folder.dir);
   const others = changedFiles(manifest.files ?? {}, await hashesOfOthers(copy));
   // The rows come last: until they exist, no row can name a blob that is still missing.
   renameSync(asideOf(folder), folder.records);
-  const damaged = [...allDamaged(blobs, missing), ...others];
-  return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: manifest.bytes, damaged };
+  const all = [...damaged, ...others];
+  return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: manifest.bytes, damaged: all };
+}
+
+async function restoreDatabase({ from, to, onBlob }: FolderCopy): Promise<CheckedCopy> {
+  if (hasBlobFiles(to)) {
+    const fix = `the backup has its blobs in records.db; move ${to.blobs} away`;
+    throw new AptoveError("backup_invalid", `${to.dir} has blobs of other sessions; ${fix}`);
+  }
+  return await checkDatabase(await copyAside(from.records, to), onBlob);
+}
+
+async function restoreFiles({ from, to, onBlob }: FolderCopy): Promise<CheckedCopy> {
+  const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
+  const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
+  const { turns, missing } = await checkRows(await copyAside(from.records, to), stores.from);
+  const blobs: BlobCopy = { copied: new Map(), onBlob };
+  await copyBlobs(stores, blobs);
+  return { turns, damaged: allDamaged(blobs, missing) };
 }
 
 /** Returns the files beside the sessions that are not as the backup wrote them. */
@@ -207,13 +262,14 @@ async function hasNoTurns(records: string): Promise<boolean> {
   }
 }
 
-/** Checks a copy of the rows, so that the backup itself does not change. The restore then uses that copy. */
-async function checkBackup(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof checkRows> {
+/** Copies the rows beside their place, to check the copy, so that the backup itself does not change. The restore then uses it. */
+async function copyAside(records: string, folder: DataFolder): Promise<string> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = asideOf(folder);
+  mkdirSync(folder.dir, { recursive: true, mode: 0o700 });
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });
-  return await checkRows(aside, blobs);
+  return aside;
 }
 
 function asideOf({ records }: DataFolder): string {

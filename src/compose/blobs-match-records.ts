@@ -4,11 +4,14 @@
  * id, in a blob that every copy of the store contains, and the records keep the id of their blob store. In a data folder the
  * same check finds records that were lost: new ones would start as an empty installation, to which all blobs are garbage.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 import type { RecordStore } from "../records/record-store.ts";
+import { readIfPresent } from "../system/read-files.ts";
 
 /** The key of the blob with the id of the store (docs/formats/blobs.md). */
 export const blobStoreIdKey = "store/identity.json";
@@ -37,11 +40,40 @@ export async function checkBlobsMatchRecords({ records, blobs, report }: StoresT
   }
   // Two servers that start at once, each with blobs of its own, both reach this line. Only one claim succeeds.
   if (id !== null && id === (kept ?? (await records.storage.claimBlobStore(id)))) return;
+  throw blobsForeign(id === null ? "they have no store/identity.json" : "they belong to other records");
+}
+
+/**
+ * Throws `blobs_foreign` if records that are to have the blobs in their own file were created with others, for example with a folder
+ * of files that is gone.
+ */
+export async function checkDatabaseHasBlobs({ records, blobs }: Omit<StoresToMatch, "report">): Promise<void> {
+  const kept = await records.storage.blobStoreId();
+  if (kept !== null && (await readBlobStoreId(blobs)) !== kept) throw blobsForeign("the folder blobs is gone");
+}
+
+function blobsForeign(what: string): AptoveError {
   const fix =
     "put back the blobs that belong to them: after a restore, restore all of the blobs too; " +
     "let all servers share one folder, or set blobs.url to the bucket of the other servers (docs/blobs-in-s3.md)";
-  const what = id === null ? "they have no store/identity.json" : "they belong to other records";
-  throw new AptoveError("blobs_foreign", `the records were created with other blobs than these: ${what}; ${fix}`);
+  return new AptoveError("blobs_foreign", `the records were created with other blobs than these: ${what}; ${fix}`);
+}
+
+/**
+ * Throws `records_lost` if the database of a data folder is gone or empty, and a workspace has a transcript: then there were sessions.
+ * Records and blobs are one file, so nothing else tells that they existed.
+ */
+export function checkDatabaseExists({ records, workspaces }: Pick<DataFolder, "records" | "workspaces">): void {
+  const isThere = [records, `${records}-wal`].some(
+    (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
+  if (isThere || !existsSync(workspaces)) return;
+  const named = readdirSync(workspaces).find((name) => isTranscript(join(workspaces, name, "session.md")));
+  // Another process may have made the database, and then the transcript, in the meantime.
+  if (named === undefined || (statSync(records, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+  const fix = `put ${records} back from a backup (aptove restore); to start without this history, move the folder workspaces away`;
+  const detail = `the workspace ${named} has a transcript, and the records are lost or empty; ${fix}`;
+  throw new AptoveError("records_lost", detail, { facts: { workspace: named } });
 }
 
 /** Throws `records_lost` if the records have no turn and no blob store, and the blobs have turns. */
@@ -62,6 +94,12 @@ function recordsLost(turns: number): AptoveError {
     "put the records back from a backup (aptove restore); to start without this history, move the folder blobs away, or name another bucket";
   const detail = `the blobs have ${turns} turns, and the records have none: the records are lost or empty; ${fix}`;
   return new AptoveError("records_lost", detail, { facts: { turns } });
+}
+
+/** Returns true if the front matter names a session. A file that a person wrote names none. */
+function isTranscript(path: string): boolean {
+  const text = readIfPresent(path)?.subarray(0, 1_024).toString() ?? "";
+  return text.startsWith("---") && /^session: /m.test(text);
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Opens the configured blob store: files of the data folder, or an S3 bucket. Blobs are compressed in both. */
-import { existsSync } from "node:fs";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
+import { blobPlace, hasBlobFiles } from "./data-folder/blob-place.ts";
 
 /** Throws `config_invalid` if a bucket is configured without credentials. Sends no request to the bucket yet. */
 export async function openBlobs(
@@ -12,7 +12,7 @@ export async function openBlobs(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<BlobStore> {
   const { compressedBlobs } = await import("../blobs/compressed-blobs.ts");
-  const { url, ...location } = blobs;
+  const { url, store: _store, ...location } = blobs;
   if (url === null) {
     const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
     return compressedBlobs(fileBlobs({ folder: folder.blobs }));
@@ -37,7 +37,11 @@ export async function checkBlobs(
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  if (configuration.blobs.url === null && !existsSync(folder.blobs)) return;
+  const place = blobPlace(configuration, folder);
+  if (place !== "bucket" && !hasBlobFiles(folder)) {
+    if (place === "database") (await import("./blobs-match-records.ts")).checkDatabaseExists(folder);
+    return;
+  }
   const blobs = await openBlobs(configuration, folder, env);
   await blobs.get("turns/none");
   if (configuration.records.url !== null) return;

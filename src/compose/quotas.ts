@@ -9,6 +9,7 @@ export function quotasOf({ limits, records }: Configuration): QuotaLimits {
   };
   return {
     concurrentRunsPerUserMax: limits.concurrentRunsPerUserMax,
+    concurrentRunsOfOwnerMax: limits.concurrentRunsOfOwnerMax,
     // The embedded store has only one server, which counts in memory.
     sharedRequestsPerMinuteMax: records.url === null ? null : limits.requestsPerMinuteMax,
     ofOrg: (orgId) => (Object.hasOwn(limits.orgs, orgId) ? limits.orgs[orgId] : undefined) ?? all,

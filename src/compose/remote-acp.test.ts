@@ -26,7 +26,7 @@ test("[P3] [R4] the program serves ACP where it serves HTTP, and ends with a cli
   }
   const find = (pattern: RegExp): string => pattern.exec(lines.join("\n"))?.[1] ?? assert.fail(lines.join("\n"));
   const headers = { authorization: `Bearer ${find(/API key +(\S+)/)}` };
-  const url = `${find(/address +http:(\S+)/)}/acp`;
+  const url = `${find(/open +http:\/\/([^/]+)/)}/acp`;
   const connection = client({ name: "test" }).connect(createWebSocketStream(`ws:${url}`, { WebSocket, headers }));
   await connection.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
   const { sessionId } = await connection.agent.request("session/new", { cwd: folder, mcpServers: [] });

@@ -11,7 +11,6 @@ import { aptoveVersion } from "../version.ts";
 
 export async function serveAcp(setup: AcpSetup): Promise<void> {
   const { io, stop, beginning, mode } = setup;
-  await load();
   await serveStdio({
     ports: {
       version: aptoveVersion(),
@@ -29,23 +28,6 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
     stderr: io.stderr,
     stop,
   });
-}
-
-/**
- * Loads the code that every session needs, before the first message is read. The stores are opened after the first
- * answer. So neither that answer nor the first session takes long.
- */
-async function load(): Promise<void> {
-  await Promise.all([
-    import("../compose.ts"),
-    import("./acp-ports.ts"),
-    import("../records/sql/sqlite/sqlite.ts"),
-    import("../blobs/compressed-blobs.ts"),
-    import("../blobs/files/file-blobs.ts"),
-    import("../live/files/file-event-log.ts"),
-    import("../tools/files/file-tools.ts"),
-    import("../tools/command/command-tool.ts"),
-  ]);
 }
 
 async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Promise<OpenedPorts & ClosableStores> {

@@ -60,7 +60,7 @@ test("[P5] [E8] a session in the folder of a workspace can neither read its keys
 
 test("[P5] [E8] a session inside the data folder, but in no workspace, can do nothing there", async (t) => {
   const { dataDir, own, call } = await world(t);
-  for (const name of [".", "workspaces", "blobs"]) {
+  for (const name of [".", "workspaces", "live"]) {
     const folder = join(dataDir, name);
     assert.match(await call(folder, "list", {}), /not open to this session/, name);
     assert.match(await call(folder, "write", { path: "x", content: "" }), /not open to this session/, name);

@@ -18,8 +18,8 @@ import { MergedValues, type LayerValues } from "./merged-values.ts";
 
 /** The stores, and how they are reached. */
 interface StoreConfiguration {
-  /** The store of blobs: files in the data folder if `url` is null, else S3. The S3 driver derives the other values that are null. */
-  blobs: { url: string | null; endpoint: string | null; region: string | null; pathStyle: boolean | null };
+  /** The store of blobs: the data folder if `url` is null, else S3. The S3 driver derives the other values that are null. */
+  blobs: BlobsConfiguration;
   /** The store of records: SQLite in the data folder if `url` is null. The other values are for PostgreSQL. */
   records: {
     url: string | null;
@@ -43,6 +43,15 @@ interface ObservationConfiguration {
   traces: { exporter: "none" | "otlp"; ratio: number };
 }
 
+export interface BlobsConfiguration {
+  /** Null: files. */
+  store: "database" | "files" | null;
+  url: string | null;
+  endpoint: string | null;
+  region: string | null;
+  pathStyle: boolean | null;
+}
+
 export interface Configuration extends StoreConfiguration, ObservationConfiguration {
   /** The provider of agent contexts that do not name one. */
   provider: string;
@@ -63,7 +72,13 @@ export interface Configuration extends StoreConfiguration, ObservationConfigurat
   scope: { paths: string[] };
   /** Hosts that may be read although they are not on the public internet (I2). */
   input: { allowedUrlHosts: string[] };
-  limits: Record<ChangeableLimit, number> & OrgsLimits;
+  limits: Record<ChangeableLimit, number> & OwnerLimits & OrgsLimits;
+}
+
+/** The limits of who runs the server. A limit that is null does not exist. */
+export interface OwnerLimits {
+  /** Null: there is no limit. That is the built-in value where no other machine shares the store. */
+  concurrentRunsOfOwnerMax: number | null;
 }
 
 /** The limits of orgs. A limit that is null does not exist. */
@@ -106,6 +121,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
     },
     oidc: settleOidc(values),
     blobs: {
+      store: values.get<BlobsConfiguration["store"]>("blobs.store") ?? null,
       url: values.text("blobs.url"),
       endpoint: values.text("blobs.endpoint"),
       region: values.text("blobs.region"),
@@ -127,7 +143,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
     },
     scope: { paths: values.get<string[]>("scope.paths") ?? [] },
     input: { allowedUrlHosts: values.get<string[]>("input.allowed_url_hosts") ?? [] },
-    limits: { ...effectiveLimits(values), ...orgLimits(values) },
+    limits: { ...effectiveLimits(values), ...ownerLimits(values), ...orgLimits(values) },
   };
 }
 
@@ -214,6 +230,12 @@ function modelSettings(values: MergedValues, key: string): ModelSettings {
     ...(verbosity === undefined ? {} : { verbosity }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
   };
+}
+
+function ownerLimits(values: MergedValues): OwnerLimits {
+  const isShared = (values.get<string>("records.url") ?? null) !== null;
+  const builtIn = isShared ? limits.concurrentRunsPerUserMax : null;
+  return { concurrentRunsOfOwnerMax: values.get<number>("limits.concurrent_runs_per_user_max") ?? builtIn };
 }
 
 function orgLimits(values: MergedValues): OrgsLimits {

@@ -181,7 +181,12 @@ export const configFields: TableField = tableField("", {
     ),
     application_name: text("Name that PostgreSQL shows for the connections.", "aptove"),
   }),
-  blobs: sharedTableField("Store of the contents of conversations. If absent: files in the data folder.", {
+  blobs: sharedTableField("Store of the contents of conversations.", {
+    store: choiceField(
+      "Where they are if no bucket is named: in the database of the records, or as files in the data folder. If absent: where they are; in a new folder, in the database.",
+      ["database", "files"],
+      { env: "APTOVE_BLOBS_STORE" },
+    ),
     url: urlField("An S3 bucket, with an optional prefix.", "s3://bucket/aptove", {
       schemes: ["s3:"],
       env: "APTOVE_BLOBS_URL",

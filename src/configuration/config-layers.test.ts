@@ -14,6 +14,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     "anthropic",
     "offline",
     "lexical",
+    "database",
+    "files",
     "optional",
     "off",
     "chain",

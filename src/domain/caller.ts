@@ -82,6 +82,16 @@ export interface User {
 export type UserPatch = Partial<Pick<User, "name" | "email" | "externalId" | "role" | "disabledAt">>;
 export type OrgPatch = Partial<Pick<Org, "name" | "suspendedAt">>;
 
+/** People, and scanners that search for leaked secrets, recognise this prefix in a log or a file. */
+export const secretPrefix = "aptove_";
+/** The secret of a browser that is signed in (U2) begins with this. */
+export const browserSecretPrefix = `${secretPrefix}web_`;
+
+/** Returns true if the key is that of a browser that is signed in. */
+export function isBrowserKey({ prefix }: Pick<ApiKey, "prefix">): boolean {
+  return prefix.startsWith(browserSecretPrefix);
+}
+
 /** An API key as it is stored. The secret is not stored, only its SHA-256 (H4). */
 export interface ApiKey {
   id: string;

@@ -135,9 +135,16 @@ export interface ModelSettings {
   reasoningEffort?: "minimal" | "low" | "medium" | "high";
   /** The length and detail of the answers. */
   verbosity?: "low" | "medium" | "high";
+  /** The form of the answer. Absent: free text. */
+  answerFormat?: AnswerFormat;
   /** The model calls of one turn, between which its tools run. Absent: the limit `stepsPerTurnMax`. */
   maxSteps?: number;
 }
+
+/** JSON of any kind, or JSON that matches a schema. */
+export type AnswerFormat =
+  | { type: "json" }
+  | { type: "schema"; name: string; schema: Record<string, unknown>; description?: string; strict?: boolean };
 
 /** How the model received the history of the turn. `none`: the turn had no history. */
 export type HistorySource = "none" | "chain" | "replay";

@@ -29,6 +29,7 @@ export const errorCatalogue = {
   tool_invalid: entry(422, "A tool definition is not valid"),
   tool_choice_unknown: entry(422, "The forced tool is not in the list of tools"),
   tool_feedback_invalid: entry(422, "The tool results do not match the pending tool calls"),
+  earlier_invalid: entry(422, "The earlier items do not make a history"),
   active_file_invalid: entry(422, "An active file is not valid"),
   too_many_active_files: entry(413, "There are more active files than the limit"),
   input_part_invalid: entry(422, "An input part is not valid"),
@@ -81,6 +82,7 @@ export const errorCatalogue = {
   device_refused: entry(403, "The device does not belong to the caller"),
   client_failed: entry(502, "The client failed to do what it had offered"),
   pairing_refused: entry(403, "The pairing code is wrong, used or expired"),
+  sign_in_refused: entry(403, "The code or the key to sign in is not valid"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn has ended", true),

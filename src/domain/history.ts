@@ -3,7 +3,7 @@
  * into its own wire format. An item is never rewritten after it was sent (E6).
  */
 
-import type { PartRef } from "./input-part.ts";
+import type { InputPart, PartRef } from "./input-part.ts";
 
 /** A message of the person, or of the program on behalf of the person. Each part is one text block on the wire (E2). */
 export interface UserItem {
@@ -13,6 +13,11 @@ export interface UserItem {
    * Images and documents, which follow the texts (I1). A provider that cannot accept one receives a text instead (C5).
    */
   media?: PartRef[];
+  /**
+   * The message has the weight of the boot prompt: a caller gave it as one of the system. A provider without such messages
+   * receives it as a labelled text of the user. Absent: it is the person's.
+   */
+  rank?: "system";
 }
 
 export interface AssistantItem {
@@ -50,6 +55,17 @@ export interface ToolResultItem {
 }
 
 export type HistoryItem = UserItem | AssistantItem | ReasoningItem | ToolCallItem | ToolResultItem;
+
+/**
+ * An item of a conversation that took place elsewhere, which a caller brings so that the history has it. A message of the person may have
+ * images and documents, which the model sees at once.
+ */
+export type ConversationItem =
+  | { type: "user"; text: string; media?: InputPart[] }
+  | { type: "system"; text: string }
+  | AssistantItem
+  | ToolCallItem
+  | ToolResultItem;
 
 /** Returns the calls in `items` that have no result yet, in order (T8). */
 export function openToolCalls(items: readonly HistoryItem[]): ToolCallItem[] {

@@ -6,10 +6,7 @@ export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
   activeFilesPerTurnMax: 200,
-  /**
-   * X8: the tokens of all active files of one message, the share of the model's window that they may take, and the share of
-   * the budget in a step of a tool loop. The last number is that of the waiting files that a line names.
-   */
+  /** X8: tokens of a message's active files, their share of the window and of a tool loop's step, and the waiting files named. */
   activeFilesTokensMax: 32_000,
   activeFilesWindowShareMax: 0.4,
   activeFilesLoopShare: 0.125,
@@ -19,6 +16,8 @@ export const limits = {
   /** S2: the name that a session gets from its first instruction. */
   sessionNameCharactersMax: 60,
   instructionBytesMax: 1_048_576,
+  /** O5: the earlier items of one turn. */
+  earlierItemsMax: 20_000,
   toolsPerTurnMax: 128,
   toolOutputBytesMax: 10_485_760,
   /** The part of a tool's result that the model receives. The rest is cut off. */
@@ -43,8 +42,9 @@ export const limits = {
   searchContextLinesMax: 20,
   searchedFileBytesMax: 4_194_304,
   searchMs: 10_000,
-  /** P5: a larger change of a file is shown only by its size. */
+  /** P5: of a larger change of a file, its size and this much of its beginning and of its end are shown. */
   diffCharactersMax: 262_144,
+  diffPartCharactersMax: 4_096,
   /** P5: commands. A command whose output exceeds the last limit is ended. The end of its output is kept. */
   commandMs: 120_000,
   commandMsMax: 600_000,
@@ -71,10 +71,7 @@ export const limits = {
   planStepCharactersMax: 500,
   /** The output of a running call that is shown. */
   toolShownCharactersMax: 16_384,
-  /**
-   * P5: the time that an MCP server has to start, and the time that the first list of tools waits for the servers that
-   * do.
-   */
+  /** P5: the time that an MCP server has to start, and that the first list of tools waits for the servers. */
   mcpStartMs: 30_000,
   mcpStartWaitMs: 10_000,
   /** The time until a server that ended or failed to start is started again. */
@@ -150,9 +147,11 @@ export const limits = {
   fieldCharactersMax: 4_096,
   labelsPerSessionMax: 64,
   metadataCharactersMax: 65_536,
-  /** P3: the lifetime of a pairing code, and the wrong guesses that it allows. */
+  /** P3, U2: the lifetime of a pairing code, and the wrong guesses that it allows; those of a page's code and of a sign-in. */
   pairingCodeMs: 300_000,
   pairingTriesMax: 5,
+  signInCodeMs: 3_600_000,
+  browserSignInMs: 2_592_000_000,
   /** How soon an open connection learns, without a wake-up, that another process revoked its key. */
   keyPollMs: 500,
   /** H4: the length of a token of an identity provider, and the tolerance for its clock. */
@@ -189,11 +188,14 @@ export const limits = {
   /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
   placeFilesMax: 30,
   placeWordCharactersMax: 500,
-  /** Q3: the chunks that a search returns, and those that are sent. */
-  retrievalCandidatesMax: 24,
-  retrievalChunksMax: 8,
-  retrievalChunksPerFileMax: 3,
-  retrievalTokensMax: 6_000,
+  /** Q3: the chunks that a search returns, and those that are sent: as many as fit into the tokens. */
+  retrievalCandidatesMax: 60,
+  retrievalChunksMax: 24,
+  retrievalTokensMax: 4_000,
+  /** Q3: the chunks that are sent of the best file, of the second one, and of each further one. */
+  retrievalChunksOfBestFileMax: 4,
+  retrievalChunksOfSecondFileMax: 2,
+  retrievalChunksOfOtherFileMax: 1,
   /** Q1: the size of an indexed file. A larger one is counted as skipped. */
   indexedFileBytesMax: 1_048_576,
   chunkLinesMax: 80,
@@ -302,7 +304,7 @@ export const limits = {
   acpOutputMs: 100,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
-  /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */
+  /** The values in one message, each of which costs time. */
   acpMessageValuesMax: 100_000,
   /** P4: the time that a client has to end and release one of its terminals. */
   acpClientMsMax: 5_000,
@@ -360,9 +362,7 @@ export const limits = {
   /** B1: the size of a blob. A larger one could not be one string in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
 
-  /**
-   * The attempts of one request to S3, with pauses that double: about six seconds in total at most, three on average.
-   */
+  /** The attempts of one request to S3, with pauses that double: about six seconds in total at most. */
   s3AttemptsMax: 6,
   s3BackoffMs: 200,
   s3BackoffMaxMs: 5_000,

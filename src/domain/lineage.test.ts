@@ -10,7 +10,11 @@ import {
   emptyState,
   extendState,
   historyItems,
+  historySummary,
+  historyTexts,
   joinState,
+  knownPlace,
+  placeHeader,
   stateFile,
   type State,
   type StateEntry,
@@ -87,3 +91,48 @@ test("[X3] [Q4] what was sent is known from every turn of the history, the last 
   assert.ok(sent.chunkKeys.has(chunkKey({ id: "c1", hash: "h" })));
   assert.ok(!sent.chunkKeys.has(chunkKey({ id: "c1", hash: "other" })));
 });
+
+test("[K1] what a turn needs of a long history is kept from turn to turn, and is the same as read from the start", () => {
+  fc.assert(
+    fc.property(fc.array(entryKinds, { maxLength: 40 }), (kinds) => {
+      let grown: State = emptyState;
+      for (const [index, kind] of kinds.entries()) {
+        alreadySent(grown);
+        grown = extendState(grown, entryOf(index + 1, kind));
+      }
+      const again: State = { ...grown };
+      assert.deepEqual(alreadySent(grown), alreadySent(again));
+      assert.equal(knownPlace(grown), knownPlace(again));
+      assert.deepEqual(historySummary(grown), historySummary(again));
+      const texts = historyTexts(grown);
+      assert.equal(knownPlace(grown), texts.find((text) => text.startsWith(placeHeader)) ?? null);
+    }),
+  );
+});
+
+const entryKinds = fc.constantFrom("plain", "place", "file", "rules", "summary", "whole summary");
+
+function entryOf(depth: number, kind: string): StateEntry {
+  const parts = [`say ${depth}`, ...(kind === "place" ? [`${placeHeader}here ${depth}`] : [])];
+  const files = kind === "file" ? [{ path: `${depth % 3}.ts`, hash: `h${depth}` }] : [];
+  const through = {
+    throughTurnId: `t${depth - 1}`,
+    throughDepth: depth - 1,
+    provider: "p",
+    model: "m",
+    text: "so far",
+  };
+  return {
+    turnId: `t${depth}`,
+    depth,
+    items: [
+      { type: "user", parts },
+      { type: "assistant", text: "yes" },
+    ],
+    chunks: [],
+    files,
+    ...(kind === "rules" && { rules: [{ path: "AGENTS.md", hash: `r${depth}` }] }),
+    ...(kind === "summary" && { summary: { ...through, throughItems: 1 } }),
+    ...(kind === "whole summary" && { summary: through }),
+  };
+}

@@ -44,8 +44,14 @@ export interface NotedRules {
   hash: string;
 }
 
-/** What one turn gave to the model beside the conversation. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules">;
+/** An item of a history: the turn that added it, and its place in that turn, from 0. */
+export interface ItemRef {
+  turnId: string;
+  at: number;
+}
+
+/** What one turn gave to the model beside the conversation, and what it hid. */
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides">;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -56,6 +62,8 @@ export interface StateEntry {
   files: SentFile[];
   /** The files with rules that the message named, because they had changed. Absent: none. */
   rules?: NotedRules[];
+  /** Items that no model receives from this turn on. They remain in the store (O2). Absent: none. */
+  hides?: ItemRef[];
   /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
   warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
@@ -103,12 +111,74 @@ export const emptyState: State = { turnId: "", depth: 0, bases: [], entries: [] 
 /** Returns the state of a child: that of the parent, with one more entry. The arrays of the parent do not change. */
 export function extendState(parent: State, entry: StateEntry): State {
   const kept = parent.bases.filter((base) => base.depth <= baseDepth(entry.depth));
-  return {
+  const child = {
     turnId: entry.turnId,
     depth: entry.depth,
     bases: [...kept, { turnId: entry.turnId, depth: entry.depth }],
     entries: [...parent.entries, entry],
   };
+  const known = knownMarks.get(parent);
+  if (known !== undefined) knownMarks.set(child, extendMarks(known, entry));
+  return child;
+}
+
+/**
+ * What a turn needs of a long history without a walk through all of it. It is derived from the entries, and that of a child
+ * from that of its parent (K1).
+ */
+interface HistoryMarks {
+  /** The newest summary. */
+  summary: HistorySummary | null;
+  /** The newest message that has the place, and its entry (M2). */
+  place: { text: string; entry: StateEntry; item: number } | null;
+  /** The entries that have more than messages, calls and results: what was sent, warned of, or can be read. */
+  entries: readonly StateEntry[];
+}
+
+const noMarks: HistoryMarks = { summary: null, place: null, entries: [] };
+const knownMarks = new WeakMap<State, HistoryMarks>();
+
+function marksOf(state: State): HistoryMarks {
+  const known = knownMarks.get(state) ?? state.entries.reduce(extendMarks, noMarks);
+  knownMarks.set(state, known);
+  return known;
+}
+
+function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
+  const { items, chunks, files, rules, warned, inputs, summary = before.summary } = entry;
+  const hasMore = [chunks, files, rules, warned, inputs].some((list) => list !== undefined && list.length > 0);
+  const item = items.findLastIndex((one) => placeIn(one) !== null);
+  const text = placeIn(items[item]);
+  return {
+    summary,
+    place: text === null ? before.place : { text, entry, item },
+    entries: hasMore || items.some(hasMedia) ? [...before.entries, entry] : before.entries,
+  };
+}
+
+function placeIn(item: HistoryItem | undefined): string | null {
+  if (item?.type !== "user") return null;
+  return item.parts.findLast((text) => text.startsWith(placeHeader)) ?? null;
+}
+
+function hasMedia(item: HistoryItem): boolean {
+  return item.type === "user" && item.media !== undefined && item.media.length > 0;
+}
+
+/** The beginning of the part of a message that says where the model works (M2). */
+export const placeHeader = "[PLACE]\n";
+
+/** Returns the newest place that the model has received. Null: none, or a summary stands for the message that had it. */
+export function knownPlace(state: State): string | null {
+  const { place, summary } = marksOf(state);
+  return place === null || place.item < summarisedItems(place.entry, summary) ? null : place.text;
+}
+
+/** Returns the media that the model receives with the history. */
+export function visibleMedia(state: State): PartRef[] {
+  const { entries, summary } = marksOf(state);
+  const items = entries.flatMap((entry) => entry.items.slice(summarisedItems(entry, summary)));
+  return items.flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
 }
 
 /** Returns the part of a state that the turn's own file holds. */
@@ -120,7 +190,7 @@ export function stateFile(state: State): StateFile {
     turnId: state.turnId,
     depth: state.depth,
     base: base === null ? null : base.turnId,
-    entries: state.entries.filter((entry) => entry.depth > since),
+    entries: state.entries.slice(1 + state.entries.findLastIndex((entry) => entry.depth <= since)),
   };
 }
 
@@ -143,12 +213,12 @@ export function historyItems(state: State): HistoryItem[] {
 
 /** Returns the parts of all inputs so far, by name. If two parts have the same name, the newer one counts (I1). */
 export function readableInputs(state: State): Map<string, PartRef> {
-  return new Map(state.entries.flatMap(({ inputs = [] }) => inputs.map((part) => [part.name, part] as const)));
+  return new Map(marksOf(state).entries.flatMap(({ inputs = [] }) => inputs.map((part) => [part.name, part] as const)));
 }
 
 /** Returns the newest summary of a history, or null if there is none. */
 export function historySummary(state: State): HistorySummary | null {
-  return state.entries.findLast((entry) => entry.summary !== undefined)?.summary ?? null;
+  return marksOf(state).summary;
 }
 
 /** Returns how many items of an entry a summary stands for. */
@@ -160,8 +230,22 @@ export function summarisedItems({ depth, items }: StateEntry, summary: HistorySu
 /** Returns the history as the model receives it: the whole history, or the newest summary and what follows it (C6). */
 export function visibleItems(state: State): HistoryItem[] {
   const summary = historySummary(state);
-  const items = state.entries.flatMap((entry) => entry.items.slice(summarisedItems(entry, summary)));
+  const isShown = shownItems(state);
+  const items = state.entries.flatMap((entry) => {
+    const hidden = summarisedItems(entry, summary);
+    return entry.items.filter((_, at) => at >= hidden && isShown(entry.turnId, at));
+  });
   return summary === null ? items : [summaryItem(summary), ...items];
+}
+
+/** Returns a function that says whether an item of the history was not hidden. */
+export function shownItems(state: State): (turnId: string, at: number) => boolean {
+  const hidden = new Set(state.entries.flatMap(({ hides = [] }) => hides.map(itemKey)));
+  return (turnId, at) => hidden.size === 0 || !hidden.has(itemKey({ turnId, at }));
+}
+
+function itemKey({ turnId, at }: ItemRef): string {
+  return `${turnId} ${at}`;
 }
 
 /** Returns the texts of all user messages that the model receives, newest first. */
@@ -209,8 +293,8 @@ export function alreadySent(state: State): AlreadySent {
     indexed: new Map(),
     warned: new Set(),
   };
-  const summary = historySummary(state);
-  for (const entry of state.entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
+  const { entries, summary } = marksOf(state);
+  for (const entry of entries) if (!hidesMessage(entry, summary)) noteSent(sent, entry);
   return sent;
 }
 
@@ -229,7 +313,7 @@ export function noteSent(sent: AlreadySent, { chunks, files, warned = [] }: Sent
 
 /** Returns the newest hash that a note has for a file with rules, by path. A note that a summary hides does not count. */
 export function notedRules(state: State): Map<string, string> {
-  const summary = historySummary(state);
-  const entries = state.entries.filter((entry) => !hidesMessage(entry, summary));
-  return new Map(entries.flatMap(({ rules = [] }) => rules.map(({ path, hash }) => [path, hash] as const)));
+  const { entries, summary } = marksOf(state);
+  const visible = entries.filter((entry) => !hidesMessage(entry, summary));
+  return new Map(visible.flatMap(({ rules = [] }) => rules.map(({ path, hash }) => [path, hash] as const)));
 }

@@ -98,6 +98,10 @@ interface Finished extends TurnFacts {
   chain: ProviderChain;
   /** SHA-256 over the digest of the parent, the manifest and the blobs (D2). Null for a turn that was never sealed. */
   digest: string | null;
+  /** The key by which a client that sends its whole history finds the turn (O5). Absent: it cannot be found so. */
+  historyKey?: string;
+  /** The time at which a person deleted the id of the turn (O2). The turn remains for the turns that need it. */
+  hiddenAt?: Millis;
 }
 
 /** A turn that ended with an answer. */
@@ -156,6 +160,7 @@ export interface RunEnd {
   run: RunSummary;
   chain: ProviderChain;
   digest: string | null;
+  historyKey?: string;
 }
 
 /** What the model answered. */
@@ -176,6 +181,7 @@ function finished(turn: PendingTurn, end: RunEnd): Finished {
     run: end.run,
     chain: end.chain,
     digest: end.digest,
+    ...(end.historyKey !== undefined && { historyKey: end.historyKey }),
   };
 }
 
@@ -263,6 +269,11 @@ export function hasHistory(turn: Turn): turn is ContinuableTurn {
 /** Returns true if a turn can be continued, and so can be the head of a session (S5, T12). */
 export function mayBeParent(turn: Turn): turn is ContinuableTurn {
   return turn.kind === "agent" && hasHistory(turn);
+}
+
+/** Returns true if a person deleted the id of the turn (O2). */
+export function isHidden(turn: Turn): boolean {
+  return turn.status !== "pending" && turn.hiddenAt !== undefined;
 }
 
 /** Returns the message for the mailbox of the session. Null if the turn is not a turn of a subagent (A2). */

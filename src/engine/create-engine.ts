@@ -4,11 +4,13 @@ import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { noReader } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
-import type { Engine, Indexes, Sessions, Turns } from "./engine.ts";
+import { unkeptCore } from "./turn/unkept-turns.ts";
+import type { Engine, Indexes, Sessions, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
+import { browsers } from "./people/browsers.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
 import { keyRing } from "./people/key-ring.ts";
@@ -16,9 +18,14 @@ import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
 import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./operations/background-jobs.ts";
 import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
+import { estimateTurn } from "./turn/estimate-turn.ts";
+import { findByHistory } from "./turn/find-by-history.ts";
+import { historyOf } from "./turn/history-of.ts";
 import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
+import { waitingCalls } from "./turn/live/waiting.ts";
+import { costsOf } from "./sessions/costs.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -42,8 +49,13 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const access = new AccessWatch(deps);
   return {
     turns: turns(core, access),
+    unkept: async () => {
+      const { core: inMemory, run, forget } = await unkeptCore(core);
+      const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
+      return { turns: { ...turns(inMemory, access), run }, list, forget };
+    },
     sessions: sessions(deps, access),
-    keys: keyRing(deps, watch),
+    keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: people(deps, watch),
     operator: operator(deps, watch),
@@ -97,11 +109,15 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
     steer: (caller, target) => steer(core, caller, target),
     interrupt: (caller, target) => interrupt(core, caller, target),
     running: (caller, sessionId) => runningNow(core, caller, sessionId),
+    waiting: (caller) => waitingCalls(core, caller),
     questions: (caller, turnId) => openQuestions(core, caller, turnId),
     answerQuestion: (caller, answer) => answerQuestion(core, caller, answer),
+    find: (caller, items, below) => findByHistory(core, caller, { items, below }),
+    estimate: (caller, request) => estimateTurn(core, caller, request),
     get: (caller, id) => visibleTurn(deps, caller, id),
     list: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
     read: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),
+    history: (caller, turnId) => historyOf(core, caller, turnId),
     lineage: async (caller, turnId) => {
       const { id } = await visibleTurn(deps, caller, turnId);
       return await Array.fromAsync(lineage(deps.records, id));
@@ -120,6 +136,7 @@ function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
     },
     list: (caller, page) => listSessions(deps, caller, page),
     attachments: attachments(deps),
+    costs: (caller, period) => costsOf(deps, caller, period),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };
 }
@@ -148,9 +165,11 @@ async function close(core: EngineCore, jobs: BackgroundJobs, graceMs: number): P
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();
-  await Promise.race([core.live.untilAllEnded().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
-  for (const live of core.live.all()) live.stop();
-  await core.live.untilAllEnded();
+  const all = [core.live, ...core.beside];
+  const ended = async (): Promise<void> => void (await Promise.all(all.map((some) => some.untilAllEnded())));
+  await Promise.race([ended().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
+  for (const some of all) for (const live of some.all()) live.stop();
+  await ended();
   await jobs.stop();
   await closeParts(core);
 }
@@ -159,9 +178,9 @@ async function close(core: EngineCore, jobs: BackgroundJobs, graceMs: number): P
 async function closeParts(core: EngineCore): Promise<void> {
   const { deps } = core;
   const closings = [
-    () => core.transcriber.writtenAll(),
     // This stores the end of turns whose end could not be written before.
     () => recoverOrReport(core),
+    () => core.transcriber.writtenAll(),
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),
     ...[...deps.retrievers.values()].map((retriever) => () => retriever.close()),

@@ -10,6 +10,7 @@ import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
+import type { TurnStore } from "../records/turn-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
@@ -80,6 +81,8 @@ export interface ContextIds {
 /** The limits of users and orgs, over all servers that share the records (H5). Null: no limit. */
 export interface QuotaLimits {
   concurrentRunsPerUserMax: number | null;
+  /** The same for those who run the server. */
+  concurrentRunsOfOwnerMax: number | null;
   /** The requests of one user in a minute. Null: each server counts its own requests. */
   sharedRequestsPerMinuteMax: number | null;
   /** Returns the limits of an org. */
@@ -101,12 +104,21 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   report(message: string, error?: unknown): void;
 }
 
+/** The stores of turns whose content is only in memory (O3). */
+export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log">;
+
 /** The stores of an engine, and its link to the other processes that share the data. */
 export interface EngineStores {
   records: RecordStore;
   blobs: BlobStore;
+  /** Writes turns to both, in one transaction. Absent: the blobs are written first, then the row. */
+  turnStore?: TurnStore;
   /** The events of running turns. */
   log: EventLog;
+  /** Makes stores in memory, for turns whose content is not kept (O3). Absent: there are no such turns. */
+  unkeptStores?: () => Promise<UnkeptStores>;
+  /** True if no provider may be asked to remember anything. Then every turn sends its whole history. */
+  isReplayOnly?: boolean;
   /** Wakes the other processes. Absent: each process polls for what the others want. */
   wakeUps?: WakeUps;
 }

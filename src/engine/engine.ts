@@ -5,7 +5,7 @@
  * its failure is data in the finished turn, not an exception (T11).
  */
 import type { Explanations, SessionTransfer } from "./api/transfer.ts";
-import type { Turns } from "./api/turns.ts";
+import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
@@ -24,6 +24,8 @@ export type * from "./api/turns.ts";
 export interface Engine {
   /** Runs turns, controls running ones, and reads finished ones. */
   readonly turns: Turns;
+  /** Makes a place for turns whose content is only in memory, as long as the place is (O3). Throws `request_invalid` if there are none. */
+  unkept(): Promise<UnkeptTurns>;
   /** Creates, reads, changes and lists sessions. */
   readonly sessions: Sessions;
   /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */

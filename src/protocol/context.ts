@@ -1,9 +1,9 @@
 /** Contexts in requests and responses (G1). Their keys are those of `config.toml` in camel case. Unknown keys are refused. */
-import { z } from "zod";
+import * as z from "zod";
 import type { AgentContext, ContextVersionFacts, ConversationContext } from "../domain/context.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { modelSettingsSchema, timeSchema, queryNumber } from "./values.ts";
+import { columnText, modelSettingsSchema, timeSchema, queryNumber } from "./values.ts";
 
 const kind = z.enum(["agent", "conversation"]);
 
@@ -116,6 +116,33 @@ export const versionsQuerySchema = z.strictObject({
   before: queryNumber(2).optional().describe("Only versions before this one."),
   limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
+
+export const modelsQuerySchema = z.strictObject({
+  workspaceId: columnText().optional().describe("The workspace whose configuration counts."),
+});
+
+const tokenPrice = z.number().describe("US dollars for a million tokens.");
+
+const offeredModel = z
+  .object({
+    provider: z.string(),
+    model: z.string(),
+    contextTokens: z.int().nullable().describe("The size of the context window. Null: it is not known."),
+    price: z
+      .object({ input: tokenPrice, cached: tokenPrice, output: tokenPrice })
+      .nullable()
+      .describe("Null: it is not known."),
+  })
+  .meta({ id: "OfferedModel" });
+export type WireOfferedModel = z.infer<typeof offeredModel>;
+
+export const modelListSchema = z
+  .object({
+    models: z
+      .array(offeredModel)
+      .describe("Each provider's default first. The lists of the providers are kept for an hour."),
+  })
+  .meta({ id: "ModelList" });
 
 export function toWireVersion({
   version: of,

@@ -1,5 +1,5 @@
 /** Devices and their pairing codes in requests and responses (P3). A token is shown only once, to its device. */
-import { z } from "zod";
+import * as z from "zod";
 import { deviceIdForm, isDeviceId, type Device, type Pairing } from "../domain/device.ts";
 import { isoTime } from "../domain/ids.ts";
 import { isoTimeOrNull } from "./session.ts";

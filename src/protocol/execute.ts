@@ -2,7 +2,7 @@
  * The request and the answer of `POST /api/ai/agent/execute` (H1), for every kind of client. The JSON body is the
  * contract; plain text and multipart are other ways to send the same request.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { limits } from "../domain/limits.ts";
 import { fileBundleSchema } from "./file-bundle.ts";
 import { sessionFactsSchema } from "./session.ts";
@@ -201,7 +201,7 @@ const contradictions = [
 ] as const;
 
 /** Fields that cannot be sent to a running turn. */
-const notSteered = ["input", "toolResults", "rerun", "retry", "fork", "fire"] as const;
+const notSteered = ["input", "toolResults", "rerun", "retry", "fork", "fire", "compact"] as const;
 
 const executeFields = z.strictObject({
   instruction: absent(z.string()).describe(
@@ -225,6 +225,9 @@ const executeFields = z.strictObject({
   ),
   fire: absent(z.boolean()).describe(
     "Deliver all waiting messages of the session's mailbox to the session's agent, each exactly once.",
+  ),
+  compact: absent(z.boolean()).describe(
+    "Have the model summarise the whole history first, however short it is. The turn and later ones get the summary in its place; the store keeps everything.",
   ),
   ifBusy: absent(one.ifBusy),
   mode: absent(one.mode),
@@ -290,6 +293,7 @@ export type ExecuteRequest = z.input<typeof executeRequestSchema>;
 /** The query of a plain-text request, whose body is the instruction. */
 export const executeQuerySchema = scalars.partial().extend({
   stream: queryFlag().optional(),
+  compact: queryFlag().optional(),
   forkTurnId: idSchema.optional().describe("The same as `fork.turnId`."),
   rerunTurnId: idSchema.optional().describe("The same as `rerun.turnId`; the body may then be empty."),
   paths: z.array(columnText()).optional().describe("Search for code only below this path; may be repeated."),

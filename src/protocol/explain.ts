@@ -1,5 +1,5 @@
 /** Responses that explain answers: the comparison of two turns, and the check of a session's digests (D1, D2). */
-import { z } from "zod";
+import * as z from "zod";
 import { idSchema, modelSettingsSchema, turnStatusSchema } from "./values.ts";
 
 const place = z

@@ -1,5 +1,5 @@
 /** The schema of a file bundle (X7): the changes that an answer in `edit` mode proposes. */
-import { z } from "zod";
+import * as z from "zod";
 
 const patch = z.object({ find: z.string(), replace: z.string(), limit: z.enum(["once", "all"]) });
 

@@ -1,5 +1,5 @@
 /** The responses of the two open routes about the server's state. */
-import { z } from "zod";
+import * as z from "zod";
 
 const state = z.enum(["ok", "failed"]);
 

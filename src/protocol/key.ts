@@ -1,6 +1,6 @@
 /** API keys and the caller in requests and responses (H4). A secret is shown only once, when its key is made. */
-import { z } from "zod";
-import type { ApiKey } from "../domain/caller.ts";
+import * as z from "zod";
+import { isBrowserKey, type ApiKey } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
 import { pageQuery } from "./people.ts";
 import { isoTimeOrNull } from "./session.ts";
@@ -12,6 +12,7 @@ export const apiKeySchema = z
     userId: z.string(),
     name: z.string(),
     deviceId: z.string().nullable().describe("The device, if the key is a device's token."),
+    isBrowser: z.boolean().describe("True for a browser that is signed in to the page."),
     roleMax: roleSchema
       .nullable()
       .describe("The role of the caller who made the key. The key never has more rights. Null: not known."),
@@ -71,6 +72,7 @@ export function toWireKey(of: ApiKey): WireApiKey {
     userId: of.userId,
     name: of.name,
     deviceId: of.deviceId,
+    isBrowser: isBrowserKey(of),
     roleMax: of.roleMax,
     prefix: of.prefix,
     createdAt: isoTime(of.createdAt),

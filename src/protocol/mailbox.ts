@@ -1,5 +1,5 @@
 /** The mailbox of a session in responses (A2). */
-import { z } from "zod";
+import * as z from "zod";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { MailboxMessage } from "../domain/mailbox.ts";

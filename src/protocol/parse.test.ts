@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { thrownBy } from "../../testing/refusals.ts";
-import { z } from "zod";
+import * as z from "zod";
 import type { AptoveError } from "../domain/errors.ts";
 import { executeRequestSchema } from "./execute.ts";
 import { parseWithSchema } from "./parse.ts";

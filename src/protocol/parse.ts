@@ -1,6 +1,6 @@
 /** Checks a value from outside against its schema, and refuses a value that does not match with all its faults. */
 import { closest } from "fastest-levenshtein";
-import { z } from "zod";
+import * as z from "zod";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 
 /** One fault of a request, as the `faults` of the problem list it. */

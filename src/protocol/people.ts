@@ -1,5 +1,5 @@
 /** Orgs, users, participants of sessions, and the audit log in requests and responses (H4, S7). */
-import { z } from "zod";
+import * as z from "zod";
 import { auditActions, type AuditEntry } from "../domain/audit.ts";
 import type { Org, User } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";

@@ -1,5 +1,5 @@
 /** Error responses: RFC 9457 problem details with a stable `code` (H3). */
-import { z } from "zod";
+import * as z from "zod";
 import { errorCatalogue, type AptoveError } from "../domain/errors.ts";
 import { errorCodeSchema } from "./values.ts";
 

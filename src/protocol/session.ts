@@ -1,5 +1,5 @@
 /** Sessions in requests and responses (S1, S7). A single session and a row of a list have the same shape. */
-import { z } from "zod";
+import * as z from "zod";
 import { isoTime, type Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";

@@ -1,5 +1,5 @@
 /** Steps in responses: the model calls of a turn, including failed attempts. */
-import { z } from "zod";
+import * as z from "zod";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import { failureSchema, stopReasonSchema, timeSchema, toWireUsage, usageSchema } from "./values.ts";

@@ -1,5 +1,5 @@
 /** Export and import of sessions: the file has lines of JSON, one export after the other. */
-import { z } from "zod";
+import * as z from "zod";
 import { idSchema } from "./values.ts";
 
 export const linesMediaType = "application/x-ndjson";

@@ -1,5 +1,5 @@
 /** The tree of sessions in requests and responses: head moves, forks, purging, garbage collection, search (S5, S6, S8, T6, K4). */
-import { z } from "zod";
+import * as z from "zod";
 import { limits } from "../domain/limits.ts";
 import { sessionSchema } from "./session.ts";
 import { turnSummarySchema } from "./turn.ts";

@@ -1,5 +1,5 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
-import { z } from "zod";
+import * as z from "zod";
 import { skipReasons } from "../domain/active-file.ts";
 import { chunkReasons } from "../domain/chunk.ts";
 import { isoTime } from "../domain/ids.ts";

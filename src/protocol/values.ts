@@ -1,5 +1,5 @@
 /** The small schemas that the larger ones are made of. Each has a counterpart in the domain. */
-import { z } from "zod";
+import * as z from "zod";
 import { errorCatalogue, type ErrorCode } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
@@ -97,12 +97,24 @@ export const deferredCallSchema = z
   })
   .meta({ id: "DeferredCall", description: "A tool call that waits for the client's result or for an approval." });
 
+const answerFormatSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("json") }),
+  z.strictObject({
+    type: z.literal("schema"),
+    name: z.string(),
+    schema: z.record(z.string(), z.unknown()),
+    description: z.string().exactOptional(),
+    strict: z.boolean().exactOptional(),
+  }),
+]);
+
 export const modelSettingsSchema = z
   .strictObject({
     temperature: z.number().min(0).max(2).optional(),
     maxOutputTokens: z.int().min(1).optional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).optional(),
     verbosity: z.enum(["low", "medium", "high"]).optional().describe("The length and detail of the answer."),
+    answerFormat: answerFormatSchema.optional().describe("The form of the answer. Absent: free text."),
     maxSteps: z
       .int()
       .min(1)

@@ -6,6 +6,7 @@
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { noUsage, unknownUsage, type Usage } from "../domain/usage.ts";
+import { MaskedBytes, maskedBytes, type MaskedPiece } from "../system/masked-bytes.ts";
 import { EventStream } from "./event-stream.ts";
 import { ExchangeGuard, isUnreachable } from "./exchange-guard.ts";
 import type { HttpConnection } from "./http-connection.ts";
@@ -77,7 +78,7 @@ async function* exchange(call: HttpCall, guard: ExchangeGuard): AsyncGenerator<P
     redirect: "manual",
   });
   guard.limit(idleMs, failure("provider_stream_cut", `it sent nothing for ${idleMs} ms`));
-  if (response.status === 200) yield* answerEvents(call.reader, response, guard);
+  if (response.status === 200) yield* answerEvents(call, response, guard);
   else yield* errorEvents(call, response, guard);
 }
 
@@ -100,28 +101,37 @@ async function* errorEvents(
     // The status has arrived, so it is a refusal even if its body was cut.
     if (guard.isAborted) aborted = { reason: error };
   }
-  const received = Buffer.concat(chunks);
-  // A proxy may answer with the headers that it received. A key in several pieces is found only in the whole body.
-  const bytes = withoutKeys(received, call.connection.secrets);
-  if (bytes.length > 0) yield { type: "bytes", bytes, ...(bytes !== received && { isMasked: true }) };
+  // A proxy may answer with the headers that it received.
+  const masked = maskedBytes(Buffer.concat(chunks), call.connection.secrets);
+  yield* bytesEvents(masked);
   if (aborted !== null) throw aborted.reason;
-  const body = bytes.toString("utf8");
+  const body = Buffer.from(masked.bytes).toString("utf8");
   const retryAfterMs = retryAfterOf(response.headers, Date.now());
   yield call.errorEvent({ status: response.status, body, retryAfterMs });
 }
 
-/** Reads a stream of events up to its end, which may come a short time after the terminal event. */
+function* bytesEvents({ bytes, isMasked }: MaskedPiece): Generator<ProviderEvent, void, undefined> {
+  if (bytes.length > 0) yield { type: "bytes", bytes, ...(isMasked && { isMasked }) };
+}
+
+/**
+ * Reads a stream of events up to its end, which may come a short time after the terminal event. A gateway may repeat the
+ * key in an answer too, so the events are read from bytes without it (E8).
+ */
 async function* answerEvents(
-  reader: StreamReader,
+  { reader, connection }: HttpCall,
   response: HttpPostResponse,
   guard: ExchangeGuard,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const stream = new EventStream((data) => reader.read(data));
+  const masking = new MaskedBytes(connection.secrets);
   let drainEnds = Number.POSITIVE_INFINITY;
+  let cut: TerminalEvent | null = null;
   try {
-    for await (const bytes of guard.pieces(response.body)) {
-      yield { type: "bytes", bytes };
-      yield* stream.feed(bytes);
+    for await (const received of guard.pieces(response.body)) {
+      const piece = masking.feed(received);
+      yield* bytesEvents(piece);
+      yield* stream.feed(piece.bytes);
       if (stream.isGarbage && stream.size > limits.providerErrorBytesMax) break;
       if (reader.terminal === null) continue;
       drainEnds = Math.min(drainEnds, Date.now() + limits.providerDrainMs);
@@ -131,11 +141,13 @@ async function* answerEvents(
   } catch (error) {
     // The answer is whole after its terminal event, whatever happens to the connection then.
     const reason = guard.failureOf(error, "provider_stream_cut");
-    yield reader.terminal ?? failedEvent(reason, { usage: reader.usageOfFailure });
-    return;
+    cut = failedEvent(reason, { usage: reader.usageOfFailure });
   }
+  const held = masking.end();
+  yield* bytesEvents({ bytes: held, isMasked: false });
+  if (cut === null) yield* stream.feed(held);
   const reason = unfinished(reader.hasBegun, stream.isGarbage, response);
-  yield reader.terminal ?? failedEvent(reason, { usage: reader.usageOfFailure });
+  yield reader.terminal ?? cut ?? failedEvent(reason, { usage: reader.usageOfFailure });
 }
 
 function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {
@@ -148,20 +160,6 @@ function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostRes
 
 function withHint(reason: Failure, hint: string | undefined): Failure {
   return hint === undefined ? reason : { ...reason, message: `${reason.message}; ${hint}` };
-}
-
-/** Shorter values occur in any text and are not secrets. */
-const secretBytesMin = 8;
-
-/** Returns the bytes without the keys; the same object if there are none. Bytes that are no text stay as they are. */
-function withoutKeys(bytes: Buffer, secrets: readonly string[]): Buffer {
-  const own = bytes.toString("latin1");
-  const masked = secrets
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
-    .map((form) => Buffer.from(form).toString("latin1"))
-    .filter((form) => form.length >= secretBytesMin)
-    .reduce((text, form) => text.replaceAll(form, "[secret]"), own);
-  return masked === own ? bytes : Buffer.from(masked, "latin1");
 }
 
 /** Returns the event without the key and without the values of extra headers, which an error may quote (E8). */

@@ -2,7 +2,7 @@
  * What the errors of providers have in common (C7), whether they come as an HTTP error or inside a stream. What the
  * codes and words of an error mean is declared by each driver.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
 import type { ProviderFailed } from "./provider.ts";
 import { failedEvent } from "./terminal-event.ts";

@@ -20,6 +20,8 @@ export interface HttpDriver<Part, WireError> {
   defaultModel: string;
   /** True if a later call can continue a response by its id (C1). */
   remembers: boolean;
+  /** True if a message of the history can have the weight of the system message. Absent: only the prompt has it. */
+  ranks?: true;
   /** Returns the path and query, below the base URL, for requests to a model. It begins with a slash. */
   pathFor(model: string): string;
   /** The path and query of the list of models, below the base URL. */
@@ -48,6 +50,7 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
     account: connection.account,
     defaultModel,
     remembers,
+    ...(driver.ranks === true && { ranks: true as const }),
     takes: (model) => mediaTaken(wire, model),
     contextTokens: (model) => configuredWindow(connection, model),
     models: (signal) => listModels(connection, driver.modelsPath, signal),

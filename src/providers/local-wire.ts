@@ -2,8 +2,9 @@
  * The wire of providers in this process. The body is the call as JSON, and the response has one event as JSON on each
  * line. So the calls and answers of such a provider are stored and read like those of any other (D3).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
+import type { AnswerFormat } from "../domain/context.ts";
 import type { HistoryItem } from "../domain/history.ts";
 import { unknownUsage } from "../domain/usage.ts";
 import { onAbort } from "../system/abort.ts";
@@ -23,6 +24,7 @@ export function prepareLocalCall(call: ModelCall, providerName: string): Prepare
     tools: call.tools,
     toolChoice: call.toolChoice,
     allowedTools: call.allowedTools,
+    ...(call.mustCall === true && { mustCall: true }),
     previousResponseId: call.previousResponseId,
     prompt: call.prompt,
     items,
@@ -58,6 +60,7 @@ const modelCall = z.object({
     maxOutputTokens: z.number().exactOptional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
     verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
+    answerFormat: z.custom<AnswerFormat>().exactOptional(),
   }),
   tools: z.array(
     z.object({
@@ -68,6 +71,7 @@ const modelCall = z.object({
     }),
   ),
   toolChoice: z.string().nullable(),
+  mustCall: z.literal(true).exactOptional(),
   allowedTools: z.array(z.string()).nullable(),
   previousResponseId: z.string().nullable(),
   prompt: z.string().nullable(),

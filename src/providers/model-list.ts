@@ -1,5 +1,5 @@
 /** Reads the list of the models that an account may call (G3). The wires differ only in the names of the fields. */
-import { z } from "zod";
+import * as z from "zod";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { HttpConnection } from "./http-connection.ts";

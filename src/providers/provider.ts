@@ -32,6 +32,8 @@ export interface Provider {
   readonly remembers: boolean;
   /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];
+  /** True if a message of the history can have the weight of the system message. Absent: only the prompt has it. */
+  readonly ranks?: true;
   /** Returns the context window of a model in tokens, if the configuration of the provider names it (C6). */
   contextTokens?(model: string): number | null;
   /**
@@ -67,6 +69,8 @@ export interface ModelCall {
   tools: readonly ToolDefinition[];
   /** The name of the tool that the model must call (E4). Null if the model chooses. */
   toolChoice: string | null;
+  /** True if the model must call one of the tools that it may call, whichever it is. Absent: it may answer instead. */
+  mustCall?: true;
   /**
    * The names of the tools that may be called; null if all may (E5). The list in `tools` stays the same. A wire that
    * cannot express this sends nothing of it, unless no tool is allowed: the engine refuses calls of the other tools.

@@ -7,6 +7,7 @@ const names = {
   maxOutputTokens: "output limit",
   reasoningEffort: "reasoning effort",
   verbosity: "verbosity",
+  answerFormat: "form of the answer",
 } as const;
 export type SettingName = keyof typeof names;
 

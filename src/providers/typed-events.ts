@@ -1,5 +1,5 @@
 /** Parsing of streams whose events are distinguished by their field `type`. */
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Makes a parser for the data of server-sent events from the schemas of the events that are read. It returns null for

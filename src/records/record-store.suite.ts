@@ -34,12 +34,14 @@ import { sessionTests } from "./suite/sessions.ts";
 import { storageTests } from "./suite/storage.ts";
 import { subagentTests } from "./suite/subagents.ts";
 import { turnTests } from "./suite/turns.ts";
+import { unkeptTests } from "./suite/unkept.ts";
 
 /** The tests of each part, by its name in a `RecordStore`. Each function registers them. */
 export const recordPartSuites = {
   sessions: sessionTests,
   attachments: attachmentTests,
   turns: turnTests,
+  unkept: unkeptTests,
   subagents: subagentTests,
   runners: runnerTests,
   limits: limitTests,

@@ -27,6 +27,7 @@ import type { SessionRecords } from "./sessions.ts";
 import type { StorageRecords } from "./storage.ts";
 import type { SubagentRecords } from "./subagents.ts";
 import type { TurnRecords } from "./turns.ts";
+import type { UnkeptRecords } from "./unkept.ts";
 
 export type * from "./attachments.ts";
 export type * from "./audit.ts";
@@ -43,12 +44,14 @@ export type * from "./sessions.ts";
 export type * from "./storage.ts";
 export type * from "./subagents.ts";
 export type * from "./turns.ts";
+export type * from "./unkept.ts";
 
 /** Every store has all parts on one database, because `turns`, `imports` and `purges` change several parts in one transaction. */
 export interface RecordStore {
   sessions: SessionRecords;
   attachments: AttachmentRecords;
   turns: TurnRecords;
+  unkept: UnkeptRecords;
   subagents: SubagentRecords;
   runners: RunnerRecords;
   limits: LimitRecords;

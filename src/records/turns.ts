@@ -34,12 +34,16 @@ export interface TurnRecords {
    * In one transaction, which locks the session as `open` does.
    */
   archive(archival: TurnArchival): Promise<ArchiveResult>;
+  /** Sets `hiddenAt` of a finished turn that has none. Returns false if there is no such turn, or it is pending (O2). */
+  hide(hiding: TurnArchival): Promise<boolean>;
   get(id: string): Promise<Turn | null>;
   /** Returns the turns by descending sequence number. */
   list(sessionId: string, page: TurnPage): Promise<Turn[]>;
   /** Returns the pending agent turn of a session. Null if no agent turn runs. */
   findPending(sessionId: string): Promise<PendingTurn | null>;
   findIdempotent(userId: string, key: string): Promise<IdempotentRequest | null>;
+  /** Returns the newest of the author's turns that have one of the history keys, newest first (O5). */
+  findByHistory(author: string, keys: readonly string[]): Promise<FoundByHistory[]>;
 
   /**
    * Inserts a step when it ends, so that a crash of the runner loses only the running step (R2). Returns false and writes
@@ -49,6 +53,15 @@ export interface TurnRecords {
   /** Returns the steps in their order. */
   listSteps(turnId: string): Promise<Step[]>;
 }
+
+/** A turn with the key that it was found by. */
+export interface FoundByHistory {
+  turnId: string;
+  historyKey: string;
+}
+
+/** How many turns `findByHistory` returns. */
+export const foundByHistoryMax = 20;
 
 export interface TurnPage {
   limit: number;

@@ -6,7 +6,9 @@ import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { chooseFiles } from "./indexed-files.ts";
+import { withinMs } from "../system/abort.ts";
 import { startGit, type GitProcess } from "../system/git.ts";
+import { gitSilenceMsMax } from "../system/git-silence.ts";
 import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
@@ -113,8 +115,12 @@ class ObjectReader {
   }
 
   async #more(): Promise<boolean> {
-    // A destroyed stream rejects and an ended one is done. For the reader both mean the end.
-    const next = await this.#output?.next().catch(() => null);
+    // A destroyed stream rejects, an ended one is done, and an object that is no regular file is waited for in vain. For the
+    // reader all of them mean the end.
+    const next = await withinMs(
+      gitSilenceMsMax,
+      this.#output?.next().catch(() => null),
+    );
     if (next === null || next === undefined || next.done === true) return false;
     this.#buffered = Buffer.concat([this.#buffered, next.value]);
     return true;

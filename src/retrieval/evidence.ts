@@ -1,23 +1,29 @@
 /**
  * The floor of retrieval (Q3): a question that matches nothing well finds nothing. "Thanks!" or "go on" would otherwise be
- * answered with the chunks that are least unlike it. The numbers were measured on questions about our own source, see
- * docs/decisions/0035-a-question-that-matches-nothing-finds-nothing.md.
+ * answered with the chunks that are least unlike it. The words and the numbers were measured, see
+ * docs/decisions/0042-one-measured-ranking-for-every-index.md.
  */
 import type { Embedder } from "./embedding.ts";
 import { isStopTerm, questionTerms, stem } from "./terms.ts";
 
 /** Words of a conversation that say nothing about code. They count as evidence nowhere, and are searched for as before. */
 const chatTerms = new Set(
-  `ahead agree again alright awesome bye cheers continue cool correct done exactly excellent explain fine go good great hello
-hey hi idea indeed later lgtm look looks maybe mind morning never next nice no nope ok okay perfect please proceed really right
-shorter sorry sound sounds stop sure thank thanks think true try understand wait welcome well wow wrong yeah yep yes`
+  `actually agree ahead again already alright another answer anyway ask asked awesome bad better best big bit brief bye care case
+cheers clear clearer continue cool correct detail different disagree done elaborate even exactly excellent explain fine first forget
+going go good great guess happen hello help hey hi however idea indeed instead job keep kind last later lgtm little long look looks lot
+maybe mean means meant mind moment morning need never next nice no nope ok okay one opinion other otherwise part perfect please point
+prefer previous proceed question quick quickly reason really remember repeat rest right say second see sense sentence shorter show
+simple simpler small sorry sound sounds specific still stop stuff suggest suggestion summarize sure talk tell thank thanks thing think
+third though thought time today tomorrow true try two understand wait want way welcome well word work worked worse wow wrong yeah yep
+yes yet`
     .split(/\s+/)
     .map(stem),
 );
 
 /** No word is rare in a smaller index. There, one word of the question in any chunk is enough. */
 const smallIndexChunks = 50;
-const floorFactor = 0.9;
+/** The least sum of rarities, as a share of that of a word in a single chunk: if one word of the question is in the best chunk, and if several are. */
+const floor = { oneTerm: 0.75, manyTerms: 0.5 };
 /** A question with more words may be about code in other words than the code's own, which only a learned embedding finds. */
 const shortQuestionTerms = 3;
 
@@ -38,7 +44,14 @@ export function rarity(chunksWith: number, chunks: number): number {
   return Math.log(1 + (chunks - chunksWith + 0.5) / (chunksWith + 0.5));
 }
 
-/** Returns whether the evidence for the best chunk is enough in an index of this size. */
-export function isEnough(evidence: number, chunks: number): boolean {
-  return chunks < smallIndexChunks ? evidence > 0 : evidence >= floorFactor * Math.log(1 + chunks);
+/** How well the best chunk matches: the sum of the rarities of the question's terms that it has, and their number. */
+export interface Evidence {
+  sum: number;
+  terms: number;
+}
+
+/** Returns whether the evidence is enough in an index of this size. */
+export function isEnough({ sum, terms }: Evidence, chunks: number): boolean {
+  if (chunks < smallIndexChunks) return sum > 0;
+  return sum >= (terms > 1 ? floor.manyTerms : floor.oneTerm) * Math.log(1 + chunks);
 }

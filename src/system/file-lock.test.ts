@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -171,3 +171,42 @@ test("[B4] a path where there can be no lock is an error that names it", async (
   writeFileSync(broken, "x".repeat(2_000));
   await assert.rejects(withFileLock(broken, never), FileLockFailure);
 });
+
+test(
+  "[B4] a lock that was taken before is taken again without opening its file",
+  { skip: !existsSync("/proc/self/fd") },
+  async (t) => {
+    const path = join(await temporaryFolder(t), "a.lock");
+    const opened = (): string[] =>
+      readdirSync("/proc/self/fd").filter((name) => linkOf(`/proc/self/fd/${name}`) === path);
+    await withFileLock(path, () => undefined);
+    const first = opened();
+    assert.equal(first.length, 1);
+    for (let time = 0; time < 3; time += 1) {
+      await withFileLock(path, () => assert.deepEqual(readdirSync(join(path, "..")), ["a.lock"]));
+    }
+    assert.deepEqual(opened(), first);
+    const others = Array.from({ length: 40 }, (_, number) => join(path, "..", `${number}.lock`));
+    for (const other of others) await withFileLock(other, () => undefined);
+    assert.deepEqual(opened(), []);
+    assert.equal(await withFileLock(path, () => "again"), "again");
+  },
+);
+
+test("[B4] a process that keeps a lock's file open does not have the lock", async (t) => {
+  const path = join(await temporaryFolder(t), "a.lock");
+  await withFileLock(path, () => undefined);
+  const other = await holding(t, path);
+  await assert.rejects(withFileLock(path, never, { waitMsMax: 30 }), FileLockTimeout);
+  other.kill("SIGKILL");
+  assert.equal(await withFileLock(path, () => "mine"), "mine");
+});
+
+/** Returns what a link leads to. Empty if it is gone, as that of the descriptor that listed it. */
+function linkOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}

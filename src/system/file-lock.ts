@@ -1,13 +1,14 @@
 /**
  * A lock with the name of a file, which one caller at a time holds across all processes of a machine (B4). It is SQLite's
- * own lock on an empty database, so the system releases it when its holder ends in any way, `kill -9` included.
+ * own lock on an empty database, so the system releases it when its holder ends in any way, `kill -9` included. A process
+ * keeps the databases of its last locks open, so that it takes the same lock again without opening anything.
  */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type Database from "better-sqlite3";
 import { anySignal, pause } from "./abort.ts";
 import { createFolder, createPrivateFile } from "./durable-files.ts";
-import { beginIfFree } from "./sqlite-begin.ts";
+import { beginIfFree, isSqliteBusy } from "./sqlite-begin.ts";
 import { systemCode } from "./system-error.ts";
 
 /** Longest pause in milliseconds before a lock that another process holds is tried again. */
@@ -46,7 +47,12 @@ export class FileLockFailure extends Error {
 const queues = new Map<string, Promise<void>>();
 
 /** Keeps locks from being collected, and so released, while their bodies wait for something that never comes. */
-const held = new Set<Database.Database>();
+const held = new Set<OpenLock>();
+
+/** The open databases of locks that no caller of this process holds, by their path. The one used last is the last. */
+const kept = new Map<string, OpenLock>();
+/** Windows cannot delete open files, so none is kept there. */
+const keptMax = process.platform === "win32" ? 0 : 16;
 
 /**
  * Runs the body while no other caller, in this or another process, runs one under the same path. Callers of this process
@@ -70,11 +76,62 @@ export async function withFileLock<T>(path: string, body: () => T | Promise<T>, 
       return await body();
     } finally {
       held.delete(lock);
-      lock.close();
+      lock.release();
+      keep(file, lock);
     }
   } finally {
     leaveQueue();
   }
+}
+
+/** The open database of a lock. */
+class OpenLock {
+  readonly #database: Database.Database;
+  readonly #file: string;
+  readonly #identity: string;
+
+  constructor(file: string, identity: string, open: typeof Database) {
+    this.#file = file;
+    this.#identity = identity;
+    this.#database = new open(file, { timeout: 0, fileMustExist: true });
+    try {
+      // Nothing is ever written, but SQLite would make a file of its journal for each transaction.
+      this.#database.pragma("journal_mode = MEMORY");
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** True if the file at the path is still the one that was opened. A lock on a deleted file excludes no other caller. */
+  get isCurrent(): boolean {
+    return identityOf(this.#file) === this.#identity;
+  }
+
+  /** Takes the lock. Returns false if another caller has it. */
+  take(): boolean {
+    if (!beginIfFree(this.#database)) return false;
+    if (this.isCurrent) return true;
+    this.release();
+    return false;
+  }
+
+  release(): void {
+    this.#database.exec("ROLLBACK");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+/** Keeps the database of a free lock open, and closes the one that was not used for the longest time. */
+function keep(file: string, lock: OpenLock): void {
+  kept.set(file, lock);
+  if (kept.size <= keptMax) return;
+  const [[oldest, unused] = []] = kept;
+  if (oldest !== undefined) kept.delete(oldest);
+  unused?.close();
 }
 
 /** The time that one caller still waits. */
@@ -114,9 +171,9 @@ async function enterQueue(file: string, patience: Patience): Promise<() => void>
   void queue.then(() => {
     if (queues.get(file) === queue) queues.delete(file);
   });
+  if (before === undefined) return leave;
   const admitted = new AbortController();
-  if (before === undefined) admitted.abort();
-  else void before.then(() => admitted.abort());
+  void before.then(() => admitted.abort());
   try {
     while (!admitted.signal.aborted) {
       patience.check();
@@ -129,32 +186,50 @@ async function enterQueue(file: string, patience: Patience): Promise<() => void>
   return leave;
 }
 
-async function takeLock(file: string, patience: Patience): Promise<Database.Database> {
+async function takeLock(file: string, patience: Patience): Promise<OpenLock> {
   // Loaded here, because most commands never lock anything.
   const { default: open } = await import("better-sqlite3");
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, retryPauseMsMax)) {
-    const lock = tryLock(file, open);
-    if (lock !== null) return lock;
+    const lock = takeKept(file) ?? openLock(file, open);
+    if (lock !== null && tryLock(file, lock)) return lock;
     patience.check();
     await patience.pause(Math.random() * pauseMs);
   }
 }
 
-/** Returns null if another caller has it. */
-function tryLock(file: string, open: typeof Database): Database.Database | null {
+/** Returns the open database of the lock. Null if there is none, or only that of a deleted file. */
+function takeKept(file: string): OpenLock | null {
+  const lock = kept.get(file);
+  if (lock === undefined) return null;
+  kept.delete(file);
+  if (lock.isCurrent) return lock;
+  lock.close();
+  return null;
+}
+
+/** Opens the database of the lock. Null if its file was deleted meanwhile, or another caller keeps it from being read. */
+function openLock(file: string, open: typeof Database): OpenLock | null {
   let found: string | null = null;
   try {
     makeFile(file);
     found = identityOf(file);
-    if (found === null) return null;
-    const database = new open(file, { timeout: 0, fileMustExist: true });
-    // The previous holder may have deleted the file. A lock on a deleted file excludes no other caller.
-    if (beginIfFree(database) && identityOf(file) === found) return database;
-    database.close();
-    return null;
+    return found === null ? null : new OpenLock(file, found, open);
   } catch (error) {
     // The file was deleted between two of these steps: then the error is not about the lock.
-    if (found !== null && identityOf(file) !== found) return null;
+    if ((found !== null && identityOf(file) !== found) || isSqliteBusy(error)) return null;
+    throw new FileLockFailure(file, error);
+  }
+}
+
+/** Takes the lock. Returns false if another caller has it. */
+function tryLock(file: string, lock: OpenLock): boolean {
+  try {
+    if (lock.take()) return true;
+    keep(file, lock);
+    return false;
+  } catch (error) {
+    lock.close();
+    if (!lock.isCurrent) return false;
     throw new FileLockFailure(file, error);
   }
 }

@@ -9,13 +9,14 @@ import { execFile } from "node:child_process";
 import { devNull } from "node:os";
 import { delimiter, dirname } from "node:path";
 import { locateRepository } from "./git-repository.ts";
+import { endIfSilent } from "./git-silence.ts";
 import { systemCode } from "./system-error.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** A call that is ready to be run, or the reason why git is not asked. `missing`: git is not installed. */
+/** A call that is ready to be run, about the repository in `root`, or the reason why git is not asked. `missing`: git is not installed. */
 export type SafeCall =
-  | { outcome: "ready"; args: readonly string[]; cwd: string; env: Environment }
+  | { outcome: "ready"; args: readonly string[]; cwd: string; env: Environment; root: string | null }
   | { outcome: "missing" }
   | { outcome: "failed"; reason: string };
 
@@ -46,12 +47,13 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
   const isComparing = comparingCommands.has(command);
   assert(isComparing || readingCommands.has(command), `git ${command} is not known to run no program`);
   assert(!options.some((option) => forbiddenOptions.test(option)), `git ${args.join(" ")} could run a program`);
-  const place = await locateRepository(folder);
+  const place = locateRepository(folder);
   if (place.outcome === "refused") return { outcome: "failed", reason: place.reason };
-  const env = safeEnvironment(process.env, place.outcome === "found" ? place.root : null);
-  const ready: SafeCall = { outcome: "ready", args: [...safeOptions, ...args], cwd: folder, env };
+  const root = place.outcome === "found" ? place.root : null;
+  const env = safeEnvironment(process.env, root);
+  const ready: ReadyCall = { outcome: "ready", args: [...safeOptions, ...args], cwd: folder, env, root };
   if (!isComparing) return ready;
-  const filters = await filterNames(folder, env, signal);
+  const filters = await filterNames(ready, signal);
   if (!Array.isArray(filters)) return filters;
   return { ...ready, env: { ...env, ...withoutFilters(env, filters) } };
 }
@@ -78,13 +80,15 @@ function safeEnvironment(own: Environment, root: string | null): Environment {
   };
 }
 
+type ReadyCall = Extract<SafeCall, { outcome: "ready" }>;
 type Names = string[] | Exclude<SafeCall, { outcome: "ready" }>;
 
 /** Returns the names of all filters that are configured for a repository, from whichever file. */
-function filterNames(cwd: string, env: Environment, signal?: AbortSignal): Promise<Names> {
+function filterNames({ cwd, env, root }: ReadyCall, signal?: AbortSignal): Promise<Names> {
   const args = [...safeOptions, "config", "-z", "--name-only", "--get-regexp", "^filter\\."];
   return new Promise((resolve) => {
-    execFile("git", args, { cwd, env, signal, maxBuffer: filterNamesBytesMax }, (error, text) => {
+    const options = { cwd, env, signal, maxBuffer: filterNamesBytesMax };
+    const child = execFile("git", args, options, (error, text) => {
       // 1: there are none.
       if (error?.code === 1 && text === "") return resolve([]);
       if (error !== null) return resolve(noFilterNames(error));
@@ -94,6 +98,7 @@ function filterNames(cwd: string, env: Environment, signal?: AbortSignal): Promi
       const isUsable = names.length <= filtersMax && !names.some((name) => name.includes("\ufffd"));
       resolve(isUsable ? names : { outcome: "failed", reason: "the filters of the repository cannot be switched off" });
     });
+    endIfSilent(child, root);
   });
 }
 

@@ -1,12 +1,13 @@
 /**
  * Asks git about a folder that any person or program may have made. All calls of git are made here. Nothing that the
- * repository says runs a program or points at another repository (`git-safety.ts`, `git-repository.ts`). No file is
- * written or locked, nothing is fetched, no password is requested. Failures are data: the caller decides what they mean.
+ * repository says runs a program, points at another repository, or keeps git waiting for ever (`git-safety.ts`,
+ * `git-repository.ts`, `git-silence.ts`). No file is written or locked, nothing is fetched, no password is requested. Failures are data: the caller decides what they mean.
  */
 import { execFile, spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onAbort } from "./abort.ts";
 import { safeCall } from "./git-safety.ts";
+import { endIfSilent, silenceOf } from "./git-silence.ts";
 import { systemCode } from "./system-error.ts";
 
 /** The outcome of a question. `missing`: git is not installed. `failed`: the reason is the first line of its error output, or why it ended or was not run. */
@@ -32,11 +33,12 @@ export async function askGit(question: GitQuestion): Promise<GitAnswer> {
   const { folder, args, answerBytesMax, input = "", signal } = question;
   const call = await safeCall(folder, args, signal);
   if (call.outcome !== "ready") return call;
-  const { cwd, env } = call;
+  const { cwd, env, root } = call;
   return await new Promise((resolve) => {
     const failed = (error: Error, stderr = ""): void => {
+      const silence = root === null ? null : silenceOf(root);
       if (systemCode(error) === "ENOENT") resolve({ outcome: "missing" });
-      else resolve({ outcome: "failed", reason: stderr.trim().split("\n")[0] || String(error) });
+      else resolve({ outcome: "failed", reason: silence ?? (stderr.trim().split("\n")[0] || String(error)) });
     };
     try {
       const options = { cwd, env, maxBuffer: answerBytesMax, signal };
@@ -44,6 +46,7 @@ export async function askGit(question: GitQuestion): Promise<GitAnswer> {
         if (error === null) resolve({ outcome: "answered", text });
         else failed(error, stderr);
       });
+      endIfSilent(child, root);
       // A git that ends early closes its input. What it says about that is the answer.
       child.stdin?.on("error", () => undefined).end(input);
     } catch (error) {
@@ -77,6 +80,7 @@ export async function streamGit({ folder, args, signal, onText }: GitStream): Pr
       isStopped = true;
       stop();
     });
+    endIfSilent(child, call.root);
     const removeListener = onAbort(signal, stop);
     child.on("error", () => resolve(false));
     child.on("close", (code) => {
@@ -89,8 +93,8 @@ export async function streamGit({ folder, args, signal, onText }: GitStream): Pr
 export type GitProcess = ChildProcessByStdio<Writable, Readable, null>;
 
 /**
- * Starts a git process that answers many questions on its input. Its output ends if it fails. The caller kills it. Null if
- * the repository is not asked anything.
+ * Starts a git process that answers many questions on its input. Its output ends if it fails. The caller kills it, also
+ * if it does not answer in time. Null if the repository is not asked anything.
  */
 export async function startGit(folder: string, args: readonly string[]): Promise<GitProcess | null> {
   const call = await safeCall(folder, args);

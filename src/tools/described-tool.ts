@@ -1,5 +1,5 @@
 /** Builds a tool from its parameters, its view and its action. */
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ToolCallView, ToolEffect } from "../domain/tool.ts";
 import type { ArgumentValues, ToolParameters } from "./parameters.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";

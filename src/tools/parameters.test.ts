@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { z } from "zod";
+import * as z from "zod";
 import { contentArgument, textArgument, toolParameters, wholeArgument } from "./parameters.ts";
 import { ToolFault } from "./tool-fault.ts";
 

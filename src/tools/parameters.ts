@@ -3,7 +3,8 @@
  * come from it, so they always agree.
  */
 import { distance } from "fastest-levenshtein";
-import { z } from "zod";
+import * as z from "zod";
+import { toDotPath } from "zod/v4/core";
 import { ToolFault } from "./tool-fault.ts";
 
 export interface ToolParameters<P extends z.ZodRawShape> {
@@ -81,7 +82,7 @@ function withoutNulls(schema: z.ZodObject, args: Record<string, unknown>): Recor
 }
 
 function faultsOf(schema: z.ZodObject, issue: z.core.$ZodIssue): string[] {
-  if (issue.code !== "unrecognized_keys") return [`"${z.core.toDotPath(issue.path)}" ${issue.message}`];
+  if (issue.code !== "unrecognized_keys") return [`"${toDotPath(issue.path)}" ${issue.message}`];
   return issue.keys.slice(0, faultsMax).map((name) => unknownFault(name, Object.keys(schema.shape)));
 }
 

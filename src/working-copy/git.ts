@@ -1,5 +1,6 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
 import { basename, dirname, resolve } from "node:path";
+import { checkedOut } from "../system/git-head.ts";
 import { locateRepository } from "../system/git-repository.ts";
 import { askGit } from "../system/git.ts";
 import { hostedName, placeName } from "./repository-name.ts";
@@ -24,11 +25,12 @@ async function git(root: string, args: string[]): Promise<string | null> {
 
 /** Finds the working copy around a folder. Outside of git it is the folder itself. */
 export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
-  const [top, origin, place] = await Promise.all([
+  const [top, origin] = await Promise.all([
     git(cwd, ["rev-parse", "--show-toplevel"]),
     git(cwd, ["config", "--get", "remote.origin.url"]),
-    locateRepository(cwd),
   ]);
+  // Afterwards: a repository about which git says nothing is refused.
+  const place = locateRepository(cwd);
   const root = top?.replace(/\r?\n$/, "") || cwd;
   return {
     root,
@@ -55,6 +57,9 @@ async function nameOfPlace(root: string, hasGit: boolean): Promise<string> {
 
 /** Returns the id of the checked-out commit. Null before the first commit, and outside of git. */
 export async function headCommit(root: string): Promise<string | null> {
+  const place = locateRepository(root);
+  const read = place.outcome === "found" ? checkedOut(place.root) : null;
+  if (read !== null) return read.commit;
   return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
 }
 

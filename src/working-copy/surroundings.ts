@@ -2,10 +2,11 @@
  * What this machine knows of the surroundings of a session: the rules of the repository (M1) and the place (M2). No path
  * outside of the repository is part of it, so that the name of a person's home stays here.
  */
-import { realpath } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import type { Place, Surroundings } from "../domain/context.ts";
 import { limits } from "../domain/limits.ts";
+import { checkedOut } from "../system/git-head.ts";
 import { locateRepository } from "../system/git-repository.ts";
 import { askGit } from "../system/git.ts";
 import { changesOf } from "./git.ts";
@@ -24,15 +25,24 @@ export async function readSurroundings(
   folder: string,
   changed: (root: string) => Promise<readonly string[] | null>,
 ): Promise<Required<Surroundings>> {
-  const own = await realpath(folder).catch(() => null);
+  const own = realPathOf(folder);
   if (own === null) return { rules: null, place: null };
-  const repository = await locateRepository(own);
+  const repository = locateRepository(own);
   if (repository.outcome === "refused") return { rules: null, place: placeOf(".", null, null) };
-  if (repository.outcome === "none") return { rules: await findRules(own, own), place: placeOf(".", null, null) };
+  if (repository.outcome === "none") return { rules: findRules(own, own), place: placeOf(".", null, null) };
   const { root } = repository;
-  const [rules, branch, paths] = await Promise.all([findRules(root, own), branchOf(root), changed(root)]);
+  const rules = findRules(root, own);
+  const [branch, paths] = await Promise.all([branchOf(root), changed(root)]);
   const below = relative(root, own).split(sep).join("/");
   return { rules, place: placeOf(below === "" ? "." : below, branch, paths) };
+}
+
+function realPathOf(folder: string): string | null {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return null;
+  }
 }
 
 function placeOf(folder: string, branch: string | null, changed: readonly string[] | null): Place {
@@ -51,6 +61,8 @@ function placeOf(folder: string, branch: string | null, changed: readonly string
 
 /** Returns the branch. Null: none is checked out, it has no commit, or git cannot say. */
 async function branchOf(root: string): Promise<string | null> {
+  const read = checkedOut(root);
+  if (read !== null) return read.branch;
   const answer = await askGit({ folder: root, args: ["rev-parse", "--abbrev-ref", "HEAD"], answerBytesMax: 65_536 });
   const name = answer.outcome === "answered" ? answer.text.trim() : "";
   return name === "" || name === "HEAD" ? null : name;

@@ -8,7 +8,7 @@ import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-cli
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { WebSocket } from "ws";
 import { createClient, type AptoveClient } from "../../src/client/client.ts";
-import { remoteAcpMount } from "../../src/compose/remote-acp.ts";
+import { remoteAcpMount } from "../../src/compose/mounts/remote-acp.ts";
 import type { Aptove } from "../../src/compose.ts";
 import type { Caller, Role } from "../../src/domain/caller.ts";
 import type { RemoteLimits } from "../../src/doors/acp/transport/remote-connections.ts";

@@ -19,6 +19,8 @@ interface Asked {
 
 export class WireCheck {
   readonly #open = new Map<string, Asked[]>();
+  /** True if the client announced updates that only the unstable schema has. */
+  #isUnstable = false;
 
   /** Checks the next message; call it in the order in which they were sent. Returns the fault, or null if there is none. */
   see(message: unknown, sender: Sender): string | null {
@@ -40,7 +42,8 @@ export class WireCheck {
       this.#open.set(key, [...(this.#open.get(key) ?? []), { method, by }]);
     }
     if (method.startsWith("_")) return null;
-    const type = typeOf(method, id === undefined ? "Notification" : "Request");
+    if (method === "initialize") this.#isUnstable = JSON.stringify(params).includes('"subagents"');
+    const type = typeOf(method, id === undefined ? "Notification" : "Request", this.#isUnstable);
     // A client may send methods of its own. The agent sends only methods that the schema defines.
     if (type === null) return sender === "client" || sideOf(method) === null ? null : "not in the schema";
     return schemaFault(type, params ?? {});
@@ -92,8 +95,8 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 for (const { name, schema } of schemas) ajv.addSchema(schema, name);
 
 /** Returns the name of the schema's type for this use. */
-function typeOf(method: string, form: "Request" | "Notification" | "Response"): string | null {
-  for (const { name, schema } of schemas) {
+function typeOf(method: string, form: "Request" | "Notification" | "Response", isUnstable = false): string | null {
+  for (const { name, schema } of isUnstable ? schemas.toReversed() : schemas) {
     const found = Object.entries(schema.$defs).find(([type, definition]) => {
       return definition["x-method"] === method && type.endsWith(form);
     });

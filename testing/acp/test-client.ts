@@ -2,20 +2,19 @@
  * An editor for tests: the SDK's own client, which allows every permission request by default. It keeps every
  * message of both sides, and checks those of the agent against the official schema (P1).
  */
-import {
-  client,
-  type AnyMessage,
-  type ClientContext,
-  type ContentBlock,
-  type LoadSessionResponse,
-  type NewSessionRequest,
-  type NewSessionResponse,
-  type PromptResponse,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
-  type SessionUpdate,
-  type Stream,
+import type {
+  AnyMessage,
+  ContentBlock,
+  LoadSessionResponse,
+  NewSessionRequest,
+  NewSessionResponse,
+  PromptResponse,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+  SessionUpdate,
+  Stream,
 } from "@agentclientprotocol/sdk";
+import { client, type ClientContext } from "@agentclientprotocol/sdk/unstable";
 import { WireCheck } from "./schema-check.ts";
 
 export interface ClientOptions {

@@ -3,7 +3,7 @@
  * types that the client generates from Qdrant's own OpenAPI, so a field that the server does not have does not compile.
  */
 import type { Schemas } from "@qdrant/js-client-rest";
-import { z } from "zod";
+import * as z from "zod";
 
 const pointId = z.uuid();
 const collectionName = z.string().regex(/^[^<>:"/\\|?*\0]{1,255}$/);
@@ -82,6 +82,7 @@ const scroll = z.strictObject({
 const ranking = {
   filter,
   limit: z.int().min(1),
+  with_payload: z.union([z.literal(false), z.array(z.string()).min(1)]),
 };
 const byWords = z.strictObject({
   ...ranking,
@@ -89,26 +90,15 @@ const byWords = z.strictObject({
   using: z.string(),
   params: z.strictObject({ idf: z.strictObject({ corpus: filter }) }),
 });
-const prefetch = z.union([
-  byWords,
-  z.strictObject({
-    ...ranking,
-    query: z.strictObject({ nearest: dense }),
-    using: z.string(),
-    score_threshold: z.number(),
-  }),
-]);
-export type FakePrefetch = z.output<typeof prefetch>;
-const fused = z.strictObject({
-  prefetch: z.array(prefetch).min(1),
-  query: z.strictObject({ rrf: z.strictObject({ k: z.int().min(1), weights: z.array(z.number()) }) }),
-  limit: z.int().min(1),
-  with_payload: z.literal(true),
-}) satisfies z.ZodType<Schemas["QueryRequest"]>;
-export type FakeFusion = z.output<typeof fused>;
-const query = z.union([fused, byWords.extend({ with_payload: z.literal(false) })]) satisfies z.ZodType<
-  Schemas["QueryRequest"]
->;
+const byVector = z.strictObject({
+  ...ranking,
+  query: z.strictObject({ nearest: dense }),
+  using: z.string(),
+  score_threshold: z.number(),
+});
+const search = z.union([byWords, byVector]) satisfies z.ZodType<Schemas["QueryRequest"]>;
+export type FakeSearch = z.output<typeof search>;
+const query = z.strictObject({ searches: z.array(search).min(1) }) satisfies z.ZodType<Schemas["QueryRequestBatch"]>;
 
 export const bodies = { createCollection, createIndex, upsert, retrieve, remove, changePayload, scroll, query };
 export { collectionName };

@@ -10,11 +10,11 @@ import { sendRaw, staySilent, type Delivery, type FakeRaw, type FakeSilence } fr
 import { FakeServer, type CameRequest, type Fake } from "../fake-server/fake-server.ts";
 import { bodies, collectionName, type Bodies } from "./bodies.ts";
 import { FakeCollection, Refused, type StoredPoint } from "./points.ts";
-import { ranked } from "./ranking.ts";
+import { ranked, type Ranked } from "./ranking.ts";
 
 export interface FakeQdrantRequest extends CameRequest {
   client: string;
-  /** The operation, for example `PUT points` or `POST points/query`. */
+  /** The operation, for example `PUT points` or `POST points/query/batch`. */
   operation: string;
   body: unknown;
 }
@@ -145,7 +145,7 @@ class FakeQdrantServer extends FakeServer<FakeQdrantRequest, FakeQdrantReply> im
     const collection = this.#collections.get(name);
     if (collection === undefined) throw new Refused(404, `Not found: Collection \`${name}\` doesn't exist!`);
     if (request.operation === "GET") return infoOf(collection);
-    if (request.operation === "POST points/query") return this.#query(collection, read("query", request.body));
+    if (request.operation === "POST points/query/batch") return this.#query(collection, read("query", request.body));
     const endpoint = handlers[request.operation];
     if (endpoint === undefined) throw new Refused(400, "there is no such endpoint here");
     const allowed = endpoint.writes ? { wait: "true", ordering: "strong" } : { consistency: "majority" };
@@ -162,15 +162,20 @@ class FakeQdrantServer extends FakeServer<FakeQdrantRequest, FakeQdrantReply> im
     return true;
   }
 
-  #query(collection: FakeCollection, body: Bodies["query"]): Schemas["QueryResponse"] {
+  #query(collection: FakeCollection, { searches }: Bodies["query"]): Schemas["QueryResponse"][] {
     this.#queries += 1;
-    const points = ranked(collection, body, this.#queries % 2 === 0).map(
-      ({ point: { id, version, payload }, score }) => {
-        return { id, version, score, payload };
-      },
-    );
-    return { points };
+    return searches.map((search) => {
+      const points = ranked(collection, search, this.#queries % 2 === 0);
+      return { points: points.map((each) => scored(each, search.with_payload)) };
+    });
   }
+}
+
+function scored({ point, score }: Ranked, fields: false | string[]): Schemas["ScoredPoint"] {
+  const { id, version, payload } = point;
+  if (fields === false) return { id, version, score };
+  const shown = Object.fromEntries(fields.flatMap((field) => (field in payload ? [[field, payload[field]]] : [])));
+  return { id, version, score, payload: shown };
 }
 
 interface Asked {

@@ -97,6 +97,7 @@ function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: S
     ...testParts(),
     records: calls.held(stores.records, process),
     blobs: calls.held(stores.blobs, process),
+    ...(stores.turnStore !== undefined && { turnStore: calls.held(stores.turnStore, process) }),
     log: calls.held(stores.log, process),
     providers: new Map(world.providers.map((provider) => [provider.name, provider])),
     tools: world.tools,

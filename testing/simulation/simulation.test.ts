@@ -12,7 +12,8 @@ import type { StoreKind } from "./stores.ts";
 const runs: readonly { stores: StoreKind; seed: number; steps: number }[] = [
   { stores: "memory", seed: 1, steps: 400 },
   { stores: "memory", seed: 2, steps: 400 },
-  { stores: "sqlite", seed: 928338329, steps: 150 },
+  { stores: "embedded", seed: 1, steps: 150 },
+  { stores: "files", seed: 928338329, steps: 100 },
   { stores: "memory", seed: 1499510896, steps: 64 },
   { stores: "memory", seed: 381048400, steps: 37 },
   { stores: "memory", seed: 2131022878, steps: 116 },
@@ -31,7 +32,7 @@ for (const { stores, seed, steps } of runs) {
 for (const { stores, seed, steps } of [
   { stores: "memory", seed: 1, steps: 300 },
   { stores: "memory", seed: 2, steps: 300 },
-  { stores: "sqlite", seed: 3, steps: 80 },
+  { stores: "embedded", seed: 3, steps: 80 },
 ] as const) {
   test(`[A1] [A2] [R2] ${steps} random steps with subagents on ${stores}, seed ${seed}: each answer is delivered once`, async () => {
     const { delivered } = await simulateMailbox({ seed, steps, stores });

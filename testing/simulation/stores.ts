@@ -1,23 +1,27 @@
-/** The stores of a world's processes: in memory, or in SQLite and files as in a data folder. */
+/** The stores of a world's processes: in memory, in one SQLite file, or in SQLite and files. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
 import { compressedBlobs } from "../../src/blobs/compressed-blobs.ts";
+import { openEmbeddedStore } from "../../src/embedded/embedded-store.ts";
 import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import type { EventLog } from "../../src/live/event-log.ts";
 import { fileEventLog } from "../../src/live/files/file-event-log.ts";
 import { memoryEventLog } from "../../src/live/memory/memory-event-log.ts";
 import { memoryRecords } from "../../src/records/memory/memory-records.ts";
+import type { TurnStore } from "../../src/records/turn-store.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
 import { openSqliteRecords } from "../../src/records/sql/sqlite/sqlite.ts";
 
-export type StoreKind = "memory" | "sqlite";
+export const storeKinds = ["memory", "embedded", "files"] as const;
+export type StoreKind = (typeof storeKinds)[number];
 
 export interface Stores {
   records: RecordStore;
   blobs: BlobStore;
+  turnStore?: TurnStore;
   log: EventLog;
 }
 
@@ -30,7 +34,7 @@ export interface StorePlace {
 
 /** `now`: the clock of the stores. */
 export async function storePlace(kind: StoreKind, now: () => number): Promise<StorePlace> {
-  return kind === "memory" ? inMemory(now) : await inFolder(now);
+  return kind === "memory" ? inMemory(now) : await inFolder(kind, now);
 }
 
 function inMemory(now: () => number): StorePlace {
@@ -38,16 +42,21 @@ function inMemory(now: () => number): StorePlace {
   return { open: async () => stores, close: async () => {} };
 }
 
-async function inFolder(now: () => number): Promise<StorePlace> {
+async function inFolder(kind: StoreKind, now: () => number): Promise<StorePlace> {
   const folder = await mkdtemp(join(tmpdir(), "aptove-simulation-"));
   const opened: Stores[] = [];
   return {
     open: async () => {
-      const stores: Stores = {
-        records: await openSqliteRecords({ file: join(folder, "records.db"), now }),
-        blobs: compressedBlobs(fileBlobs({ folder: join(folder, "blobs") })),
-        log: fileEventLog({ folder: join(folder, "live") }),
-      };
+      const log = fileEventLog({ folder: join(folder, "live") });
+      const file = join(folder, "records.db");
+      const stores: Stores =
+        kind === "embedded"
+          ? { ...(await openEmbeddedStore({ file, now })), log }
+          : {
+              records: await openSqliteRecords({ file, now }),
+              blobs: compressedBlobs(fileBlobs({ folder: join(folder, "blobs") })),
+              log,
+            };
       opened.push(stores);
       return stores;
     },

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { places } from "../../../testing/stored-content.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { createAptove } from "../../compose.ts";
 import { startSession } from "../../records/suite/samples.ts";
@@ -57,29 +58,38 @@ async function readOnlyView(t: TestContext, folder: string): Promise<string | nu
   return mount("-o", "remount,ro,bind", view) ? view : null;
 }
 
-test("[B4] [B6] [D2] a data folder that this user cannot write is listed, read and verified, and stays as it is", async (t) => {
-  const folder = join(await temporaryFolder(t), "data");
-  const parts = { dataDir: folder, env: {}, overrides: { provider: "offline" }, report: () => {} };
-  const first = await createAptove(parts);
-  const caller = await first.engine.keys.owner();
-  const running = await first.engine.turns.run(caller, { instruction: "hello" });
-  const turn = await running.finished;
-  await first.engine.close();
-  await first.telemetry.close();
-  const view = await readOnlyView(t, folder);
-  if (view === null) return t.skip("this system has no way to make a folder read-only for this user");
-  const before = filesIn(folder);
-  assert.ok(isReadOnlyFolder({ dir: view, records: join(view, "records.db") }));
-  const { engine, telemetry } = await createAptove({ ...parts, dataDir: view });
-  const { sessions } = await engine.sessions.list(caller, { limit: 10 });
-  assert.deepEqual(
-    sessions.map(({ id }) => id),
-    [turn.sessionId],
-  );
-  assert.equal((await engine.explain.verify(caller, turn.sessionId)).fault, null);
-  assert.notEqual(await (await engine.turns.read(caller, turn.id)).answer(), "");
-  await assert.rejects(engine.sessions.update(caller, turn.sessionId, { name: "x" }), { code: "storage_failed" });
-  await engine.close();
-  await telemetry.close();
-  assert.deepEqual(filesIn(folder), before);
-});
+for (const store of places) {
+  test(`[B4] [B6] [D2] a data folder that this user cannot write is listed, read and verified, and stays as it is (${store})`, async (t) => {
+    const folder = join(await temporaryFolder(t), "data");
+    const parts = {
+      dataDir: folder,
+      env: { APTOVE_BLOBS_STORE: store },
+      overrides: { provider: "offline" },
+      report: () => {},
+    };
+    const first = await createAptove(parts);
+    const caller = await first.engine.keys.owner();
+    const running = await first.engine.turns.run(caller, { instruction: "hello" });
+    const turn = await running.finished;
+    await first.engine.close();
+    await first.telemetry.close();
+    const view = await readOnlyView(t, folder);
+    if (view === null) return t.skip("this system has no way to make a folder read-only for this user");
+    const before = filesIn(folder);
+    assert.ok(isReadOnlyFolder({ dir: view, records: join(view, "records.db") }));
+    const { engine, telemetry } = await createAptove({ ...parts, dataDir: view });
+    const { sessions } = await engine.sessions.list(caller, { limit: 10 });
+    assert.deepEqual(
+      sessions.map(({ id }) => id),
+      [turn.sessionId],
+    );
+    assert.equal((await engine.explain.verify(caller, turn.sessionId)).fault, null);
+    assert.notEqual(await (await engine.turns.read(caller, turn.id)).answer(), "");
+    const asked = await (await engine.turns.run(caller, { instruction: "more" }).catch(() => null))?.finished;
+    assert.equal(asked, undefined);
+    await assert.rejects(engine.sessions.update(caller, turn.sessionId, { name: "x" }), { code: "storage_failed" });
+    await engine.close();
+    await telemetry.close();
+    assert.deepEqual(filesIn(folder), before);
+  });
+}

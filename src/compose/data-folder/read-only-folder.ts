@@ -6,6 +6,7 @@
 import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
@@ -29,18 +30,44 @@ function mayWrite(path: string): boolean {
 
 /** Opens a temporary copy of the records, which is deleted when they are closed. */
 export async function openRecordsCopy(file: string): Promise<RecordStore> {
+  const { openSqliteRecords } = await import("../../records/sql/sqlite/sqlite.ts");
+  const opened = await openCopy(file, async (copy) => ({ records: await openSqliteRecords({ file: copy }) }));
+  return opened.records;
+}
+
+/** The same for a file that has the blobs too. */
+export async function openStoreCopy(file: string): Promise<{ records: RecordStore; blobs: BlobStore }> {
+  const { openEmbeddedStore } = await import("../../embedded/embedded-store.ts");
+  const { records, blobs } = await openCopy(file, (copy) => openEmbeddedStore({ file: copy }));
+  const refuse = (): Promise<never> => Promise.reject(onlyRead(file));
+  return {
+    records,
+    blobs: {
+      get: (key) => blobs.get(key),
+      size: (key) => blobs.size(key),
+      list: (prefix) => blobs.list(prefix),
+      put: refuse,
+      delete: refuse,
+    },
+  };
+}
+
+async function openCopy<T extends { records: RecordStore }>(
+  file: string,
+  open: (copy: string) => Promise<T>,
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "aptove-read-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
-    const { openSqliteRecords } = await import("../../records/sql/sqlite/sqlite.ts");
-    const records = await openSqliteRecords({ file: copy });
+    const opened = await open(copy);
+    const { records } = opened;
     const close = async (): Promise<void> => {
       await records.close();
       remove();
     };
-    return { ...readOnlyRecords(records, file), close };
+    return { ...opened, records: { ...readOnlyRecords(records, file), close } };
   } catch (error) {
     remove();
     throw error;
@@ -87,12 +114,17 @@ const none = ["runners.list", "runners.takeLostTurns"];
 function readOnlyRecords(records: RecordStore, file: string): RecordStore {
   return wrapMethods(records, (method, name) => {
     if (none.includes(name)) return async () => [];
+    if (name === "unkept.failLost") return async () => 0;
     if (reads.test(name) || ownNotes.includes(name) || name === "close") return method;
     return async () => {
-      const what = `${file} cannot be written by this user, so it is only read; nothing was changed`;
-      throw new AptoveError("storage_failed", what);
+      throw onlyRead(file);
     };
   });
+}
+
+function onlyRead(file: string): AptoveError {
+  const what = `${file} cannot be written by this user, so it is only read; nothing was changed`;
+  return new AptoveError("storage_failed", what);
 }
 
 /** Leaves the live logs that other processes left behind where they are. */

@@ -13,9 +13,10 @@ import {
   type RequestError,
   type Stream,
 } from "@agentclientprotocol/sdk";
+import * as z from "zod";
 import { AcpClient } from "./client/acp-client.ts";
 import { AcpDoor } from "./door.ts";
-import { forkRequest, type ForkRequest } from "./fork-request.ts";
+import { forkRequest, titleRequest, type ForkRequest, type TitleRequest } from "./unstable-requests.ts";
 import { metaKeys } from "./meta.ts";
 import { authMethods } from "./provider-keys.ts";
 import type { AcpPorts } from "./ports.ts";
@@ -47,7 +48,7 @@ export function acpAgent(ports: AcpPorts): AcpAgent {
         return connection;
       });
       const door = new AcpDoor(ports, client);
-      connection = appOf(ports, { door, client }).connect(deviceIdInMeta(stream));
+      connection = appOf(ports, { door, client }).connect(readBeside(stream, client));
       const { closed } = connection;
       return { closed, ended: closed.then(() => door.end()), close: () => connection.close() };
     },
@@ -68,6 +69,7 @@ function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: AcpCl
   };
   const { session } = methods.agent;
   const parseFork: ParamsParser<ForkRequest> = forkRequest;
+  const parseTitle: ParamsParser<TitleRequest> = titleRequest;
   return agent({ name: "aptove" })
     .onRequest(session.prompt, ({ params, signal }) => answering(() => door.prompt(params, signal)))
     .onRequest(methods.agent.initialize, ({ params }) => {
@@ -80,6 +82,7 @@ function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: AcpCl
     .onRequest(session.load, ({ params, signal }) => answering(() => door.loadSession(params, signal)))
     .onRequest(session.resume, ({ params }) => answering(() => door.resumeSession(params)))
     .onRequest("session/fork", parseFork, ({ params }) => answering(() => door.forkSession(params)))
+    .onRequest("session/set_title", parseTitle, ({ params }) => answering(() => door.setTitle(params)))
     .onRequest(session.list, ({ params }) => answering(() => door.listSessions(params)))
     .onRequest(session.delete, ({ params }) => answering(() => door.deleteSession(params)))
     .onRequest(session.setMode, ({ params }) => answering(() => door.setMode(params)))
@@ -96,7 +99,7 @@ function cancelledOr(error: unknown, ports: AcpPorts): RequestError | Error {
 
 /** Answers `initialize`. Only version 1 is supported, so the answer is 1 for every requested version; the client then decides. */
 function initialized({ version, keys }: AcpPorts, capabilities: ClientCapabilities): InitializeResponse {
-  const unstable = { fork: {} };
+  const unstable = { fork: {}, title: {} };
   return {
     protocolVersion: 1,
     agentInfo: { name: "aptove", title: "aptove", version },
@@ -112,12 +115,24 @@ function initialized({ version, keys }: AcpPorts, capabilities: ClientCapabiliti
   };
 }
 
-/** Moves the device id into `_meta`. Older clients send it at the root of the request (P2), where the schema's parser drops it. */
-function deviceIdInMeta(stream: Stream): Stream {
+/**
+ * Reads what the schema's parser drops: the device id, which older clients send at the root of the request (P2) and which is
+ * moved into `_meta`, and a capability that the stable protocol does not have yet.
+ */
+function readBeside(stream: Stream, client: AcpClient): Stream {
   const move = new TransformStream<AnyMessage, AnyMessage>({
-    transform: (message, controller) => controller.enqueue(withDeviceId(message)),
+    transform: (message, controller) => {
+      if ("method" in message && message.method === "initialize") client.takesSubagents = announcesSubagents(message);
+      controller.enqueue(withDeviceId(message));
+    },
   });
   return { writable: stream.writable, readable: stream.readable.pipeThrough(move) };
+}
+
+const withSubagents = z.looseObject({ clientCapabilities: z.looseObject({ subagents: z.looseObject({}) }) });
+
+function announcesSubagents({ params }: { params?: unknown }): boolean {
+  return withSubagents.safeParse(params).success;
 }
 
 function withDeviceId(message: AnyMessage): AnyMessage {

@@ -25,11 +25,11 @@ import { onAbort } from "../../system/abort.ts";
 import type { AcpClient } from "./client/acp-client.ts";
 import { sessionCommands } from "./session/commands.ts";
 import { attachTurn } from "./session/attach-turn.ts";
-import { usageUpdate, type FollowContext } from "./session/follow-turn.ts";
-import type { ForkRequest } from "./fork-request.ts";
+import { usageUpdate } from "./session/follow-turn.ts";
+import type { ForkRequest, TitleRequest } from "./unstable-requests.ts";
 import { answerSessionList } from "./session/list-sessions.ts";
 import { metaChoice, metaFlag, metaKeys, metaOf, metaText } from "./meta.ts";
-import { type OpenSession, PromptRun } from "./session/open-session.ts";
+import { type FollowContext, type OpenSession, PromptRun } from "./session/open-session.ts";
 import type { AcpPorts, OpenedPorts } from "./ports.ts";
 import { answerPrompt, type PromptContext } from "./session/prompt.ts";
 import { ProviderKeys } from "./provider-keys.ts";
@@ -188,6 +188,17 @@ export class AcpDoor {
     return {};
   }
 
+  /** Names a session, which need not be open here. */
+  async setTitle({ sessionId, title }: TitleRequest): Promise<{ title: string }> {
+    const opened = await this.#ports.open();
+    await getVisibleSession({ ports: this.#ports, opened }, sessionId);
+    if (title.trim() === "") throw new AptoveError("request_invalid", "the title is empty");
+    const { name } = await opened.engine.sessions.update(opened.caller, sessionId, { name: title.trim() });
+    const open = this.#sessions.get(sessionId);
+    if (open !== undefined) open.name = name;
+    return { title: name };
+  }
+
   async setMode({ sessionId, modeId }: SetSessionModeRequest): Promise<object> {
     const open = this.#named(sessionId);
     open.facts.options.setMode(modeId);
@@ -283,15 +294,13 @@ export class AcpDoor {
     return open;
   }
 
-  /** Sends the options again when the lists of the providers were read, for which no session waits. */
+  /** Reads the lists of the providers after the answer, for which no session waits, and sends the options again if they are new. */
   #offerModelsLater(open: OpenSession): void {
     const { options, id } = open.facts;
-    const send = async (): Promise<void> => {
-      if (this.#sessions.get(id) !== open) return;
+    this.#afterAnswer(async () => {
+      const isNew = await options.readAllModels?.();
+      if (isNew !== true || this.#sessions.get(id) !== open) return;
       await open.update({ sessionUpdate: "config_option_update", configOptions: options.list() });
-    };
-    void options.allModels?.then((isNew) => {
-      if (isNew) this.#afterAnswer(send);
     });
   }
 

@@ -75,8 +75,8 @@ export interface SessionChoices {
   conversationContexts: readonly ConversationContext[];
   /** The models that the providers offer, as far as that is known at once. */
   models: readonly OfferedModel[];
-  /** Resolves when the lists of the providers were read. Null: `models` is complete. Never rejects. */
-  allModels: Promise<readonly OfferedModel[]> | null;
+  /** Reads the lists of the providers. Null: `models` is complete. Never rejects. */
+  allModels: (() => Promise<readonly OfferedModel[]>) | null;
   /** Returns the context window of a model in tokens: the configured one, else the known one. Null: it is unknown. */
   windowOf(model: string): number | null;
 }

@@ -346,3 +346,48 @@ test("[P1] the number of open sessions of a connection is limited; closing one m
   await connection.agent.request("session/close", { sessionId: first });
   await connection.begin();
 });
+
+test("[S9] [P1] what another door chooses is shown and used with the next prompt of an open session", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const { engine, caller } = await owner(world);
+  const shown = (): unknown[] =>
+    connection.updates(sessionId).flatMap((update) => {
+      if (update.sessionUpdate !== "config_option_update") return [];
+      return [update.configOptions.flatMap(({ id, currentValue }) => (id === "mode" ? [] : [currentValue]))];
+    });
+  const called = () => world.provider.exchanges.at(-1)?.call;
+  await engine.sessions.update(caller, sessionId, { model: "scripted-9", settings: { reasoningEffort: "low" } });
+  await connection.prompt(sessionId, "one");
+  assert.deepEqual(shown(), [["scripted-9", "low"]]);
+  assert.deepEqual([called()?.model, called()?.settings], ["scripted-9", { reasoningEffort: "low" }]);
+  await connection.agent.request("session/set_config_option", { sessionId, configId: "effort", value: "high" });
+  await connection.prompt(sessionId, "two");
+  assert.equal(shown().length, 1, "what this client chose is not sent again");
+  assert.deepEqual(called()?.settings, { reasoningEffort: "high" });
+  await engine.sessions.update(caller, sessionId, { model: null, settings: {} });
+  await connection.prompt(sessionId, "three");
+  assert.deepEqual(shown().at(-1), ["scripted-1", "default"]);
+  assert.deepEqual([called()?.model, called()?.settings], ["scripted-1", {}]);
+  await connection.prompt(sessionId, "four");
+  assert.equal(shown().length, 2);
+});
+
+test("[P1] [S2] session/set_title names a session that need not be open, and the name stays", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const title = (id: string, text: string) =>
+    connection.agent.request("session/set_title", { sessionId: id, title: text });
+  assert.deepEqual(await title(sessionId, "  Mine "), { title: "Mine" });
+  await connection.prompt(sessionId, "hello there");
+  const { engine, caller } = await owner(world);
+  assert.equal((await engine.sessions.get(caller, sessionId)).name, "Mine");
+  const titles = connection.updates(sessionId).filter((update) => update.sessionUpdate === "session_info_update");
+  assert.deepEqual(titles, [], "the client knows the title that it set");
+  await connection.agent.request("session/close", { sessionId });
+  assert.deepEqual(await title(sessionId, "Another"), { title: "Another" });
+  assert.equal((await requestErrorOf(title(sessionId, " "))).code, -32602);
+  assert.equal((await requestErrorOf(title("none", "x"))).code, -32002);
+});

@@ -9,22 +9,22 @@ import type { CliInvocation } from "./invocation.ts";
 import type { ProviderCheck } from "./ports.ts";
 
 /** Returns what is wrong in single workspaces. A problem that the whole data folder has is left out (W7). */
-export async function checkWorkspaces(call: CliInvocation): Promise<{ count: number; problems: string[] }> {
-  const { env } = call.io;
-  const everywhere = configurationProblems(call.loaded().configuration, env);
-  const found = await (await call.workspaces()).store.list();
+export async function checkWorkspaces(invocation: CliInvocation): Promise<{ count: number; problems: string[] }> {
+  const { env } = invocation.io;
+  const everywhere = configurationProblems(invocation.loaded().configuration, env);
+  const found = await (await invocation.workspaces()).store.list();
   const problems: string[] = [];
   for (const { id, name, damage } of found.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const own = damage === null ? await ownProblems(call, id) : [damage];
+    const own = damage === null ? await ownProblems(invocation, id) : [damage];
     const title = name === null ? id : `${id} (${name})`;
     problems.push(...own.filter((one) => !everywhere.includes(one)).map((one) => `workspace ${title}: ${one}`));
   }
   return { count: found.length, problems };
 }
 
-async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
+async function ownProblems(invocation: CliInvocation, id: string): Promise<string[]> {
   try {
-    return configurationProblems((await call.loadedFor(id)).configuration, call.io.env);
+    return configurationProblems((await invocation.loadedFor(id)).configuration, invocation.io.env);
   } catch (error) {
     if (error instanceof AptoveError) return [error.detail];
     throw error;
@@ -32,12 +32,12 @@ async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
 }
 
 /** Asks each provider that can be called for its models, all at once. Those without an address are left out. */
-export async function providerReports(call: CliInvocation): Promise<(ProviderCheck & { name: string })[]> {
-  const { configuration } = call.loadedOrNull() ?? {};
+export async function providerReports(invocation: CliInvocation): Promise<(ProviderCheck & { name: string })[]> {
+  const { configuration } = invocation.loadedOrNull() ?? {};
   if (configuration === undefined) return [];
   const reports = await Promise.all(
     callableProviders(configuration.providers).map(async (name) => {
-      const check = await call.checkProvider(name);
+      const check = await invocation.checkProvider(name);
       return check === null ? [] : [{ name, ...check }];
     }),
   );

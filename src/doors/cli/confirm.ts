@@ -4,8 +4,8 @@ import type { CliInvocation } from "./invocation.ts";
 import { UsageError } from "./failure.ts";
 
 /** Returns true if the person answers yes. Throws `UsageError` without a terminal; `--yes` is the fix for that. */
-export async function confirm(call: CliInvocation, question: string): Promise<boolean> {
-  const { io } = call;
+export async function confirm(invocation: CliInvocation, question: string): Promise<boolean> {
+  const { io } = invocation;
   if (io.stdin.isTTY !== true) {
     throw new UsageError(
       `there is no terminal to ask for confirmation: ${question}`,
@@ -22,12 +22,12 @@ export async function confirm(call: CliInvocation, question: string): Promise<bo
 
 /** Returns true if `--yes` was given or the person confirms. Otherwise prints that nothing was changed. */
 export async function confirmUnlessYes(
-  call: CliInvocation,
+  invocation: CliInvocation,
   question: string,
   { yes }: { yes?: boolean },
 ): Promise<boolean> {
-  if (yes === true || (await confirm(call, question))) return true;
-  call.output.note("nothing was changed");
+  if (yes === true || (await confirm(invocation, question))) return true;
+  invocation.output.note("nothing was changed");
   return false;
 }
 

@@ -1,5 +1,6 @@
 /** How a failed command ends: one line with the failure, one line with the fix, and the exit code (L1). */
 import type { ErrorCode } from "../../domain/errors.ts";
+import { fixes } from "./fixes.ts";
 import type { CliOutput } from "./output.ts";
 
 /** The exit codes (L1). */
@@ -8,8 +9,8 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** The arguments or options were wrong: exit code 2. */
 export class UsageError extends Error {
-  readonly fix: string | null;
-  constructor(message: string, fix: string | null = null) {
+  readonly fix: string;
+  constructor(message: string, fix: string) {
     super(message);
     this.name = "UsageError";
     this.fix = fix;
@@ -32,55 +33,14 @@ type OwnCode = (typeof ownCodes)[number];
 /** A command that failed for a reason that only the command line knows: exit code 1. */
 export class CommandFailed extends Error {
   readonly code: OwnCode | ErrorCode;
-  readonly fix: string | null;
-  constructor(code: OwnCode | ErrorCode, message: string, fix: string | null = null) {
+  readonly fix: string;
+  constructor(code: OwnCode | ErrorCode, message: string, fix: string) {
     super(message);
     this.name = "CommandFailed";
     this.code = code;
     this.fix = fix;
   }
 }
-
-/** How to fix an error whose own text does not say it. */
-const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_invalid", string>> = {
-  instruction_empty: 'give one: aptove ask "…"',
-  mode_unknown: "use one of these modes, or see what is configured: aptove config show",
-  context_unknown: "use one of these contexts, or see them all: aptove context list",
-  session_busy: "wait for the running turn, or give --queue, --interrupt or --steer",
-  session_archived: "unarchive it: aptove session unarchive, or start another with --new",
-  head_moved: "check the session (aptove session log) and ask again",
-  mailbox_empty: "list all messages, also delivered ones: aptove session mailbox --all",
-  turn_not_running: 'send it as the next instruction: aptove ask --continue "…"',
-  turn_not_continuable: "continue another turn: aptove session log --graph",
-  import_conflict: "check the session that is here: aptove session verify",
-  index_missing: "index the repository first, at a server on its own machine: aptove index",
-  index_mismatch: "build the index again: aptove index --rebuild",
-  provider_unauthenticated: "check the key: aptove config check",
-  provider_unknown: "check the provider and its key: aptove config check",
-  provider_unavailable: "check the network and the provider's address: aptove config show",
-  provider_rate_limited: "wait a moment and ask again",
-  provider_quota_exhausted: "check the account at the provider, or use another one: aptove config show",
-  context_window_exceeded: "name fewer files, or use a model with a larger window: --model",
-  output_limit_reached: "raise max_output_tokens or lower reasoning_effort in config.toml, and ask again",
-  provider_stream_cut: "ask again; what had arrived is kept",
-  provider_answer_invalid: "ask again; if it stays so, check the provider's address: aptove config show",
-  config_invalid: "correct it and run: aptove config check",
-  records_refused: "check the user, the password and the database in records.url: aptove config show",
-  garbage_doubtful: "if the records are complete, delete it with: aptove gc --even-most",
-  storage_full: "free some disk space and try again",
-  data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",
-  unauthenticated: "give a key that is valid at this server: --key, or APTOVE_KEY",
-  user_exists: "see who it is: aptove user list",
-  last_admin: "make another user an admin first: aptove user role <user> admin",
-  identity_unavailable: "try again in a moment, or use an API key",
-  pairing_refused: "create another code: aptove device pair",
-  runner_lost: "ask again: the session continues, and its partial output is kept",
-  interrupted: "ask again when you like",
-  unreachable: "check that the server runs and that --server names its address",
-  stream_cut: "the turn continues at the server: aptove session log",
-  answer_invalid: "check that --server names an aptove server",
-  internal: "please report this; APTOVE_DEBUG=1 shows where it happened",
-};
 
 /** The fix for a missing index at another server. Only the server's own machine can build its index (Q1). */
 export const indexThereFix =
@@ -92,7 +52,7 @@ export const indexThereFix =
  */
 export function fixOf(code: string, server: string | null): string | null {
   if (server !== null && (code === "index_missing" || code === "index_mismatch")) return indexThereFix;
-  return Object.hasOwn(fixes, code) ? (fixes[code as ErrorCode] ?? null) : null;
+  return Object.hasOwn(fixes, code) ? fixes[code as ErrorCode] : null;
 }
 
 interface FailureReport {

@@ -244,7 +244,8 @@ export class CliInvocation {
   }
 
   async #connectTo(url: string, key: string): Promise<AptoveClient> {
-    if (!/^https?:\/\//.test(url)) throw new UsageError(`--server ${url}: must start with http:// or https://`);
+    if (!/^https?:\/\//.test(url))
+      throw new UsageError(`--server ${url} is no address`, "begin it with http:// or https://");
     if (key === "") throw new UsageError(`${url} needs a key`, "give --key, or set APTOVE_KEY");
     const { createClient } = await import("../../client/client.ts");
     return createClient({ url, key });

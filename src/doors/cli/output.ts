@@ -2,6 +2,7 @@
  * The output of the command line: results go to standard output, everything else to standard error. On a terminal, control
  * characters in text of others (a model, a file's name) are made harmless; a pipe gets the text as it is.
  */
+import { groupedNumber } from "../../system/grouped-number.ts";
 import type { Writable } from "node:stream";
 import pc from "picocolors";
 import type { CliIo } from "./ports.ts";
@@ -158,5 +159,5 @@ export function dollars(amount: number): string {
 }
 
 export function plural(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${groupedNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { cliWorld } from "../../../testing/cli.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
-import { ownCodes } from "./failure.ts";
+import { errorCatalogue } from "../../domain/errors.ts";
+import { fixOf, ownCodes } from "./failure.ts";
 import { buildProgram } from "./declarations/declare-program.ts";
 
 const main = fileURLToPath(new URL("../../main.ts", import.meta.url));
@@ -141,4 +142,33 @@ test("[L1] the documentation lists the codes that only the command line has", ()
   );
   // The client's own; everything else comes from the server, whose codes are those of docs/errors.md.
   assert.deepEqual(listed, [...ownCodes, "unreachable", "stream_cut", "answer_invalid"]);
+});
+
+test("[L1] each error has a line with its fix", async (t) => {
+  const world = await cliWorld(t);
+  const cases: [string[], RegExp][] = [
+    [
+      ["ask", "x", "--file", "nope"],
+      /^error: --file nope: does not exist \(usage\)\nfix: name a text file of this repo/m,
+    ],
+    [["ask", "x", "--attach", "nope"], /^error: --attach nope: does not exist \(usage\)\nfix: name a file that you/m],
+    [["context", "show", "conversation", "nope"], /\(not_found\)\nfix: see them: aptove context list/],
+    [["context", "history", "agent", "nope"], /\(not_found\)\nfix: see them: aptove context list/],
+    [
+      ["--server", "here", "session", "list"],
+      /^error: --server here is no address \(usage\)\nfix: begin it with http/m,
+    ],
+    [["session", "list", "--since", "then"], /\(usage\)\nfix: write it like 2026-11-23/],
+    [["apply", "nope.json"], /\(usage\)\nfix: name a file with a file bundle, or a turn/],
+    [["doctor", "x"], /\(usage\)\nfix: aptove doctor --attach <id>/],
+  ];
+  for (const [argv, expected] of cases) {
+    const { exit, stderr } = await world.run(argv);
+    assert.notEqual(exit, 0, argv.join(" "));
+    assert.match(stderr, expected);
+  }
+});
+
+test("[L1] each code of the catalogue has a fix, whichever server says it", () => {
+  for (const code of Object.keys(errorCatalogue)) assert.ok(fixOf(code, null), code);
 });

@@ -85,11 +85,11 @@ function endOfParsing(error: unknown, refusal: Refusal, target: ReportTarget): E
 
 /** Describes what commander refused. The fix names the command or the option that was probably meant. */
 function wrongUse({ words, program }: Refusal): UsageError {
-  const [text = "", help = null] = words.trim().split("\nfix: ");
+  const [text = "", help = "see aptove --help"] = words.trim().split("\nfix: ");
   const [message = "", suggestion] = text.replace(/^error: /, "").split(/\n\(Did you mean (.*)\?\)$/s);
   const unknown = /^unknown command '(.*)'$/s.exec(message)?.[1];
   const meant = unknown === undefined ? [] : commandsThatEndIn(program, unknown);
-  const group = /^see (.*) --help$/.exec(help ?? "")?.[1] ?? "";
+  const group = /^see (.*) --help$/.exec(help)?.[1] ?? "";
   if (meant.length === 0 && suggestion !== undefined)
     meant.push(unknown === undefined ? suggestion : `${group} ${suggestion}`);
   return new UsageError(message, meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`);
@@ -100,22 +100,22 @@ function isDebugged(io: CliIo): boolean {
 }
 
 async function runBody(
-  call: CliInvocation,
-  body: (call: CliInvocation) => Promise<ExitCode> | ExitCode,
+  invocation: CliInvocation,
+  body: (invocation: CliInvocation) => Promise<ExitCode> | ExitCode,
 ): Promise<ExitCode> {
-  const debug = isDebugged(call.io);
+  const debug = isDebugged(invocation.io);
   let exit: ExitCode;
   try {
-    exit = await body(call);
+    exit = await body(invocation);
   } catch (error) {
     // A person who stops a second time does not want to wait for anything.
     if (error instanceof StoppedAtOnce) return exitCodes.interrupted;
-    exit = reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
+    exit = reportFailure(error, invocation.output, { json: invocation.json, debug, server: invocation.server() });
   }
   try {
-    await call.close();
+    await invocation.close();
   } catch (error) {
-    return reportFailure(error, call.output, { json: call.json, debug });
+    return reportFailure(error, invocation.output, { json: invocation.json, debug });
   }
   return exit;
 }

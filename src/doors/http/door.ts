@@ -3,7 +3,8 @@
  * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
-import { frontPage, frontPaths } from "./handlers/front-page.ts";
+import type { PageFiles } from "./page/page-files.ts";
+import { pageAsset, pageDocument } from "./page/serve-page.ts";
 import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -11,10 +12,11 @@ import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { parseWithSchema } from "../../protocol/parse.ts";
+import { assetsPath, pagePaths } from "../../protocol/page-paths.ts";
 import { paths, type RouteName } from "../../protocol/routes/paths.ts";
 import { routes, type RouteSpec } from "../../protocol/routes/routes.ts";
 import { takesBody } from "../../protocol/routes/route-spec.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { noObserver, type Observer } from "../../telemetry/observer.ts";
 import { isUnread, readBody, readJson } from "./request/body.ts";
 import type { RouteCall, HandlerDependencies, RouteHandler, RouteHandlers, HttpLimits } from "./handlers/handler.ts";
@@ -22,14 +24,24 @@ import { deviceHandlers } from "./handlers/devices.ts";
 import { createAuthentication, type Authentication, type AuthenticatedRequest } from "./admission/authentication.ts";
 import { executeHandler } from "./handlers/execute.ts";
 import { contextHandlers } from "./handlers/contexts.ts";
+import { pageHeader } from "./admission/page-cookie.ts";
 import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
-import { upgradeHeaders, upgradeAsRequest, refuseUpgrade, type UpgradeRequest, type HttpMount } from "./mount.ts";
+import {
+  upgradeHeaders,
+  upgradeAsRequest,
+  refuseUpgrade,
+  type HttpMount,
+  type MountedRequest,
+  type UpgradeRequest,
+} from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
 import { peopleHandlers } from "./handlers/people.ts";
-import { problemAnswer } from "./problem-answer.ts";
+import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
 import { readQuery } from "./request/query.ts";
 import { RunSlots } from "./admission/quotas.ts";
 import { serverHandlers } from "./handlers/server.ts";
+import { offerHandlers } from "./handlers/offers.ts";
+import { signInHandlers } from "./handlers/sign-in.ts";
 import { sessionHandlers } from "./handlers/sessions.ts";
 import { streamHandlers } from "./handlers/streams.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
@@ -60,6 +72,8 @@ export interface HttpDoorOptions {
   /** Receives the start and the end of every request. */
   observer?: Observer;
   mounts?: readonly HttpMount[];
+  /** The files of the page. Null: it was not built. */
+  page?: PageFiles | null;
 }
 
 export interface HttpDoor {
@@ -92,6 +106,8 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...streamHandlers(door),
     ...serverHandlers(door),
     ...deviceHandlers(door),
+    ...signInHandlers(door),
+    ...offerHandlers(door),
     ...contextHandlers(door),
     ...peopleHandlers(door),
   };
@@ -103,13 +119,10 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     );
     methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
   }
-  for (const path of frontPaths) {
-    app.get(path, ({ req, env }) => ((env.info.route = path), frontPage(path, req.header("accept") ?? null)));
-    methods.set(path, ["GET", "HEAD"]);
-  }
-  const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
-  for (const mount of mounts.values()) {
-    app.on([...mount.methods], mount.path, (context) => serveMount(context, mount, authentication));
+  for (const path of servePage(app, options.page ?? null)) methods.set(path, ["GET", "HEAD"]);
+  const { mounts = [] } = options;
+  for (const mount of mounts) {
+    app.on([...mount.methods], mount.path, (context) => serveMount(context, { mount, authentication, door }));
     methods.set(mount.path, [...mount.methods]);
   }
   for (const [pattern, allowed] of methods)
@@ -118,14 +131,16 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     await authentication.identify(req.raw);
     throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
   });
-  app.onError((error, { env }) => problemAnswer(error, env.info, door.report));
-  const mountAt = (incoming: IncomingMessage) => mounts.get((incoming.url ?? "").split("?")[0] ?? "");
+  const formAt = (path: string) => mountOf(mounts, path)?.refusal;
+  app.onError((error, { env, req }) => problemAnswer(error, env.info, { report: door.report, form: formAt(req.path) }));
+  const mountAt = (incoming: IncomingMessage) => mountOf(mounts, (incoming.url ?? "").split("?")[0] ?? "");
   return {
     fetch: (request) => {
       const info = newRequestInfo(request);
       const activity = door.observer.request(requestBegun(info, request));
       return activity.within(async () => {
-        const response = await enter(request, { info, app, authentication, door });
+        const form = formAt(new URL(request.url).pathname);
+        const response = await enter(request, { info, app, authentication, door, form });
         activity.end(requestEnded(info, response.status));
         return response;
       });
@@ -133,6 +148,16 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     takesUpgrade: (incoming) => isWebSocket(incoming) && mountAt(incoming) !== undefined,
     upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), authentication, door }),
   };
+}
+
+/** Serves the page, and returns its paths. */
+function servePage(app: Hono<RequestInfoBindings>, files: PageFiles | null): string[] {
+  const assets = `${assetsPath}:name`;
+  for (const path of Object.values(pagePaths)) {
+    app.get(path, ({ req, env }) => ((env.info.route = path), pageDocument(files, req.raw)));
+  }
+  app.get(assets, ({ req, env }) => ((env.info.route = assets), pageAsset(files, req.param("name") ?? "", req.raw)));
+  return [...Object.values(pagePaths), assets];
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -144,6 +169,7 @@ const defaultLimits: HttpLimits = {
   importBytesMax: defaults.importBytesMax,
   activeFilesPerTurnMax: defaults.activeFilesPerTurnMax,
   concurrentRunsPerUserMax: defaults.concurrentRunsPerUserMax,
+  concurrentRunsOfOwnerMax: defaults.concurrentRunsPerUserMax,
   requestsPerMinuteMax: defaults.requestsPerMinuteMax,
 };
 
@@ -151,29 +177,29 @@ function doorOf(options: HttpDoorOptions): HandlerDependencies {
   const { engine, heartbeatMs = defaults.heartbeatMs } = options;
   const { report, observer = noObserver } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  return { engine, limits, heartbeatMs, slots: new RunSlots(limits.concurrentRunsPerUserMax), report, observer };
+  return { engine, limits, heartbeatMs, slots: new RunSlots(limits), report, observer };
+}
+
+interface Entering {
+  info: RequestInfo;
+  app: Hono<RequestInfoBindings>;
+  authentication: Authentication;
+  door: HandlerDependencies;
+  form: RefusalForm | undefined;
 }
 
 /** Handles what every request and every response has in common: the origin, errors and headers. */
-async function enter(
-  request: Request,
-  {
-    info,
-    app,
-    authentication,
-    door,
-  }: { info: RequestInfo; app: Hono<RequestInfoBindings>; authentication: Authentication; door: HandlerDependencies },
-): Promise<Response> {
+async function enter(request: Request, { info, app, authentication, door, form }: Entering): Promise<Response> {
   let origin: string | null = null;
   let response: Response;
   try {
     origin = authentication.checkOrigin(request);
     response = await app.fetch(request, { info });
   } catch (error) {
-    response = problemAnswer(error, info, door.report);
+    response = problemAnswer(error, info, { report: door.report, form });
   }
   const headers = new Headers(response.headers);
-  headers.set("cache-control", "no-store");
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
   headers.set("x-content-type-options", "nosniff");
   headers.set("x-request-id", info.requestId);
   // The unread rest of the body would come before the next request on this connection and block it.
@@ -234,22 +260,44 @@ async function authenticateRequest(
   spec: RouteSpec,
   authentication: Authentication,
 ): Promise<AuthenticatedRequest | null> {
-  if (spec.access !== "open") return await authentication.identify(request);
+  if (spec.access !== "open") return await authentication.identify(request, { page: true });
   if (spec.greets !== true) return null;
+  const hasKey = request.headers.has("authorization") || request.headers.has(pageHeader);
   // If authentication fails, even because the records do not answer, the request is anonymous.
-  return request.headers.has("authorization") ? await authentication.identify(request).catch(() => null) : null;
+  return hasKey ? await authentication.identify(request, { page: true }).catch(() => null) : null;
+}
+
+/** Returns the mount of a path. */
+function mountOf(mounts: readonly HttpMount[], path: string): HttpMount | undefined {
+  return mounts.find((mount) =>
+    mount.path.endsWith("/*") ? path.startsWith(mount.path.slice(0, -1)) : mount.path === path,
+  );
+}
+
+interface MountServing {
+  mount: HttpMount;
+  authentication: Authentication;
+  door: HandlerDependencies;
+}
+
+function mounted(authenticated: AuthenticatedRequest, { engine, slots }: HandlerDependencies): MountedRequest {
+  return {
+    ...authenticated,
+    takeRun: () => slots.take(authenticated.caller),
+    watchKey: (onEnd) => engine.keys.watch(authenticated, onEnd),
+  };
 }
 
 async function serveMount(
   context: Context<RequestInfoBindings>,
-  mount: HttpMount,
-  authentication: Authentication,
+  { mount, authentication, door }: MountServing,
 ): Promise<Response> {
   const { info } = context.env;
   const request = context.req.raw;
   info.route = mount.path;
-  const authenticated = await authentication.identify(request);
-  info.caller = authenticated.caller;
+  const identified = await authentication.identify(request);
+  info.caller = identified.caller;
+  const authenticated = mounted(identified, door);
   if (request.body === null) return await mount.fetch(request, authenticated);
   const body = Buffer.from(await readBody(request, mount.bodyBytesMax));
   const { url, method, headers, signal } = request;
@@ -275,10 +323,15 @@ async function upgrade(
     const authenticated = await authentication.identify(request);
     info.caller = authenticated.caller;
     if (mount === undefined) throw new AptoveError("not_found", "no WebSocket is served at this address");
-    await mount.upgrade(handshake, authenticated);
+    await mount.upgrade(handshake, mounted(authenticated, door));
     activity.end(requestEnded(info, 101));
   } catch (error) {
-    const status = await refuseUpgrade(handshake, { thrown: error, info, report: door.report });
+    const status = await refuseUpgrade(handshake, {
+      thrown: error,
+      info,
+      report: door.report,
+      form: mount?.refusal,
+    });
     activity.end(requestEnded(info, status));
   }
 }

@@ -7,6 +7,7 @@ import { AptoveError, errorCatalogue, type ErrorCode } from "../../domain/errors
 import { problemSchema } from "../../protocol/problem.ts";
 import { testDoor, type CallOptions } from "../../../testing/http-door.ts";
 import { problemAnswer } from "./problem-answer.ts";
+import { localOrgId, type Caller } from "../../domain/caller.ts";
 import { RequestRates, RunSlots } from "./admission/quotas.ts";
 
 const execute = "/api/ai/agent/execute";
@@ -74,7 +75,7 @@ test("[H5] a user's requests are limited per minute, and the refusal has the tim
 test("[H5] a user's running turns are limited; the slot is free when the turn has ended or was refused", async (t) => {
   const held = Promise.withResolvers<void>();
   const script = (_call: unknown, n: number) => (n === 1 ? [{ waits: held.promise }, { says: "x" }] : "x");
-  const options = { script, door: { limits: { concurrentRunsPerUserMax: 1 } } };
+  const options = { script, door: { limits: { concurrentRunsOfOwnerMax: 1 } } };
   const { call, refused, door, person } = await testDoor(t, options);
   const run = { json: { instruction: "x", transport: "stream" } };
   await refused("instruction_empty", `POST ${execute}`, { json: { instruction: " " } });
@@ -109,15 +110,29 @@ test("[H5] rates refill evenly, never above the limit of a minute, and forget id
 });
 
 test("[H5] a slot is freed once, however often its function is called", () => {
-  const slots = new RunSlots(2);
-  const free = slots.take("a");
-  slots.take("a");
+  const slots = new RunSlots({ concurrentRunsPerUserMax: 2, concurrentRunsOfOwnerMax: null });
+  const [a, b] = [member("a"), member("b")];
+  const free = slots.take(a);
+  slots.take(a);
   free();
   free();
-  slots.take("a");
-  assert.throws(() => slots.take("a"), /runs_limited|the limit is 2/);
-  slots.take("b");
+  slots.take(a);
+  assert.throws(() => slots.take(a), /runs_limited|the limit is 2/);
+  slots.take(b);
 });
+
+test("[H5] those who run the server have a limit of their own, or none", () => {
+  const owner: Caller = { orgId: localOrgId, userId: "owner", role: "admin" };
+  const free = new RunSlots({ concurrentRunsPerUserMax: 2, concurrentRunsOfOwnerMax: null });
+  for (let n = 0; n < 300; n++) free.take(owner);
+  const bound = new RunSlots({ concurrentRunsPerUserMax: 2, concurrentRunsOfOwnerMax: 3 });
+  for (let n = 0; n < 3; n++) bound.take(owner);
+  assert.throws(() => bound.take(owner), /the limit is 3/);
+});
+
+function member(userId: string): Caller {
+  return { orgId: localOrgId, userId, role: "member" };
+}
 
 const refusals: [code: ErrorCode, what: string, options: CallOptions][] = [
   [
@@ -297,7 +312,11 @@ for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
   test(`[H3] ${code} is a problem with its status, its title and its facts`, async () => {
     const reports: unknown[] = [];
     const error = new AptoveError(code, "what happened", { facts: { turnId: "t", status: 299 } });
-    const answer = problemAnswer(error, { requestId: "r", code: null }, (message) => reports.push(message));
+    const answer = problemAnswer(
+      error,
+      { requestId: "r", code: null },
+      { report: (message) => void reports.push(message) },
+    );
     const value = problemSchema.parse(await answer.json());
     const { status, title, retryable } = errorCatalogue[code];
     assert.equal(answer.headers.get("content-type"), "application/problem+json");

@@ -28,7 +28,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
       problemAnswer(
         new AptoveError("request_invalid", error instanceof Error ? error.message : String(error)),
         { requestId: newId(), code: null },
-        () => undefined,
+        { report: () => undefined },
       ),
   });
   // A server may ignore any other upgrade that a client proposes, for example to HTTP/2, and answer the request.

@@ -6,17 +6,28 @@ import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AptoveError } from "../../domain/errors.ts";
 import type { AuthenticatedRequest } from "./admission/authentication.ts";
-import { problemAnswer, type ReportFault } from "./problem-answer.ts";
+import { problemAnswer, type RefusalForm, type ReportFault } from "./problem-answer.ts";
 import type { RequestInfo } from "./admission/request-info.ts";
 
 export interface HttpMount {
+  /** The path. One that ends in `/*` stands for all paths below it. */
   path: `/${string}`;
   methods: readonly string[];
   bodyBytesMax: number;
   /** Answers a request, whose body is already read and within the limit. A thrown error becomes a problem document. */
-  fetch(request: Request, authenticated: AuthenticatedRequest): Promise<Response>;
+  fetch(request: Request, authenticated: MountedRequest): Promise<Response>;
+  /** Writes an error in the form of the mount's own protocol, also one that the door found. Absent: a problem document. */
+  refusal?(error: AptoveError): { status: number; value: object };
   /** Takes over the socket. If it rejects, it has not touched the socket. */
-  upgrade(handshake: UpgradeRequest, authenticated: AuthenticatedRequest): Promise<void>;
+  upgrade(handshake: UpgradeRequest, authenticated: MountedRequest): Promise<void>;
+}
+
+/** The client of a mount, and what the door offers beside its identity. */
+export interface MountedRequest extends AuthenticatedRequest {
+  /** Takes one of the caller's slots for a running turn, and returns the function that frees it. Throws `runs_limited` (H5). */
+  takeRun(): () => void;
+  /** Calls `onEnd` when the caller's key becomes invalid. Returns the function that stops watching. */
+  watchKey(onEnd: () => void): () => void;
 }
 
 /** A request to upgrade the connection to a WebSocket. */
@@ -47,14 +58,15 @@ interface UpgradeRefusal {
   thrown: unknown;
   info: RequestInfo;
   report: ReportFault;
+  form?: RefusalForm | undefined;
 }
 
 /** Answers an upgrade with a problem document, like any other request. Returns the status. */
 export async function refuseUpgrade(
   { socket }: UpgradeRequest,
-  { thrown, info, report }: UpgradeRefusal,
+  { thrown, info, report, form }: UpgradeRefusal,
 ): Promise<number> {
-  const response = problemAnswer(thrown, info, report);
+  const response = problemAnswer(thrown, info, { report, form });
   const body = await response.text();
   response.headers.set("connection", "close");
   response.headers.set("x-request-id", info.requestId);

@@ -5,23 +5,33 @@ import type { RequestInfo } from "./admission/request-info.ts";
 
 export type ReportFault = (message: string, error?: unknown) => void;
 
+/** Writes an error in the form of another protocol. */
+export type RefusalForm = (error: AptoveError) => { status: number; value: object };
+
+interface Answering {
+  report: ReportFault;
+  /** Absent: a problem document. */
+  form?: RefusalForm | undefined;
+}
+
 /** Creates the response for a thrown value, and writes its code into `info`. */
 export function problemAnswer(
   thrown: unknown,
   info: Pick<RequestInfo, "requestId" | "code">,
-  report: ReportFault,
+  { report, form }: Answering,
 ): Response {
   const { requestId } = info;
   const isMeant = thrown instanceof AptoveError && thrown.code !== "internal";
   const error = isMeant ? thrown : unexpected(thrown, requestId, report);
   info.code = error.code;
   const problem = { ...toProblem(error), requestId };
-  const headers = new Headers({ "content-type": problemMediaType });
+  const headers = new Headers({ "content-type": form === undefined ? problemMediaType : "application/json" });
   if (error.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="aptove"');
   const { retryAfterSeconds, allow } = error.facts;
   if (typeof retryAfterSeconds === "number") headers.set("retry-after", String(retryAfterSeconds));
   if (typeof allow === "string") headers.set("allow", allow);
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+  const { status, value } = form?.(error) ?? { status: problem.status, value: problem };
+  return new Response(JSON.stringify(value), { status, headers });
 }
 
 /** Logs an unexpected error. The response and the log share the request's id, so that the operator finds the cause. */

@@ -14,7 +14,8 @@ import type { QuotaLimits } from "../dependencies.ts";
 const none = { concurrentRunsMax: null, requestsPerMinuteMax: null };
 
 function quotas(over: Partial<QuotaLimits>): QuotaLimits {
-  return { concurrentRunsPerUserMax: null, sharedRequestsPerMinuteMax: null, ofOrg: () => none, ...over };
+  const all = { concurrentRunsPerUserMax: null, concurrentRunsOfOwnerMax: null, sharedRequestsPerMinuteMax: null };
+  return { ...all, ofOrg: () => none, ...over };
 }
 
 /** Counts the calls of a store's methods. */
@@ -31,7 +32,7 @@ test("[H5] two servers together run as many turns of a user, and of an org, as t
   const file = join(await temporaryFolder(t), "records.db");
   const held = Promise.withResolvers<void>();
   const limits = quotas({
-    concurrentRunsPerUserMax: 2,
+    concurrentRunsOfOwnerMax: 2,
     ofOrg: (id) => (id === alice.orgId ? { ...none, concurrentRunsMax: 3 } : none),
   });
   const server = async () => {

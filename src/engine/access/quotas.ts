@@ -3,7 +3,7 @@
  * transaction that opens a turn. Requests are counted in the records too, several at a time. A user who was refused
  * costs at most one query from then on. A user who sends too many requests costs no query until there is room again.
  */
-import type { Caller } from "../../domain/caller.ts";
+import { runsTheServer, type Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { OpenResult, RunLimits } from "../../records/record-store.ts";
 import type { EngineDependencies, QuotaLimits } from "../dependencies.ts";
@@ -24,10 +24,11 @@ export class QuotaKeeper {
   }
 
   /** Returns the limits that the store checks when it opens a turn. Undefined if there are none. */
-  runLimits({ orgId }: Caller): RunLimits | undefined {
+  runLimits(caller: Caller): RunLimits | undefined {
+    const { orgId } = caller;
     const quotas = this.#deps.quotas;
     if (quotas === undefined) return undefined;
-    const perUser = quotas.concurrentRunsPerUserMax;
+    const perUser = runsTheServer(caller) ? quotas.concurrentRunsOfOwnerMax : quotas.concurrentRunsPerUserMax;
     const perOrg = quotas.ofOrg(orgId).concurrentRunsMax;
     return perUser === null && perOrg === null ? undefined : { orgId, perUser, perOrg };
   }

@@ -55,6 +55,8 @@ export interface KeyRing {
   watch(visitor: { secret: string; caller: Pick<Caller, "role"> }, onEnd: () => void): () => void;
   /** Returns the owner of a local data folder. The first call makes the owner. */
   owner(): Promise<Caller & { name: string }>;
+  /** Browsers that are signed in to the page, each with a key of its own. */
+  readonly browsers: Browsers;
 }
 
 /** Devices, each with its own token (P3). A token is an API key, which `keys.authenticate` accepts. */
@@ -98,6 +100,27 @@ export interface Devices {
    */
   scoped(caller: Caller, deviceId: string): Promise<Caller>;
 }
+
+/**
+ * Browsers that are signed in to the page (U2). A sign-in makes an API key for one browser, which ends after
+ * `browserSignInMs`. With a pairing code, the browser becomes a device instead.
+ */
+export interface Browsers {
+  /**
+   * Makes a code with which one browser can sign in as the caller, once and within `signInCodeMs`. The code is kept in this
+   * process only. Throws `forbidden` for a reader and for a device.
+   */
+  code(caller: Caller): Promise<{ code: string; expiresAt: number }>;
+  /**
+   * Signs a browser in with a code of `code`, the secret of an API key, or a pairing code. Needs no caller. The new secret is not
+   * stored and is never shown again. Throws `sign_in_refused`, `pairing_refused`.
+   */
+  signIn(proof: BrowserProof, name: string): Promise<{ keyId: string; secret: string; expiresAt: number | null }>;
+  /** Ends the sign-in that the caller came with. Does nothing if the caller came with another key. */
+  signOut(caller: Caller): Promise<void>;
+}
+/** What a browser signs in with. */
+export type BrowserProof = { code: string } | { key: string } | { pairingCode: string };
 
 /** The caller's org and its users. Every user of the org may read them; an admin may change them. */
 export interface People {

@@ -7,6 +7,8 @@ import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
+import type { Millis } from "../../domain/ids.ts";
+import type { Usage } from "../../domain/usage.ts";
 
 /** What a person chooses for the turns of a new session (S9). */
 interface StartingChoice {
@@ -67,6 +69,23 @@ export interface SessionListPage extends SessionPage {
   hidden: number | null;
 }
 
+/** What turns have cost. `isPartial`: there are more sessions than one report reads, and the oldest are left out. */
+export interface CostReport {
+  cells: CostCell[];
+  /** The sessions that the cells name. */
+  sessions: { id: string; name: string }[];
+  isPartial: boolean;
+}
+/** The turns of one day (in UTC), session, person and model. */
+export interface CostCell {
+  day: string;
+  sessionId: string;
+  userId: string;
+  model: string;
+  turns: number;
+  usage: Usage;
+}
+
 /** Creating, reading, changing and listing sessions. */
 export interface Sessions {
   /**
@@ -94,6 +113,8 @@ export interface Sessions {
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
    */
   mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<SessionMailbox>;
+  /** Returns what the turns of a period have cost, over the sessions that the caller may see (U9). `until` is not part of it. */
+  costs(caller: Caller, period: { from: Millis; until: Millis }): Promise<CostReport>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
 }
@@ -147,6 +168,12 @@ export interface SessionTree {
    * archived turn stays as it is. Returns the turn. Throws `not_found`, `forbidden`, `turn_not_finished`, `turn_in_use`.
    */
   archiveTurn(caller: Caller, turnId: string): Promise<ArchivedTurn>;
+  /**
+   * Deletes the id of a finished turn: it can be neither named, found nor continued by it any more. The turn is archived if
+   * nothing needs it. Otherwise it remains a part of the histories that have it, and a purge deletes it with them (O2). A
+   * second call changes nothing. Throws `not_found`, `forbidden`, `turn_not_finished`.
+   */
+  hideTurn(caller: Caller, turnId: string): Promise<void>;
   /**
    * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
    * `forbidden`.

@@ -4,7 +4,10 @@ import type { ActiveFile, WorkingCopy } from "../../domain/active-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
+import type { HistoryItem, ConversationItem } from "../../domain/history.ts";
+import type { UnkeptTurn } from "../../records/unkept.ts";
 import type { Step } from "../../domain/step.ts";
+import type { ItemRef } from "../../domain/lineage.ts";
 import type { Session, StandingChoice } from "../../domain/session.ts";
 import type { InputPart, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
@@ -55,10 +58,22 @@ export interface Turns {
    */
   questions(caller: Caller, turnId: string): Promise<OpenQuestion[]>;
   /**
+   * Returns everything over all sessions that waits until the caller allows it: questions of running turns, and calls of turns
+   * that ended with calls to approve. The oldest activity is first.
+   */
+  waiting(caller: Caller): Promise<CallToApprove[]>;
+  /**
    * Answers an open question. Who may continue the session may do this, and the first answer counts. If the turn runs in
    * another process, a simultaneous answer may still come first. Throws `question_not_open`, `not_found`, `forbidden`.
    */
   answerQuestion(caller: Caller, answer: { turnId: string; callId: string } & ApprovalAnswer): Promise<void>;
+  /**
+   * Returns the caller's turn that a conversation continues: the one at whose end the longest beginning of `items` was there.
+   * Only turns of requests that are findable count. Given `below`, the items follow that turn. Null: there is none (O5).
+   */
+  find(caller: Caller, items: readonly ConversationItem[], below?: string): Promise<FoundTurn | null>;
+  /** Returns how many tokens the first call of a turn would have, by an estimate. Nothing is stored. Throws what `run` throws. */
+  estimate(caller: Caller, request: TurnRequest): Promise<number>;
   /** Returns a turn of a session that the caller may see. Throws `not_found`. */
   get(caller: Caller, id: string): Promise<Turn>;
   /** Returns a page of a session's turns, newest first. Throws `not_found`. */
@@ -66,10 +81,37 @@ export interface Turns {
   /** Returns a reader of the turn's contents, which are kept as blobs. Throws `not_found`. */
   read(caller: Caller, id: string): Promise<TurnReader>;
   /**
+   * Returns the history at the end of a turn, oldest turn first, without what was hidden. A summary replaces none of it. Throws
+   * `not_found`, `history_unavailable`.
+   */
+  history(caller: Caller, turnId: string): Promise<TurnItems[]>;
+  /**
    * Returns the turns from the root of the tree to this turn, oldest first, across forks (T6). A caller who may see the
    * turn may see all of them, because they are its history. Throws `not_found`.
    */
   lineage(caller: Caller, turnId: string): Promise<Turn[]>;
+}
+
+/** A place for turns whose content is not kept (O3). They can continue each other, and no other place has them. */
+export interface UnkeptTurns {
+  turns: Turns;
+  /** Returns what remains of the caller's turns, newest first: counts, and no content. */
+  list(caller: Caller, page: { limit: number }): Promise<UnkeptTurn[]>;
+  /** Forgets everything. Turns that run go on to their end. */
+  forget(): void;
+}
+
+/** What a turn added to a history. */
+export interface TurnItems {
+  turnId: string;
+  /** The items, each with its place in the turn, from 0. */
+  items: { at: number; item: HistoryItem }[];
+}
+
+/** A turn, and how many items of a conversation its history has. */
+export interface FoundTurn {
+  turnId: string;
+  items: number;
 }
 
 export interface TurnListRequest {
@@ -85,6 +127,14 @@ export interface TurnRequest
   extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval, Surroundings {
   /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
   workspaceId?: string;
+  /** True: the turn stores what it is given and calls no model, unless `compact` wants a summary. So a history can be extended and changed (O2). */
+  withoutModel?: boolean;
+  /** Items of the history that no model receives from this turn on. A call and its result are hidden together (T8, O2). */
+  hides?: readonly ItemRef[];
+  /** True: a client that sends its whole history finds the turn by it (O5). */
+  isFindable?: boolean;
+  /** The client's own data about the request. It is stored with the turn and returned, and the program never reads it. */
+  clientData?: Record<string, unknown>;
   /** The fields of a new session. Ignored if the turn continues a session. */
   session?: Omit<SessionStart, "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "defaultLanguage">;
   /**
@@ -94,12 +144,17 @@ export interface TurnRequest
   idempotencyKey?: string;
 }
 
-/** The position of the new turn: `rerun` counts before `fork`, and `fork` before `sessionId`. A turn without any of them starts a new session. */
+/** The position of the new turn: `rerun` counts before `fork`, `fork` before `after`, and `after` before `sessionId`. A turn without any of them starts a new session. */
 export interface TurnTarget {
   /** The session that the turn continues from its head. */
   sessionId?: string;
   /** Starts a new session whose first turn continues this one, which may be in any session that the caller may read (T6). */
   fork?: { turnId: string };
+  /**
+   * Continues this turn, wherever it is: in its session if it is the head there and no turn runs, otherwise as a fork. So it
+   * is never refused because of another turn. A turn that is still running is waited for (O2).
+   */
+  after?: { turnId: string };
   /** Runs a turn again beside the old one, with the same parent. An empty instruction repeats the old one (T7). */
   rerun?: { turnId: string; asFork?: boolean | undefined };
   /**
@@ -120,8 +175,18 @@ export interface TurnTarget {
 
 /** What the person gives to the turn. */
 export interface RequestedInput {
-  /** The text for the model. It may be empty only with `toolResults`, `rerun`, `retry` or `fire`. */
+  /** The text for the model. It may be empty only with `toolResults`, `earlier`, `rerun`, `retry` or `fire`. */
   instruction: string;
+  /**
+   * The items of a conversation that took place elsewhere, oldest first. They become a part of the history. A result must
+   * answer a call before it in this list. A call without a result is closed with one that says so (T8).
+   */
+  earlier?: readonly ConversationItem[];
+  /**
+   * Changes the old instruction that a rerun or retry without an instruction repeats: a door may have put words of its own
+   * into it. Only an embedding program can give it.
+   */
+  repeatInstruction?: (old: string) => string;
   /** Texts, files, images and addresses that come with the instruction (I1). Texts are appended to the instruction. */
   input?: InputPart[];
   /** Answers to the tool calls that the head waits for (T9). */
@@ -140,6 +205,13 @@ export interface RequestedContexts {
   model?: string;
   /** Settings that replace those of the conversation context, one by one. */
   settings?: ModelSettings;
+  /** True: the settings count for this turn alone. Otherwise a new session keeps them for its later turns (S9). */
+  isSettingsOnce?: boolean;
+  /**
+   * What the caller tells the model for this turn alone, as a part of the boot prompt. It replaces the built-in boot prompt,
+   * and follows one that the context configures. Later turns do not inherit it. An empty text only replaces (O4).
+   */
+  instructions?: string;
   /** Has the model summarise the whole history first, however short it is (C6). */
   compact?: boolean;
 }
@@ -150,6 +222,12 @@ export interface RequestedTools {
   tools?: ToolDefinition[];
   /** The name of a tool that the model must call. */
   toolChoice?: string;
+  /** True: the model must call one of the tools that it may call. */
+  mustCallTool?: boolean;
+  /** The names of the client's tools that the model may call; the others are only listed. Default: all of them. */
+  allowedTools?: readonly string[];
+  /** True: beside the client's tools, only those that the conversation context names are offered, and none of the engine (O4). */
+  onlyNamedTools?: boolean;
   /**
    * Tools that run in this process, for this turn only. A tool replaces a configured one that has the same name. Only an
    * embedding program can give them; no wire format carries them.
@@ -203,6 +281,23 @@ export interface ApprovalQuestion {
 /** A question of a running turn that waits for a person. */
 export type OpenQuestion = Pick<ApprovalQuestion, "callId" | "name" | "args" | "view">;
 
+/** A call of any session that waits for a person. */
+export interface CallToApprove extends Omit<OpenQuestion, "view"> {
+  sessionId: string;
+  sessionName: string;
+  turnId: string;
+  /** The user who began the turn. */
+  userId: string;
+  /** The mode of the turn. The turn that answers a parked one needs a mode that allows the call. */
+  mode: string;
+  /** The time at which the turn began, or at which it was parked. */
+  since: number;
+  /** True if the turn has ended: a turn with `toolResults` answers. False: it runs, and `answerQuestion` answers. */
+  isParked: boolean;
+  /** How to show the call. Null: the tool did not say. */
+  view: ToolCallView | null;
+}
+
 /** A turn that is running, and the position of its newest event. */
 export interface RunningNow {
   turn: PendingTurn;
@@ -240,6 +335,8 @@ export interface TurnReader {
   turn: Turn;
   /** Returns the whole instruction. */
   instruction(): Promise<string>;
+  /** Returns what the request had beside the instruction. */
+  asked(): Promise<AskedOfTurn>;
   /** Returns the answers that the turn brought to waiting tool calls (T9). */
   toolResults(): Promise<ToolFeedback[]>;
   /** Returns the content of a part of the turn's input (I1). Null: the part was only named. */
@@ -261,4 +358,16 @@ export interface TurnReader {
   prompt(): Promise<string | null>;
   /** Returns the parts of the user message, exactly as the model received them (E2). */
   message(): Promise<string[]>;
+}
+
+/** What a request had beside its instruction and its files. */
+export interface AskedOfTurn {
+  /** The earlier items, as the history has them. */
+  earlier: readonly HistoryItem[];
+  /** The text that the boot prompt had for this turn alone. Null: none. */
+  instructions: string | null;
+  /** The tools that the client runs. */
+  tools: readonly ToolDefinition[];
+  toolResults: readonly ToolFeedback[];
+  clientData: Record<string, unknown>;
 }

@@ -1,6 +1,14 @@
 /** API keys, and the owner of a local data folder (H4). */
 import { randomBytes } from "node:crypto";
-import { localOrgId, operatorId, roleOf, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
+import {
+  localOrgId,
+  operatorId,
+  roleOf,
+  secretPrefix,
+  type ApiKey,
+  type Caller,
+  type User,
+} from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { adminOnly, noReader, scopedToDevice } from "../access/access.ts";
@@ -14,13 +22,10 @@ import { pageBy, userOfOrg } from "./people.ts";
 /** The user who owns a data folder from its first start. */
 const localOwnerId = "00000000-0000-7000-8000-000000000002";
 
-/** People, and scanners that search for leaked secrets, recognise this prefix in a log or a file. */
-const secretPrefix = "aptove_";
-
 /** The last use of a key is recorded at most this often, so that a busy client does not cost a write per request. */
 const touchEveryMs = 60_000;
 
-export function keyRing(deps: EngineDependencies, watch: KeyWatch): KeyRing {
+export function keyRing(deps: EngineDependencies, watch: KeyWatch): Omit<KeyRing, "browsers"> {
   return {
     create: (caller, key) =>
       audited(
@@ -73,9 +78,9 @@ function isKey(secret: string): boolean {
 }
 
 /** Returns a new secret, and the part of it that is stored. */
-export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
-  const secret = secretPrefix + randomBytes(32).toString("base64url");
-  return { secret, kept: { prefix: secret.slice(0, secretPrefix.length + 4), hash: sha256(secret) } };
+export function newSecret(prefix = secretPrefix): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
+  const secret = prefix + randomBytes(32).toString("base64url");
+  return { secret, kept: { prefix: secret.slice(0, prefix.length + 4), hash: sha256(secret) } };
 }
 
 async function createKey(
@@ -119,7 +124,7 @@ async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: 
  * Returns the caller that a secret belongs to. The hash is looked up directly: a secret of 256 random bits cannot be
  * guessed, and the time of a lookup reveals nothing about it.
  */
-async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
+export async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
   const [holder] = await deps.records.keys.find([sha256(secret)]);
   const now = deps.now();

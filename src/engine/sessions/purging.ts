@@ -20,10 +20,11 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   const turns = await allTurns(core, session.id);
   const purged = turns.filter((turn) => !kept.has(turn.id));
   const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
+  // A store that has blobs and rows in one place deletes both at once.
+  const bytes = await sizeOf(core, keys);
   if (!(await records.purges.purgeSession(session.id, [...kept]))) {
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }
-  const bytes = await sizeOf(core, keys);
   for (const key of keys) await core.deps.blobs.delete(key);
   return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
 }

@@ -295,3 +295,33 @@ test("[K4] [B1] a turn that ends while garbage is collected keeps its blobs, how
   assert.deepEqual((await collecting).keys, []);
   assert.equal(await (await engine.turns.read(alice, turn.id)).answer(), "answer 1");
 });
+
+test("[O2] a hidden turn cannot be continued or found by its id, and what continues it stays whole", async (t) => {
+  const { ask, engine, provider } = await testEngine(t, { remembers: false });
+  const first = await ask("one", { isFindable: true });
+  const second = await ask("two", { sessionId: first.sessionId });
+  for (let times = 0; times < 2; times++) await engine.tree.hideTurn(alice, first.id);
+  await assert.rejects(
+    engine.turns.run(alice, { instruction: "x", after: { turnId: first.id } }),
+    hasCode("not_found"),
+  );
+  assert.equal(
+    await engine.turns.find(alice, [
+      { type: "user", text: "one" },
+      { type: "assistant", text: "answer 1" },
+    ]),
+    null,
+  );
+  await ask("three", { after: { turnId: second.id } });
+  assert.equal(provider.exchanges[2]?.call.items.length, 5);
+  assert.equal((await engine.explain.verify(alice, first.sessionId)).fault, null);
+});
+
+test("[O2] hiding a turn that nothing needs archives it", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const first = await ask("one");
+  const other = await ask("two", { sessionId: first.sessionId });
+  await engine.tree.undo(alice, first.sessionId);
+  await engine.tree.hideTurn(alice, other.id);
+  assert.equal((await engine.turns.get(alice, other.id)).status, "archived");
+});

@@ -30,6 +30,7 @@ export function tree(core: EngineCore): SessionTree {
     },
     undo: (caller, sessionId) => undo(core, caller, sessionId),
     archiveTurn: (caller, turnId) => archiveTurn(core, caller, turnId),
+    hideTurn: (caller, turnId) => hideTurn(core, caller, turnId),
     archive: mark("session.archive", () => ({ archivedAt: now() })),
     unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
     remove: mark("session.remove", () => ({ deletedAt: now() })),
@@ -141,6 +142,18 @@ async function archiveTurn(core: EngineCore, caller: Caller, turnId: string): Pr
     case "missing":
       throw new AptoveError("not_found", `there is no turn "${turnId}"`);
   }
+}
+
+async function hideTurn(core: EngineCore, caller: Caller, turnId: string): Promise<void> {
+  mayWrite(caller);
+  const { sessionId, status } = await visibleTurn(core.deps, caller, turnId);
+  await changeableSession(core.deps, caller, sessionId);
+  const hiding = { turnId, at: core.deps.now() };
+  if (status === "pending" || !(await core.deps.records.turns.hide(hiding))) {
+    const detail = `turn ${turnId} is running; wait for it or interrupt it`;
+    throw new AptoveError("turn_not_finished", detail, { facts: { turnId } });
+  }
+  await core.deps.records.turns.archive(hiding);
 }
 
 interface Marking {

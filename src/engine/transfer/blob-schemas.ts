@@ -1,5 +1,5 @@
 /** The schemas of a turn's blobs. */
-import { z } from "zod";
+import * as z from "zod";
 import type { KeptEvent } from "../../domain/events.ts";
 import type { StateFile } from "../../domain/lineage.ts";
 import type { OpeningBlob, PartBlob, RequestBlob, RunBlob } from "../turn/kept/turn-blobs.ts";
@@ -12,13 +12,14 @@ import {
   exportedUsageSchema,
   exportedWarningSchema,
 } from "./row-schemas.ts";
-import { exactly, list, sha256Hex, shallowJson, uuid, wholeFromOne, wholeFromZero } from "./schema.ts";
+import { exactly, jsonObject, list, sha256Hex, shallowJson, uuid, wholeFromOne, wholeFromZero } from "./schema.ts";
 
 const historyItem = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("user"),
     parts: list(z.string()),
     media: list(partRefSchema).exactOptional(),
+    rank: z.literal("system").exactOptional(),
   }),
   z.strictObject({ type: z.literal("assistant"), text: z.string(), phase: z.string().exactOptional() }),
   z.strictObject({
@@ -61,6 +62,7 @@ const stateEntry = z.strictObject({
     }),
   ),
   rules: list(z.strictObject({ path: z.string(), hash: z.string() })).exactOptional(),
+  hides: list(z.strictObject({ turnId: uuid, at: wholeFromZero })).exactOptional(),
   warned: list(z.string()).exactOptional(),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
@@ -110,7 +112,12 @@ const askedBeside = z.strictObject({
   language: z.string().exactOptional(),
   pathPrefixes: list(z.string()).exactOptional(),
   toolChoice: z.string().exactOptional(),
+  allowedTools: list(z.string()).exactOptional(),
+  mustCallTool: z.literal(true).exactOptional(),
+  onlyNamedTools: z.literal(true).exactOptional(),
   onlyListsTools: z.literal(true).exactOptional(),
+  instructionsAt: z.strictObject({ from: wholeFromZero, to: wholeFromZero }).exactOptional(),
+  clientData: jsonObject.exactOptional(),
 });
 
 const opening = exactly<OpeningBlob>()(
@@ -119,6 +126,7 @@ const opening = exactly<OpeningBlob>()(
     turnId: uuid,
     base: uuid.nullable(),
     instruction: z.string(),
+    earlier: list(historyItem).exactOptional(),
     toolResults: list(toolFeedback),
     mailbox: list(deliveredMessage).exactOptional(),
     tools: list(toolDefinition).exactOptional(),

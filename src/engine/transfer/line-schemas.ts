@@ -1,5 +1,5 @@
 /** The schemas of the lines of an export. */
-import { z } from "zod";
+import * as z from "zod";
 import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, TurnLine } from "./format.ts";
 import { exportedSessionSchema, exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
 import {

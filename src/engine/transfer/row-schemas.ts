@@ -1,5 +1,5 @@
 /** The schemas of sessions, turns and steps in an export. */
-import { z } from "zod";
+import * as z from "zod";
 import { skipReasons } from "../../domain/active-file.ts";
 import { chunkReasons } from "../../domain/chunk.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
@@ -35,6 +35,18 @@ const settings = z.strictObject({
   maxOutputTokens: z.number().exactOptional(),
   reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
   verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
+  answerFormat: z
+    .discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("json") }),
+      z.strictObject({
+        type: z.literal("schema"),
+        name: z.string(),
+        schema: jsonObject,
+        description: z.string().exactOptional(),
+        strict: z.boolean().exactOptional(),
+      }),
+    ])
+    .exactOptional(),
   maxSteps: wholeFromOne.exactOptional(),
 });
 
@@ -242,6 +254,8 @@ const finished = {
   run: runSummary,
   chain: providerChain,
   digest: sha256Hex.nullable(),
+  historyKey: fieldText.exactOptional(),
+  hiddenAt: wholeFromZero.exactOptional(),
 };
 
 const completed = {

@@ -2,7 +2,7 @@
  * The parts that all schemas of an export file share. The engine reads the file itself, because an import must refuse
  * faults in it at every door. So this room is an edge of the program, and may use zod.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";

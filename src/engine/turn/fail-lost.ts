@@ -9,16 +9,19 @@ import { newId, sha256 } from "../../domain/ids.ts";
 import { isMedia, type PartRef } from "../../domain/input-part.ts";
 import { stateFile, type State } from "../../domain/lineage.ts";
 import { failTurn, mayBeParent, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
+import type { TurnFinish } from "../../records/record-store.ts";
+import type { TurnEndBlobs } from "../../records/turn-store.ts";
 import { addUsage, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
 import { closeOpenItems } from "./close-open-items.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
-import { blobKeys, encodeBlob, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
-import { dropProgress } from "./kept/turn-progress.ts";
+import { blobKeys, encodeBlob, encodeState, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { runningBlobs } from "./kept/turn-progress.ts";
 import { closingResults, hasOutput, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
-import { closeCalls } from "./request/envelope.ts";
+import { closeCalls, userMessage } from "./request/envelope.ts";
 import { historyNotKept, messageToMailbox } from "./settle-turn.ts";
+import { transcribeLost } from "./transcribe-lost.ts";
 
 /**
  * Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over
@@ -29,9 +32,9 @@ export async function failLost(core: EngineCore, turn: PendingTurn, reason: Fail
   const run = await readLostRun(core, turn);
   const parent = turn.parentId === null ? null : await deps.records.turns.get(turn.parentId);
   const past = await readPast(core, turn, { run, parent });
-  const { failed, answer } = await sealLost(core, { turn, run, past, parent, reason });
+  const { failed, answer, blobs } = sealLost(core, { turn, run, past, parent, reason });
   const session = await deps.records.sessions.get(turn.sessionId);
-  const result = await deps.records.turns.finish({
+  const finish: TurnFinish = {
     turn: failed,
     runnerId: turn.runnerId,
     // The head that the lost process saw is not known. The session takes no other turn meanwhile, so it is the same (S5).
@@ -41,11 +44,19 @@ export async function failLost(core: EngineCore, turn: PendingTurn, reason: Fail
     controls: "drop",
     // The mailbox of the session receives the message of the subagent (A2).
     ...messageToMailbox(failed),
-  });
+  };
+  const result = await core.turnStore.finish(finish, { ...blobs, drop: runningBlobs(turn.id) });
   // Another process has taken the turn over, and keeps the content of the log.
   if (result.outcome !== "finished") return false;
+  await transcribeLost(core, { turn: failed, session, items: itemsToShow(turn, past) });
   await dropTraces(core, turn);
   return true;
+}
+
+/** Returns what a person reads of the turn. Of one that did nothing that is its instruction. */
+function itemsToShow({ mode }: PendingTurn, { state, opening }: LostPast): readonly HistoryItem[] {
+  if (state !== null) return state.entries.at(-1)?.items ?? [];
+  return opening === null || opening.instruction === "" ? [] : [userMessage(mode, opening.instruction)];
 }
 
 /** What the turn continued and began with. */
@@ -102,7 +113,7 @@ function wholeRun(
 /** Returns what the turn began with, from its row and its opening. */
 function openedWith(
   { input = [], manifest }: PendingTurn,
-  { message }: OpeningBlob,
+  { message, earlier = [] }: OpeningBlob,
   answers: readonly HistoryItem[],
 ): TurnBeginning {
   const refs = input.flatMap(({ mode, name, mediaType, content }): (PartRef & { mode: string })[] =>
@@ -111,10 +122,11 @@ function openedWith(
   const isShown = ({ mode, mediaType }: { mode: string; mediaType: string }): boolean =>
     mode === "inline" && isMedia(mediaType);
   const refOf = ({ mode: _mode, ...ref }: PartRef & { mode: string }): PartRef => ref;
-  const media = refs.filter(isShown).map(refOf);
+  const ofEarlier = earlier.flatMap((given) => (given.type === "user" ? (given.media ?? []) : []));
+  const media = refs.filter(isShown).map(refOf).slice(ofEarlier.length);
   const item: HistoryItem = { type: "user", parts: message, ...(media.length > 0 && { media }) };
   return {
-    newItems: [...answers, ...(message.length > 0 ? [item] : [])],
+    newItems: [...answers, ...earlier, ...(message.length > 0 ? [item] : [])],
     sent: {
       chunks: manifest.chunks
         .filter(({ wasSent }) => wasSent)
@@ -136,36 +148,41 @@ interface LostTurn {
   reason: Failure;
 }
 
-/** Stores the run and the state, and returns the failed turn with its digest (D2). */
-async function sealLost(core: EngineCore, lost: LostTurn): Promise<{ failed: FailedTurn; answer: string }> {
+interface LostEnd {
+  failed: FailedTurn;
+  answer: string;
+  blobs: Pick<TurnEndBlobs, "put" | "history">;
+}
+
+/** Returns the failed turn with its digest (D2), and the blobs of its run and its state. */
+function sealLost(core: EngineCore, lost: LostTurn): LostEnd {
   const { turn, run, past, parent, reason } = lost;
   const attempt = newId();
   const summary = runOf(core, turn, run);
   const runBytes = encodeBlob("run", runBlob(lost, summary.usage));
-  const stateBytes = past.state === null ? null : encodeBlob("state", stateFile(past.state));
-  const runKey = blobKeys.recoveredRun(turn.id, attempt);
-  const stateKey = stateBytes === null ? null : blobKeys.recoveredState(turn.id, attempt);
-  await core.deps.blobs.put(runKey, runBytes);
-  if (stateKey !== null && stateBytes !== null) await core.deps.blobs.put(stateKey, stateBytes);
+  const stateKey = blobKeys.recoveredState(turn.id, attempt);
+  const state = past.state === null ? null : encodeState(stateKey, stateFile(past.state));
+  const ended = { key: blobKeys.recoveredRun(turn.id, attempt), bytes: runBytes };
+  const blobs = { put: state === null ? [ended] : [ended, state.write], history: state?.history ?? null };
   const unsealed = failTurn(turn, reason, {
     at: core.deps.now(),
     answeredAt: run.steps.all.at(-1)?.endedAt ?? null,
-    blobs: { ...turn.blobs, run: runKey, state: stateKey },
+    blobs: { ...turn.blobs, run: ended.key, state: state?.write.key ?? null },
     warnings: [...run.warnings, ...past.warnings],
     run: summary,
     chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
     digest: null,
   });
   const answer = answerText(past.state?.entries.at(-1)?.items ?? run.items);
-  if (past.opening === null) return { failed: unsealed, answer };
+  if (past.opening === null) return { failed: unsealed, answer, blobs };
   const hashes = {
     opening: past.openingHash,
     run: sha256(runBytes),
-    state: stateBytes === null ? null : sha256(stateBytes),
+    state: state === null ? null : sha256(state.write.bytes),
   };
   const parentDigest = parent === null || parent.status === "pending" ? null : parent.digest;
   const digest = turnDigest(unsealed, { parent: parentDigest, steps: run.steps.all, hashes });
-  return { failed: { ...unsealed, digest }, answer };
+  return { failed: { ...unsealed, digest }, answer, blobs };
 }
 
 function runBlob({ turn, run, past, reason }: LostTurn, usage: Usage): Parameters<typeof encodeBlob<"run">>[1] {
@@ -208,12 +225,11 @@ function runOf(
   };
 }
 
-/** Deletes the live log and the progress. The turn has ended, so what cannot be deleted is only garbage. */
+/** Deletes the live log. The turn has ended, so a log that cannot be deleted is only garbage. */
 async function dropTraces({ deps }: EngineCore, { id }: PendingTurn): Promise<void> {
   try {
     await deps.log.drop(id);
-    await dropProgress(deps.blobs, id);
   } catch (error) {
-    deps.report(`the live log or the progress of turn ${id} could not be deleted`, error);
+    deps.report(`the live log of turn ${id} could not be deleted`, error);
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, all, testEngine, testRunner, untilEvent } from "../../../testing/engine.ts";
+import type { Script } from "../../providers/scripted/script.ts";
 import { hasCode } from "../../../testing/refusals.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -174,17 +175,20 @@ test("[T5] [V4] a message for a turn that is still being prepared joins it once 
 
 test("[T13] the same request sent twice at once gives one turn, also while the first is still being prepared", async (t) => {
   const { retriever, searching, goOn } = slowRetriever();
-  const { start, ask, engine } = await testEngine(t, { retrievers: new Map([["local", retriever]]) });
+  const held = Promise.withResolvers<void>();
+  const script: Script = (_call, n) => (n === 2 ? [{ waits: held.promise }, { says: "two" }] : "one");
+  const { start, ask, engine } = await testEngine(t, { script, retrievers: new Map([["local", retriever]]) });
   const first = await ask("one");
   const twice = { sessionId: first.sessionId, repo: "here", idempotencyKey: "k" };
   const preparing = start("two", twice);
   await searching;
   const again = start("two", twice);
-  const other = start("other", { sessionId: first.sessionId, repo: "here", idempotencyKey: "l" });
   goOn();
   const [one, same] = await Promise.all([preparing, again]);
   assert.deepEqual([same.turnId, same.isRepeat], [one.turnId, true]);
+  const other = start("other", { sessionId: first.sessionId, repo: "here", idempotencyKey: "l" });
   await assert.rejects(other, hasCode("session_busy"));
+  held.resolve();
   await one.finished;
   assert.equal((await engine.turns.list(alice, first.sessionId, {})).length, 2);
 });

@@ -10,11 +10,10 @@ import { emptyState } from "../../domain/lineage.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
-import type { Provider } from "../../providers/provider.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import { noClientTools } from "./prepare/client-tools.ts";
-import { noProvider } from "./prepare/chain.ts";
+import { noModel } from "./prepare/no-model.ts";
 import { placeInput } from "./kept/kept-parts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { SessionStart, TurnRequest } from "../engine.ts";
@@ -48,7 +47,7 @@ export async function importConversation(
   const { subagentTools, deps } = core;
   const none = { inherited: new Map(), clientTools: noClientTools, keptRules: null };
   const known = { caller, request, session: null, subagentTools, ...none };
-  const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), provider: noModel, model: "" };
+  const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), ...noModel };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
@@ -122,16 +121,6 @@ function beginningWithUser(messages: readonly TranscriptMessage[]): TranscriptMe
   if (first === undefined || first.role !== "assistant") return [...messages];
   return [{ role: "user", text: "(The conversation begins here.)" }, ...messages];
 }
-
-/** The provider that the row of the turn names. No model was called. */
-const noModel: Provider = {
-  name: noProvider,
-  account: "",
-  defaultModel: "",
-  remembers: false,
-  prepare: () => ({ model: "", body: "", dropped: [] }),
-  send: async function* () {},
-};
 
 function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
   const message = userMessage(accepted.mode.id, accepted.instruction, null);

@@ -1,6 +1,6 @@
 /**
- * Opens a turn: first its opening blob is written, then its row. The row is written only if the head is still the
- * expected one and no other turn runs (T5, S5). A refused opening leaves nothing behind.
+ * Opens a turn: its opening blob and its row are stored, before the model is called. They are stored only if the head is
+ * still the expected one and no other turn runs (T5, S5). A refused opening leaves nothing behind.
  */
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
@@ -9,6 +9,7 @@ import { sessionName, type Session } from "../../domain/session.ts";
 import type { SubagentBounds } from "../../domain/subagent.ts";
 import { summarize, type TurnDraft } from "../../domain/turn.ts";
 import type { OpenResult, TurnOpening } from "../../records/record-store.ts";
+import type { BlobWrite } from "../../records/turn-store.ts";
 import { requestHash } from "./prepare/request-hash.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -16,7 +17,8 @@ import type { TurnRequest } from "../engine.ts";
 import { holdsLease } from "./live/leases.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
-import { bareManifest } from "./prepare/plan-turn.ts";
+import { bareManifest, earlierOf } from "./prepare/plan-turn.ts";
+import { firstText } from "./prepare/earlier.ts";
 import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
 import type { OpenedTurn, PreparedTurn } from "./live/turn-stages.ts";
@@ -33,18 +35,14 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
   const key = openingKey(turn);
   const bytes = encodeBlob("opening", openingBlob(turn));
   const parts = "plan" in turn.prepared ? turn.prepared.plan.input.blobs : [];
-  await Promise.all([
-    core.deps.blobs.put(key, bytes),
-    keepPrompt(core, turn.accepted),
-    ...parts.map((part) => core.deps.blobs.put(part.key, part.bytes)),
-  ]);
-  const attempt = turnOpening(core, turn, key);
+  await keepPrompt(core, turn.accepted);
+  const attempt = { opening: turnOpening(core, turn, key), blobs: [{ key, bytes }, ...parts] };
   let result = await openRow(core, live, attempt);
   if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
     result = await openRow(core, live, attempt);
   }
   if (result.outcome === "opened") {
-    const found = (await nameBlankSession(core, turn)) ?? attempt.newSession;
+    const found = (await nameBlankSession(core, turn)) ?? attempt.opening.newSession;
     const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
     const recorder = new RunRecorder({
       turnId: live.turnId,
@@ -54,7 +52,6 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
     });
     return { opened: { ...turn, pending: result.turn, openingHash: sha256(bytes), session, recorder } };
   }
-  for (const written of [key, ...parts.map((part) => part.key)]) await core.deps.blobs.delete(written);
   if (result.outcome === "idempotent") {
     checkSameRequest(result.earlier.requestHash, turn.request);
     return { repeats: result.earlier.turnId };
@@ -71,8 +68,13 @@ async function keepPrompt({ deps, keptPrompts }: EngineCore, { prompt, promptHas
   keptPrompts.set(promptHash, true, 1);
 }
 
+interface OpeningAttempt {
+  opening: TurnOpening;
+  blobs: readonly BlobWrite[];
+}
+
 /** Opens the row. The lease counts from before the request to the store (R1). */
-async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): Promise<OpenResult> {
+async function openRow(core: EngineCore, live: LiveTurn, attempt: OpeningAttempt): Promise<OpenResult> {
   const asked = core.deps.monotonic();
   const result = await openOrFind(core, attempt);
   if (result.outcome === "opened") live.leaseUntil = asked + limits.leaseMs;
@@ -83,11 +85,11 @@ async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): 
  * Opens the row. A store that failed may have opened the turn nevertheless, so it is looked up. If that fails too, the
  * next recovery handles the turn.
  */
-async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenResult> {
+async function openOrFind(core: EngineCore, attempt: OpeningAttempt): Promise<OpenResult> {
   const { records } = core.deps;
-  const { id, runnerId, blobs } = attempt.turn;
+  const { id, runnerId, blobs } = attempt.opening.turn;
   try {
-    return await records.turns.open(attempt);
+    return await core.turnStore.open(attempt.opening, attempt.blobs);
   } catch (error) {
     core.unsettled.set(id, failureOf(error));
     const turn = await records.turns.get(id).catch(() => null);
@@ -115,7 +117,7 @@ async function nameBlankSession(
   { place: { session }, accepted }: PreparedTurn,
 ): Promise<Session | null> {
   if (session === null || session.nameIsSet || session.lastSequence > 0) return session;
-  const name = sessionName(accepted.instruction);
+  const name = sessionName(accepted.instruction || firstText(accepted.earlier));
   await core.deps.records.sessions.update(session.id, { proposedName: name }, null);
   return { ...session, name };
 }
@@ -133,6 +135,7 @@ function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
     turnId: live.turnId,
     base: plan?.base?.turnId ?? null,
     instruction: accepted.instruction,
+    ...(accepted.earlier.length > 0 && { earlier: earlierOf(accepted, plan?.input.media ?? []) }),
     toolResults: accepted.toolResults,
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
     ...(tools.length > 0 && storedWith === null && { tools: [...tools] }),
@@ -181,7 +184,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
     mode: accepted.mode.id,
     provider: accepted.provider.name,
     model: accepted.model,
-    instructionSummary: summarize(accepted.instruction),
+    instructionSummary: summarize(accepted.instruction || firstText(accepted.earlier)),
     ...("plan" in prepared && prepared.plan.input.parts.length > 0 && { input: prepared.plan.input.parts }),
     workspaceId: accepted.workspaceId,
     repo: accepted.retrieval.repo,
@@ -196,7 +199,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
 function newSession(core: EngineCore, { live, place, request, accepted }: PreparedTurn): Session {
   const start = request.session ?? {};
   const { repo, language } = accepted.retrieval;
-  const name = start.name ?? sessionName(accepted.instruction);
+  const name = start.name ?? sessionName(accepted.instruction || firstText(accepted.earlier));
   return blankSession({
     id: live.sessionId,
     caller: accepted.caller,

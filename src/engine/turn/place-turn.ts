@@ -5,18 +5,20 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/session.ts";
-import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import { isHidden, mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
+import { earlierAgain } from "./prepare/earlier.ts";
 import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { ParentTurn } from "./prepare/turn-plan.ts";
 import { mayContinue, continuableSession, visibleTurn, visibleSession } from "../access/visible.ts";
-import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { readBlob, readBootPrompt, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { undeliveredTexts } from "./kept/kept-steers.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
 import { noProvider } from "./prepare/chain.ts";
+import { finishOf } from "./live/turn-events.ts";
 
 /** The request, with the fields that a rerun takes over from the turn that it repeats, and its position. */
 export interface PlacedRequest {
@@ -52,6 +54,7 @@ async function placeByKind(core: EngineCore, caller: Caller, request: TurnReques
   if (request.retry === true) return await placeRerun(core, caller, await newestAsRerun(core, caller, request));
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
   if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
+  if (request.after !== undefined) return { request, place: await placeAfter(core, caller, request.after.turnId) };
   if (request.sessionId === undefined) return { request, place: newRoot };
   return { request, place: await placeContinue(core, caller, request) };
 }
@@ -115,6 +118,26 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
 }
 
 /**
+ * Places the turn below any turn that the caller may read (O2): in its session if that turn is the head and nothing runs there,
+ * otherwise in a fork. A turn that is still running is waited for.
+ */
+async function placeAfter(core: EngineCore, caller: Caller, turnId: string): Promise<TurnPlacement> {
+  const { deps } = core;
+  const found = await visibleTurn(deps, caller, turnId);
+  if (isHidden(found)) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(turnId)}`);
+  if (found.status === "pending" && found.kind === "agent") await finishOf(core, turnId);
+  const session = await visibleSession(deps, caller, found.sessionId);
+  const isFree = session.archivedAt === null && (await runningTurnOf(core, session.id)) === null;
+  const isHere = isFree && session.headTurnId === turnId && (await mayContinue(deps, caller, session));
+  if (!isHere) return await placeFork(core, caller, turnId);
+  return { ...newRoot, session, model: session, head: turnId, parent: await readParent(core, turnId) };
+}
+
+async function runningTurnOf({ deps, live }: EngineCore, sessionId: string): Promise<string | null> {
+  return live.ofSession(sessionId)?.turnId ?? (await deps.records.turns.findPending(sessionId))?.id ?? null;
+}
+
+/**
  * Returns the request as a rerun of the newest turn of the session's agent (T12). After several undos that is the newest
  * turn at the head or directly below it, so that the rerun stays in the session.
  */
@@ -160,7 +183,8 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const place: TurnPlacement = isHere
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
-  const repeated = repeatedRequest(request, old, opening);
+  const prompt = opening.asked?.instructionsAt === undefined ? "" : await promptText(engine, old);
+  const repeated = repeatedRequest(request, old, { ...opening, prompt });
   const input = request.input === undefined ? { input: await inputAgain(deps.blobs, old) } : {};
   return { place, ...(await withToolsAgain(engine, old, { request: { ...repeated, ...input }, opening })) };
 }
@@ -169,19 +193,29 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
 function repeatedRequest(
   request: TurnRequest,
   old: Turn,
-  { instruction, toolResults, asked }: OpeningBlob,
+  { instruction, toolResults, asked, earlier = [], prompt }: OpeningBlob & { prompt: string },
 ): TurnRequest {
-  const { onlyListsTools: _only, ...beside } = asked ?? {};
+  const { onlyListsTools: _only, instructionsAt, ...beside } = asked ?? {};
+  const { repeatInstruction = (text) => text } = request;
   return {
     ...beside,
+    ...(instructionsAt !== undefined && { instructions: prompt.slice(instructionsAt.from, instructionsAt.to) }),
+    ...(earlier.length > 0 && { earlier: earlierAgain(earlier) }),
     repo: old.repo,
     mode: old.mode,
     toolResults,
     ...sameModel(request, old),
     ...request,
-    instruction: request.instruction === "" ? instruction : request.instruction,
+    instruction: request.instruction === "" ? repeatInstruction(instruction) : request.instruction,
     ...(request.settings !== undefined && { settings: { ...sameModel(request, old).settings, ...request.settings } }),
   };
+}
+
+/** Returns the boot prompt of a turn, of which its own instructions are a part. Throws if it cannot be read. */
+async function promptText({ deps }: EngineCore, { id, manifest: { promptHash } }: Turn): Promise<string> {
+  const bytes = await readBootPrompt(deps.blobs, promptHash);
+  if (bytes !== null) return Buffer.from(bytes).toString("utf8");
+  throw new AptoveError("history_unavailable", `the boot prompt of turn ${id} is gone`, { facts: { turnId: id } });
 }
 
 /** Returns the contexts, the model and the settings of the old turn. Another context brings its own model (G2). */

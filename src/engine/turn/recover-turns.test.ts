@@ -131,6 +131,28 @@ test("[R2] the log of a turn whose process died before it was dropped goes at th
   assert.deepEqual(await deps.log.list(), []);
 });
 
+test("[R2] [V2] the log of a purged turn goes when it is old, and one that alone has the events of its turn stays", async (t) => {
+  const blobs = memoryBlobs();
+  const { ask, deps, engine, caller } = await testEngine(t, { blobs });
+  const purged = await ask("one");
+  const put = blobs.put.bind(blobs);
+  // The disk is full when the run is stored.
+  blobs.put = async (key, bytes) =>
+    key.endsWith("/run.json") ? await Promise.reject(new AptoveError("storage_full", "full")) : await put(key, bytes);
+  const unstored = await ask("two");
+  assert.equal("blobs" in unstored && unstored.blobs.run, null);
+  await engine.tree.remove(caller, purged.sessionId);
+  await engine.tree.purge(caller, purged.sessionId);
+  await deps.log.append(purged.id, [{ type: "step_started", step: 1 }]);
+  await testEngine(t, { ...deps, runner: testRunner() });
+  assert.deepEqual((await deps.log.list()).toSorted(), [purged.id, unstored.id].toSorted());
+  const now = (): number => Date.now() + limits.garbageAgeMs + 60_000;
+  await testEngine(t, { ...deps, runner: testRunner(), now });
+  assert.deepEqual(await deps.log.list(), [unstored.id]);
+  const events = await all(await engine.turns.events(caller, unstored.id, { afterSeq: 0 }));
+  assert.equal(events.at(-1)?.event.type, "run_failed");
+});
+
 test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and releases its listeners, which receive the end elsewhere", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { deps, cut, engine: old, runOut } = await crashed();
@@ -274,6 +296,8 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
   const running = await cutOff.turns.run(alice, { instruction: "build it" });
   const listening = all(running.events());
   const signal = await began.promise;
+  // The events so far are appended at the end of the round.
+  await new Promise(setImmediate);
   isCutOff = true;
   const pass = (ms: number): void => ((time.passed += ms), t.mock.timers.tick(ms));
   for (let past = 0; past < limits.leaseMs - limits.leaseMarginMs; past += 100) {

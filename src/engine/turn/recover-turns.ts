@@ -25,7 +25,7 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
     if (taken.length < asked.limit) break;
   }
   for (const id of dead) await records.runners.delete(id);
-  return recovered;
+  return recovered + (await records.unkept.failLost(core.deps.now()));
 }
 
 /** Fails turns of this process whose end could not be written to the store. Returns how many. */

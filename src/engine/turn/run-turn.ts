@@ -45,12 +45,25 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
  * Returns true if the turn may continue from the new head. A caller that names only the session continues from whatever
  * its head is: the end of a turn that ran meanwhile, or of a lost turn that was recovered for this request (T5, T12).
  */
-function mayFollowHead({ sessionId, expectedHead, rerun }: TurnRequest, error: unknown): boolean {
+function mayFollowHead({ sessionId, expectedHead, rerun, after }: TurnRequest, error: unknown): boolean {
+  if (!(error instanceof AptoveError)) return false;
+  // Another turn was faster, so this one becomes a fork (O2).
+  if (after !== undefined) return error.code === "head_moved" || error.code === "session_busy";
   const isFree = sessionId !== undefined && expectedHead === undefined && rerun === undefined;
-  return isFree && error instanceof AptoveError && error.code === "head_moved";
+  return isFree && error.code === "head_moved";
 }
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
+  const { place, accepted } = await placeAndAccept(core, caller, asked);
+  return await launchTurn(core, { place, request: asked, accepted });
+}
+
+/** Finds the position of a turn and accepts its request. Nothing is written. */
+export async function placeAndAccept(
+  core: EngineCore,
+  caller: Caller,
+  asked: TurnRequest,
+): Promise<Pick<AcceptedTurn, "place" | "accepted">> {
   const { place, request, listed } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
@@ -68,8 +81,7 @@ async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnReque
     keptRules: await keptRulesOf(core, place),
     clientTools: { ...clientTools, ...listed },
   };
-  const accepted = await acceptRequest(core.deps, accepting);
-  return await launchTurn(core, { place, request: asked, accepted });
+  return { place, accepted: await acceptRequest(core.deps, accepting) };
 }
 
 /** Returns the rules that the session keeps (M1): those of the parent, or of the first turn that is run again. */

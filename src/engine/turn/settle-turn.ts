@@ -1,5 +1,5 @@
 /**
- * Ends a turn: it writes the blobs first, then the row, then the terminal event (T11). The turn is finished even if one
+ * Ends a turn: it stores the blobs and the row, then it shows the terminal event (T11). The turn is finished even if one
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
@@ -9,7 +9,7 @@ import type { RunFailed, TurnEvent } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { stateFile, type State } from "../../domain/lineage.ts";
+import { historyItems, stateFile, type State } from "../../domain/lineage.ts";
 import type { Step } from "../../domain/step.ts";
 import {
   completeTurn,
@@ -24,21 +24,23 @@ import {
   type RunEnd,
 } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
+import type { TurnEndBlobs } from "../../records/turn-store.ts";
 import { ownsWorkspaces } from "../access/access.ts";
 import { callNotRun, decideEnd, didSomething, type Ending } from "./decide-end.ts";
 import { followControls } from "./live/control.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
-import { withResults } from "./prepare/plan-turn.ts";
+import { earlierOf, withResults } from "./prepare/plan-turn.ts";
 import { plannedBeginning, type TurnPlan } from "./prepare/turn-plan.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
-import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+import { blobKeys, encodeBlob, encodeState } from "./kept/turn-blobs.ts";
+import { emptyHistoryKey, extendedKey, visibleToClient } from "./kept/history-key.ts";
 import { undeliveredWarning } from "./kept/kept-steers.ts";
-import { dropProgress } from "./kept/turn-progress.ts";
+import { runningBlobs } from "./kept/turn-progress.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 
 export interface SettlingTurn extends AnsweredTurn {
@@ -85,9 +87,11 @@ function leaveSteers({ live, recorder }: SettlingTurn): void {
 
 async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<SettledTurn> {
   const { recorder, attempt = 1 } = settling;
-  const kept = await keepBlobs(core, settling, ending);
+  const kept = await encodeEnd(core, settling, ending);
   const turn = await sealedTurn(core, settling, { ending, kept });
-  const result = await core.deps.records.turns.finish({
+  // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
+  await recorder.flushed();
+  const finish: TurnFinish = {
     turn,
     runnerId: core.deps.runner.id,
     head: mayBeParent(turn) ? { from: settling.place.head } : null,
@@ -95,7 +99,9 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
     text: turnText(settling, ending),
     controls: "take first",
     ...messageToMailbox(turn),
-  });
+  };
+  const drop = recorder.hasProgress || settling.live.steers.isUsed ? runningBlobs(turn.id) : [];
+  const result = await core.turnStore.finish(finish, { ...kept.blobs, drop });
   if (result.outcome === "controlled") {
     await followControls(core);
     leaveSteers(settling);
@@ -117,29 +123,24 @@ interface KeptEnd {
   /** Null: the turn failed and did nothing, or its state could not be built. */
   state: State | null;
   keys: Pick<RunEnd["blobs"], "run" | "state">;
+  blobs: Pick<TurnEndBlobs, "put" | "history">;
   hashes: BlobHashes;
 }
 
-async function keepBlobs(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<KeptEnd> {
+async function encodeEnd(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<KeptEnd> {
   const { pending, recorder, attempt = 1 } = settling;
   const state = await nextState(core, settling, ending);
   const events = recorder.eventsWith(ending.terminal);
-  const run = encodeBlob("run", recorder.runBlob(events));
-  const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
-  const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
-  await Promise.all([
-    // Nothing is appended to the live log after the row is written, because from then on any process may delete the
-    // log.
-    recorder.flushed(),
-    core.deps.blobs.put(keys.run, run),
-    ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
-  ]);
+  const run = { key: blobKeys.run(pending.id, attempt), bytes: encodeBlob("run", recorder.runBlob(events)) };
+  const encoded = state === null ? null : encodeState(blobKeys.state(pending.id), stateFile(state));
   const hashes = {
     opening: settling.openingHash,
-    run: sha256(run),
-    state: stateBytes === null ? null : sha256(stateBytes),
+    run: sha256(run.bytes),
+    state: encoded === null ? null : sha256(encoded.write.bytes),
   };
-  return { events, state, keys, hashes };
+  const keys = { run: run.key, state: encoded?.write.key ?? null };
+  const blobs = { put: encoded === null ? [run] : [run, encoded.write], history: encoded?.history ?? null };
+  return { events, state, keys, blobs, hashes };
 }
 
 /**
@@ -172,7 +173,13 @@ function unplannedBeginning({ accepted, closed }: SettlingTurn): TurnBeginning {
   const { instruction, mode } = accepted;
   const results = [...closed.results, ...closingResults(closed.approved, callNotRun)];
   const message = instruction === "" ? [] : [userMessage(mode.id, instruction)];
-  return { newItems: [...results, ...message], sent: { chunks: [], files: [] }, readable: [], summary: null };
+  const earlier = earlierOf(accepted, []);
+  return {
+    newItems: [...results, ...earlier, ...message],
+    sent: { chunks: [], files: [] },
+    readable: [],
+    summary: null,
+  };
 }
 
 /** Returns the warning of a turn that did something that the next turn will not know of (S5). */
@@ -198,10 +205,20 @@ async function sealedTurn(
   const { pending, place, recorder } = settling;
   const end = runEnd(core, settling, { ...pending.blobs, ...kept.keys });
   const chain = chainOf(core, settling);
-  const unsealed = finishedTurn(asSent(settling), ending, { ...end, chain, digest: null });
+  const key = historyKeyOf(settling, ending);
+  const historyKey = key === null ? {} : { historyKey: key };
+  const unsealed = finishedTurn(asSent(settling), ending, { ...end, chain, digest: null, ...historyKey });
   const steps = await stepsOf(core, recorder);
   const sealed = { parent: place.parent?.digest ?? null, steps, hashes: kept.hashes };
   return { ...unsealed, digest: turnDigest(unsealed, sealed) };
+}
+
+/** Returns the key by which a client finds the turn. Null if it cannot be found so (O5). */
+function historyKeyOf(settling: SettlingTurn, ending: Ending): string | null {
+  const { plan, place, request } = settling;
+  if (request.isFindable !== true || plan === null || ending.status === "failed") return null;
+  const before = place.parent?.historyKey ?? extendedKey(emptyHistoryKey, historyItems(plan.state));
+  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items));
 }
 
 /** Keeps in memory what the next turn needs. */
@@ -301,18 +318,17 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
 }
 
 /**
- * Deletes the live log and the progress of a turn that has ended. Listeners elsewhere read the rest of the events, and
+ * Deletes the live log of a turn that has ended. Listeners elsewhere read the rest of the events, and
  * the end, from the blob (T11). Never rejects.
  */
-async function dropTraces(core: EngineCore, { recorder, live }: SettlingTurn): Promise<void> {
+async function dropTraces(core: EngineCore, { recorder }: SettlingTurn): Promise<void> {
   const { turnId } = recorder;
   await recorder.flushed();
   try {
     await core.deps.log.drop(turnId);
-    if (recorder.hasProgress || live.steers.isUsed) await dropProgress(core.deps.blobs, turnId);
   } catch (error) {
     // The row is written and counts. What remains is only garbage.
-    core.deps.report(`the live log or the progress of turn ${turnId} could not be deleted`, error);
+    core.deps.report(`the live log of turn ${turnId} could not be deleted`, error);
   }
 }
 
@@ -350,7 +366,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   const bare = failedTurn(core, settling, reason);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
-    const result = await core.deps.records.turns.finish({
+    const finish: TurnFinish = {
       turn,
       runnerId: core.deps.runner.id,
       head: null,
@@ -358,7 +374,8 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
       text: null,
       controls: "drop",
       ...messageToMailbox(turn),
-    });
+    };
+    const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
     settling.live.close();
     // The store also refuses if an earlier write succeeded although it reported a failure. Then the turn ended as it
     // should.

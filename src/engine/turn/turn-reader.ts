@@ -3,7 +3,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { TurnEvent } from "../../domain/events.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import type { TurnReader } from "../engine.ts";
+import type { AskedOfTurn, TurnReader } from "../engine.ts";
 import { readPart } from "./kept/kept-parts.ts";
 import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
@@ -17,6 +17,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     prompt: () => promptOf(core, turn),
     message: async () => (await opening()).message,
     inputContent: async ({ content }) => (content === null ? null : await readPart(blobs, content)),
+    asked: async () => await askedOf(core, turn, await opening()),
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
     steps: () => records.turns.listSteps(turn.id),
@@ -28,6 +29,23 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
 async function promptOf({ deps }: EngineCore, { manifest: { promptHash } }: Turn): Promise<string | null> {
   const bytes = await readBootPrompt(deps.blobs, promptHash);
   return bytes === null ? null : Buffer.from(bytes).toString("utf8");
+}
+
+async function askedOf(
+  core: EngineCore,
+  turn: Turn,
+  { earlier = [], toolResults, asked = {} }: OpeningBlob,
+): Promise<AskedOfTurn> {
+  const { clientData = {}, instructionsAt: at } = asked;
+  const from = turn.manifest.clientTools;
+  const prompt = at === undefined ? null : await promptOf(core, turn);
+  return {
+    earlier,
+    instructions: at === undefined ? null : (prompt?.slice(at.from, at.to) ?? null),
+    tools: from === undefined ? [] : await core.histories.clientTools(from),
+    toolResults,
+    clientData,
+  };
 }
 
 async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {

@@ -1,5 +1,5 @@
 /** The routes of contexts (G1): the contexts in effect, and the records that an org's admins edit. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   contextSchema,
   contextEditSchema,
@@ -8,6 +8,8 @@ import {
   contextQuerySchema,
   contextVersionSchema,
   contextVersionsSchema,
+  modelListSchema,
+  modelsQuerySchema,
   retireQuerySchema,
   versionsQuerySchema,
 } from "../context.ts";
@@ -60,6 +62,14 @@ export const contextRoutes = {
     query: versionsQuerySchema,
     status: 200,
     answer: contextVersionsSchema,
+    errors: [],
+  },
+  listModels: {
+    summary: "Lists the models that the configured providers offer, with window and price where they are known.",
+    access: "read",
+    query: modelsQuerySchema,
+    status: 200,
+    answer: modelListSchema,
     errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, generated from the route table and the schemas that validate (H2). */
-import { z } from "zod";
+import * as z from "zod";
 import { errorCatalogue, type ErrorCode } from "../../domain/errors.ts";
 import { paths, type RouteName } from "./paths.ts";
 import { problemSchema, problemMediaType } from "../problem.ts";

@@ -51,6 +51,10 @@ export const paths = {
   listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },
   answerQuestion: { method: "POST", path: "/api/turns/{id}/questions" },
 
+  listApprovals: { method: "GET", path: "/api/approvals" },
+  getCosts: { method: "GET", path: "/api/costs" },
+  listIndexes: { method: "GET", path: "/api/indexes" },
+
   search: { method: "GET", path: "/api/search" },
 
   getSharing: { method: "GET", path: "/api/sessions/{id}/sharing" },
@@ -74,12 +78,17 @@ export const paths = {
   putContextEntry: { method: "PUT", path: "/api/contexts/{kind}/{name}" },
   retireContextEntry: { method: "DELETE", path: "/api/contexts/{kind}/{name}" },
   listContextVersions: { method: "GET", path: "/api/contexts/{kind}/{name}/versions" },
+  listModels: { method: "GET", path: "/api/models" },
 
   listDevices: { method: "GET", path: "/api/devices" },
   createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },
   getPairingCode: { method: "GET", path: "/api/devices/pairing-codes/{id}" },
   pairDevice: { method: "POST", path: "/api/devices/pair" },
   revokeDevice: { method: "DELETE", path: "/api/devices/{id}" },
+
+  signIn: { method: "POST", path: "/api/sign-in" },
+  signOut: { method: "DELETE", path: "/api/sign-in" },
+  createSignInCode: { method: "POST", path: "/api/sign-in/codes" },
 
   collectGarbage: { method: "POST", path: "/api/gc" },
   me: { method: "GET", path: "/api/me" },

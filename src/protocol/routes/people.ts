@@ -1,5 +1,5 @@
 /** The routes of orgs, users, keys, sharing, and the audit log (H4, S7). */
-import { z } from "zod";
+import * as z from "zod";
 import { createdKeySchema, keyListSchema, keyListQuerySchema, keyStartSchema, meSchema } from "../key.ts";
 import type { RouteName } from "./paths.ts";
 import {

@@ -1,5 +1,5 @@
 /** The form of an entry of the route table, and parts that several routes share. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 
 /** The access rule of a route (H4). `open` needs no key, `read` needs a key, `write` refuses readers, `admin` requires an admin. */

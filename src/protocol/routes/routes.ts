@@ -2,7 +2,7 @@
  * The table of all HTTP routes with their requests and responses. The server registers its handlers from this table,
  * OpenAPI is generated from it, and the client's types are inferred from it, so the three cannot disagree (H2).
  */
-import type { z } from "zod";
+import type * as z from "zod";
 import { contextRoutes } from "./context.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";

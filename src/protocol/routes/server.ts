@@ -1,5 +1,5 @@
 /** The routes of devices and of the server itself. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   deviceListSchema,
   pairedDeviceSchema,
@@ -9,6 +9,7 @@ import {
   pairingStartSchema,
 } from "../device.ts";
 import { aliveSchema, readinessSchema } from "../health.ts";
+import { signedInSchema, signInCodeSchema, signInSchema } from "../sign-in.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 import { garbageOrderSchema, garbageReportSchema } from "../tree.ts";
@@ -49,6 +50,29 @@ export const serverRoutes = {
     summary: "Revokes a device's token, and closes the device's connections.",
     access: "write",
     status: 204,
+    errors: [],
+  },
+
+  signIn: {
+    summary:
+      "Signs a browser in to the page, with a code, a key or a pairing code. The answer sets a cookie, and has a secret that the page sends with each request.",
+    access: "open",
+    body: signInSchema,
+    status: 201,
+    answer: signedInSchema,
+    errors: ["sign_in_refused", "pairing_refused", "rate_limited", "storage_full"],
+  },
+  signOut: {
+    summary: "Ends the sign-in of this browser and removes its cookie. With any other key, nothing changes.",
+    access: "read",
+    status: 204,
+    errors: [],
+  },
+  createSignInCode: {
+    summary: "Makes a code with which one browser can sign in as the caller, once, within an hour, on this server.",
+    access: "write",
+    status: 201,
+    answer: signInCodeSchema,
     errors: [],
   },
 

@@ -1,5 +1,5 @@
 /** The routes of sessions and of their tree. */
-import { z } from "zod";
+import * as z from "zod";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
 import { verifyReportSchema } from "../explain.ts";

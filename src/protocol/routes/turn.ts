@@ -1,5 +1,5 @@
 /** The routes of turns: running a turn, and reading everything that is stored of it. */
-import { z } from "zod";
+import * as z from "zod";
 import { limits } from "../../domain/limits.ts";
 import {
   executeAcceptedSchema,
@@ -11,7 +11,9 @@ import {
 import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
-import { answeredQuestionSchema, questionAnswerSchema, questionsSchema } from "../question.ts";
+import { costsQuerySchema, costsSchema } from "../costs.ts";
+import { indexListSchema } from "../index-list.ts";
+import { answeredQuestionSchema, approvalsSchema, questionAnswerSchema, questionsSchema } from "../question.ts";
 import {
   interruptionSchema,
   steerSchema,
@@ -199,5 +201,28 @@ export const turnRoutes = {
     status: 200,
     answer: answeredQuestionSchema,
     errors: ["question_not_open"],
+  },
+  listApprovals: {
+    summary: "Lists the calls over all sessions that wait until the caller allows them.",
+    access: "read",
+    status: 200,
+    answer: approvalsSchema,
+    errors: storedTurnErrors,
+  },
+  getCosts: {
+    summary:
+      "Returns what turns have cost, by day, session, user and model, over the sessions that the caller may see.",
+    access: "read",
+    query: costsQuerySchema,
+    status: 200,
+    answer: costsSchema,
+    errors: [],
+  },
+  listIndexes: {
+    summary: "Lists the repositories of the caller's org that are indexed.",
+    access: "read",
+    status: 200,
+    answer: indexListSchema,
+    errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

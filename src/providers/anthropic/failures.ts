@@ -3,7 +3,7 @@
  * the middle of a stream. A code in its details names the cause. Without one the type names it, and for a few causes
  * that have neither, the message does.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { codeByStatus, type ErrorWire } from "../http-failures.ts";
 

@@ -10,7 +10,7 @@ import type {
   ToolResultBlockParam,
   ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages/messages";
-import { z } from "zod";
+import * as z from "zod";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { argumentsObject } from "../call-arguments.ts";

@@ -42,7 +42,7 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
       system: [{ type: "text", text: call.prompt ?? "", cache_control: cached }],
     }),
     max_tokens: maxTokens,
-    ...thinkingFields(call, maxTokens, messages),
+    ...withFormat(thinkingFields(call, maxTokens, messages), call),
     ...toolChoice(call, tools.length),
     messages,
   };
@@ -57,9 +57,26 @@ function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): 
   return settingNotes({
     model,
     settings,
-    leftOut: ["temperature", "verbosity", ...(hasEffort ? [] : (["reasoningEffort"] as const))],
+    leftOut: [
+      "temperature",
+      "verbosity",
+      ...(takesFormat(settings) ? [] : (["answerFormat"] as const)),
+      ...(hasEffort ? [] : (["reasoningEffort"] as const)),
+    ],
     replaced: isMinimal ? { reasoningEffort: "low" } : {},
   });
+}
+
+/** The wire has no JSON without a schema. */
+function takesFormat({ answerFormat }: ModelCall["settings"]): boolean {
+  return answerFormat?.type !== "json";
+}
+
+function withFormat(fields: Partial<AnthropicBody>, { settings }: ModelCall): Partial<AnthropicBody> {
+  const { answerFormat } = settings;
+  if (answerFormat?.type !== "schema") return fields;
+  const format = { type: "json_schema" as const, schema: answerFormat.schema };
+  return { ...fields, output_config: { ...fields.output_config, format } };
 }
 
 function wireTool({ name, description, parameters, strict }: ToolDefinition): Tool {
@@ -86,6 +103,7 @@ function formerTool(name: string): Tool {
 function toolChoice(call: ModelCall, declaredTools: number): { tool_choice?: ToolChoice } {
   const choice = allowedToolCalls(call);
   if (choice.type === "forced") return { tool_choice: { type: "tool", name: choice.name } };
+  if (choice.type !== "none" && choice.mustCall) return { tool_choice: { type: "any" } };
   const hasOnlyFormerTools = call.tools.length === 0 && declaredTools > 0;
   return choice.type === "none" || hasOnlyFormerTools ? { tool_choice: { type: "none" } } : {};
 }

@@ -3,7 +3,7 @@
  * used, so that newer servers, and compatible ones that leave something out, are understood. A test holds the schemas
  * against Anthropic's own types.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { otherType, typedEventParser } from "../typed-events.ts";
 
 const count = z.number().nullish();

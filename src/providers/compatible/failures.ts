@@ -2,7 +2,7 @@
  * What the errors of compatible servers mean (C7). Each server has its own form, and some have none. A failure names
  * what may fix it, because the person who reads it is often the one who runs the server.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { codeByStatus, type ErrorWire, optionalText, parsedJson } from "../http-failures.ts";
 

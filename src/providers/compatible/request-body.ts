@@ -11,8 +11,8 @@ import type {
   ChatCompletionFunctionTool,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import { z } from "zod";
-import type { ModelSettings } from "../../domain/context.ts";
+import * as z from "zod";
+import type { AnswerFormat, ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolCallItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { loadedMediaOf, type LoadedMedia } from "../call-media.ts";
@@ -52,12 +52,19 @@ export function compatibleBody(call: ModelCall, providerName: string): HttpBody<
 
 /** All servers know the name `max_tokens`. Only OpenAI's own knows the effort `minimal`. */
 function settings(given: ModelSettings): Partial<ChatCompletionCreateParamsStreaming> {
-  const { temperature, maxOutputTokens, reasoningEffort } = given;
+  const { temperature, maxOutputTokens, reasoningEffort, answerFormat } = given;
   return {
+    ...(answerFormat !== undefined && { response_format: responseFormat(answerFormat) }),
     ...(temperature !== undefined && { temperature }),
     ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort === "minimal" ? "low" : reasoningEffort }),
   };
+}
+
+function responseFormat(format: AnswerFormat): NonNullable<ChatCompletionCreateParamsStreaming["response_format"]> {
+  if (format.type === "json") return { type: "json_object" };
+  const { type: _type, ...schema } = format;
+  return { type: "json_schema", json_schema: schema };
 }
 
 /**
@@ -72,7 +79,13 @@ function tools(call: ModelCall): Partial<ChatCompletionCreateParamsStreaming> {
     return { ...(forced.length > 0 && { tools: forced }), tool_choice: "required" };
   }
   if (call.tools.length === 0) return {};
-  return { tools: call.tools.map(functionTool), ...(choice.type === "none" && { tool_choice: "none" }) };
+  const { type } = choice;
+  const mustCall = type !== "none" && choice.mustCall;
+  return {
+    tools: call.tools.map(functionTool),
+    ...(type === "none" && { tool_choice: "none" }),
+    ...(mustCall && { tool_choice: "required" }),
+  };
 }
 
 function functionTool({ name, description, parameters, strict }: ToolDefinition): ChatCompletionFunctionTool {

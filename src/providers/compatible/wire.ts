@@ -2,7 +2,7 @@
  * The chunks of a streamed chat completion, as far as they are read here. Servers differ, so each schema requires as
  * little as possible. A test holds the schema against OpenAI's own type.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const text = z.string().nullish();
 

@@ -1,5 +1,5 @@
 /** What Google's errors mean (C7). They come as the body of an HTTP error, and in the middle of a stream. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { codeByStatus, errorFieldOf, type ErrorWire, parsedJson } from "../http-failures.ts";
 

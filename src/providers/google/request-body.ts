@@ -57,8 +57,10 @@ export function googleBody(call: ModelCall, providerName: string): HttpBody<Goog
 }
 
 function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBody["generationConfig"]> {
-  const { temperature, maxOutputTokens, reasoningEffort } = settings;
+  const { temperature, maxOutputTokens, reasoningEffort, answerFormat } = settings;
+  const schema = answerFormat?.type === "schema" ? { responseJsonSchema: answerFormat.schema } : {};
   return {
+    ...(answerFormat !== undefined && { responseMimeType: "application/json", ...schema }),
     ...(temperature !== undefined && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(reasoningEffort !== undefined && thinks(model) && { thinkingConfig: thinking(reasoningEffort, model) }),
@@ -114,13 +116,13 @@ function callingConfig(call: ModelCall): CallingConfig | null {
   const choice = allowedToolCalls(call);
   switch (choice.type) {
     case "free":
-      return null;
+      return choice.mustCall ? { mode: "ANY" } : null;
     case "none":
       return { mode: "NONE" };
     case "forced":
       return { mode: "ANY", allowedFunctionNames: [choice.name] };
     case "some":
-      return { mode: "VALIDATED", allowedFunctionNames: choice.names };
+      return { mode: choice.mustCall ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names };
   }
 }
 

@@ -3,7 +3,7 @@
  * signature holds the reasoning. Our text and call items have no field for it, so a reasoning item beside them carries
  * it as data that only this provider can read (C5).
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * What the signature of a reasoning item signs. `thought`: its own text. `text`: the assistant's text before it.

@@ -1,5 +1,5 @@
 /** The chunks of a streamed answer of Gemini, as far as they are read here. A test holds them against Google's types. */
-import { z } from "zod";
+import * as z from "zod";
 
 const part = z.object({
   text: z.string().optional(),

@@ -2,7 +2,7 @@
  * What OpenAI's errors mean (C3, C7). The same codes come as the body of an HTTP error, inside a failed
  * response, and as an `error` event in the middle of a stream.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { codeByStatus, type ErrorWire, optionalText } from "../http-failures.ts";
 

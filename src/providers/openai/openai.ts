@@ -24,6 +24,7 @@ export function openaiProvider(options: OpenAIOptions): Provider {
     connection,
     defaultModel: options.model,
     remembers: true,
+    ranks: true,
     modelsPath: "/models",
     pathFor: () => "/responses",
     bodyFor: (call) => openaiBody(call, connection.name),

@@ -36,7 +36,7 @@ const first: ModelCall = {
 };
 
 const front =
-  '{"model":"gpt-5.1","store":true,"stream":true,"include":["reasoning.encrypted_content"],"max_output_tokens":4000,"reasoning":{"effort":"low"},' +
+  '{"model":"gpt-5.1","store":true,"stream":true,"stream_options":{"include_obfuscation":false},"include":["reasoning.encrypted_content"],"max_output_tokens":4000,"reasoning":{"effort":"low"},' +
   '"tools":[{"type":"function","name":"ddr_document","description":"Writes a DDR.",' +
   '"parameters":{"type":"object","properties":{},"additionalProperties":false},"strict":true},' +
   '{"type":"function","name":"look-up","parameters":{"type":"object"},"strict":false}],"parallel_tool_calls":true,';
@@ -99,7 +99,7 @@ test("[C1] [C3] a replay without storing, byte for byte: everything by value, no
   const call: ModelCall = { ...rest, store: false, tools: [], toolChoice: null, settings: {}, items };
   assert.equal(
     bodyOf(call),
-    '{"model":"gpt-5.1","store":false,"stream":true,"include":["reasoning.encrypted_content"],"input":[' +
+    '{"model":"gpt-5.1","store":false,"stream":true,"stream_options":{"include_obfuscation":false},"include":["reasoning.encrypted_content"],"input":[' +
       `{"role":"system","content":[{"type":"input_text","text":"You are careful."}]},${userMessage},` +
       '{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"cipher"},' +
       '{"role":"assistant","content":"Let me look.","phase":"commentary"},' +

@@ -9,14 +9,16 @@
 import type {
   EasyInputMessage,
   FunctionTool,
+  ResponseFormatTextConfig,
   ResponseCreateParamsStreaming,
   ResponseInputContent,
   ResponseInputItem,
   ResponseInputText,
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
-import { z } from "zod";
+import * as z from "zod";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
+import type { AnswerFormat, ModelSettings } from "../../domain/context.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
@@ -34,6 +36,8 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
     model: call.model,
     store: call.store,
     stream: true,
+    // The padding is random, and every response is kept byte for byte: it would be most of what is stored (K6).
+    stream_options: { include_obfuscation: false },
     // Without its ciphertext, reasoning can not be sent again once the provider has forgotten it (C3).
     include: ["reasoning.encrypted_content"],
     ...settings(call),
@@ -56,7 +60,7 @@ function roleOf(item: ResponseInputItem): ReasoningRole {
 }
 
 function settings(call: ModelCall): Partial<ResponseCreateParamsStreaming> {
-  const { temperature, maxOutputTokens, reasoningEffort, verbosity } = call.settings;
+  const { temperature, maxOutputTokens, reasoningEffort, verbosity, answerFormat } = call.settings;
   const leftOut = untaken(call);
   const sends = (name: SettingName): boolean => !leftOut.includes(name);
   return {
@@ -64,8 +68,22 @@ function settings(call: ModelCall): Partial<ResponseCreateParamsStreaming> {
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(outputTokensMin, maxOutputTokens) }),
     ...(reasoningEffort !== undefined &&
       sends("reasoningEffort") && { reasoning: { effort: effortFor(call.model, reasoningEffort) } }),
-    ...(verbosity !== undefined && sends("verbosity") && { text: { verbosity } }),
+    ...textSettings(sends("verbosity") ? verbosity : undefined, answerFormat),
   };
+}
+
+function textSettings(
+  verbosity: ModelSettings["verbosity"],
+  format: AnswerFormat | undefined,
+): Pick<ResponseCreateParamsStreaming, "text"> {
+  if (verbosity === undefined && format === undefined) return {};
+  const wire = format === undefined ? {} : { format: wireFormat(format) };
+  return { text: { ...(verbosity !== undefined && { verbosity }), ...wire } };
+}
+
+function wireFormat(format: AnswerFormat): ResponseFormatTextConfig {
+  if (format.type === "json") return { type: "json_object" };
+  return { ...format, type: "json_schema", strict: format.strict ?? false };
 }
 
 /** `strict` is always sent: without it the server would guess. */
@@ -83,14 +101,14 @@ function toolChoice(call: ModelCall): Pick<ResponseCreateParamsStreaming, "tool_
   const choice = allowedToolCalls(call);
   switch (choice.type) {
     case "free":
-      return {};
+      return choice.mustCall ? { tool_choice: "required" } : {};
     case "none":
       return { tool_choice: "none" };
     case "forced":
       return { tool_choice: { type: "function", name: choice.name } };
     case "some": {
       const tools = choice.names.map((name) => ({ type: "function", name }));
-      return { tool_choice: { type: "allowed_tools", mode: "auto", tools } };
+      return { tool_choice: { type: "allowed_tools", mode: choice.mustCall ? "required" : "auto", tools } };
     }
   }
 }
@@ -103,7 +121,10 @@ function systemMessage(prompt: string): ResponseInputItem.Message {
 function inputItem(item: HistoryItem, call: ModelCall, providerName: string): ResponseInputItem | null {
   switch (item.type) {
     case "user":
-      return { role: "user", content: [...item.parts.map(inputText), ...loadedMediaOf(item, call).map(inputMedia)] };
+      return {
+        role: item.rank ?? "user",
+        content: [...item.parts.map(inputText), ...loadedMediaOf(item, call).map(inputMedia)],
+      };
     case "assistant":
       return assistantMessage(item);
     case "reasoning":

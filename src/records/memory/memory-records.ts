@@ -20,6 +20,7 @@ import { sessionRecords } from "./sessions.ts";
 import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
 import { turnRecords } from "./turns.ts";
+import { unkeptRecords } from "./unkept.ts";
 
 /** Makes an empty store. Its data is lost when the process ends. `now` is the clock by which leases expire (R1). */
 export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): RecordStore {
@@ -28,6 +29,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     sessions: sessionRecords(rows),
     attachments: attachmentRecords(rows),
     turns: turnRecords(rows, now),
+    unkept: unkeptRecords(rows),
     subagents: subagentRecords(rows),
     runners: runnerRecords(rows, now),
     limits: limitRecords(rows, now),

@@ -8,6 +8,7 @@ import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
+import type { UnkeptTurn } from "../unkept.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
 
 export interface Rows {
@@ -41,6 +42,7 @@ export interface Rows {
   /** All versions of a context, oldest first. The key is the org, the kind and the id. */
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
+  unkept: Map<string, UnkeptTurn>;
 }
 
 export function emptyRows(): Rows {
@@ -65,6 +67,7 @@ export function emptyRows(): Rows {
     rates: new Map(),
     contexts: new Map(),
     audit: new Map(),
+    unkept: new Map(),
   };
 }
 

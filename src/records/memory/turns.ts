@@ -1,14 +1,15 @@
 /** Turns and their steps in memory. */
 import type { Step } from "../../domain/step.ts";
 import { archiveTurn, mayBeParent, type PendingTurn } from "../../domain/turn.ts";
-import type {
-  ArchiveResult,
-  FinishResult,
-  OpenResult,
-  TurnArchival,
-  TurnFinish,
-  TurnOpening,
-  TurnRecords,
+import {
+  foundByHistoryMax,
+  type ArchiveResult,
+  type FinishResult,
+  type OpenResult,
+  type TurnArchival,
+  type TurnFinish,
+  type TurnOpening,
+  type TurnRecords,
 } from "../turns.ts";
 import { limitRefusal } from "./limits.ts";
 import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
@@ -25,6 +26,12 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     async archive(archival) {
       return archive(rows, archival);
     },
+    async hide({ turnId, at }) {
+      const turn = rows.turns.get(turnId);
+      if (turn === undefined || turn.status === "pending") return false;
+      rows.turns.set(turnId, { hiddenAt: at, ...turn });
+      return true;
+    },
     async get(id) {
       return rows.turns.get(id) ?? null;
     },
@@ -38,6 +45,14 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     },
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
+    },
+    async findByHistory(author, keys) {
+      const wanted = new Set(keys);
+      return [...rows.turns.values()]
+        .filter((turn) => turn.createdBy === author && "historyKey" in turn && wanted.has(turn.historyKey ?? ""))
+        .toSorted((one, other) => other.createdAt - one.createdAt)
+        .slice(0, foundByHistoryMax)
+        .map((turn) => ({ turnId: turn.id, historyKey: ("historyKey" in turn && turn.historyKey) || "" }));
     },
     async insertStep(step, runnerId) {
       const turn = rows.turns.get(step.turnId);

@@ -1,10 +1,11 @@
 /** Archives a turn in SQL (T2). The session is locked first, as an opening does, so no turn of it begins meanwhile. */
-import { sql, type Transaction } from "kysely";
+import { sql, type Kysely, type Transaction } from "kysely";
 import { archiveTurn } from "../../domain/turn.ts";
 import type { ArchiveResult, TurnArchival } from "../turns.ts";
 import { selectTurn, turnToRow } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
+import { pending } from "./turn-status.ts";
 
 const archivedStatus = sql.lit<"archived">("archived");
 
@@ -13,7 +14,7 @@ export async function archiveStored(
   dialect: SqlDialect,
   { turnId, at }: TurnArchival,
 ): Promise<ArchiveResult> {
-  const found = await selectTurn(tx, turnId);
+  const found = await selectTurn(tx, dialect, turnId);
   if (found === null || found.kind !== "agent") return { outcome: "missing" };
   const { sessionId, sequence } = found;
   await tx
@@ -22,7 +23,7 @@ export async function archiveStored(
     .where("id", "=", sessionId)
     .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
-  const turn = await selectTurn(tx, turnId);
+  const turn = await selectTurn(tx, dialect, turnId);
   if (turn === null) return { outcome: "missing" };
   if (turn.status === "archived") return { outcome: "archived", turn };
   if (turn.status === "pending") return { outcome: "pending" };
@@ -53,4 +54,14 @@ async function needOf(tx: Transaction<Tables>, turnId: string): Promise<"head" |
   if ((await sessions.where("origin_turn_id", "=", turnId).executeTakeFirst()) !== undefined) return "fork";
   const child = tx.selectFrom("turns").select("id").where("parent_id", "=", turnId);
   return (await child.where("status", "<>", archivedStatus).executeTakeFirst()) === undefined ? null : "turn";
+}
+
+export async function hideStored(db: Kysely<Tables>, { turnId, at }: TurnArchival): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("turns")
+    .set({ hidden_at: sql<number>`coalesce(hidden_at, ${at})` })
+    .where("id", "=", turnId)
+    .where("status", "<>", pending)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }

@@ -2,15 +2,26 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
 import type { ContextName, ContextPut, ContextRecords } from "../contexts.ts";
+import { plain, runPlain } from "./plain/plain-sql.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
 import type { ContextVersionRow, Tables } from "./tables.ts";
 
+type ContextFactsRow = Pick<ContextVersionRow, (typeof facts)[number]>;
 const facts = ["org_id", "kind", "id", "version", "created_at", "created_by", "is_retired"] as const;
 
-export function contextRecords(db: Kysely<Tables>): ContextRecords {
+export function contextRecords(db: Kysely<Tables>, dialect: SqlDialect): ContextRecords {
   return {
     putVersion: (version) => db.transaction().execute((tx) => put(tx, version)),
     async listNewest(orgId) {
-      const rows = await newest(db, orgId).select(prefixed).orderBy("v.kind").orderBy("v.id").execute();
+      // Every turn asks this.
+      const { rows } = await runPlain<ContextFactsRow>(
+        db,
+        dialect,
+        plain`
+          select v.org_id, v.kind, v.id, v.version, v.created_at, v.created_by, v.is_retired from contexts c
+          join context_versions v on v.org_id = c.org_id and v.kind = c.kind and v.id = c.id and v.version = c.version
+          where c.org_id = ${orgId} order by v.kind, v.id`,
+      );
       return rows.map(rowToFacts);
     },
     async listCurrent(orgId) {
@@ -28,8 +39,6 @@ export function contextRecords(db: Kysely<Tables>): ContextRecords {
     },
   };
 }
-
-const prefixed = facts.map((name) => `v.${name}` as const);
 
 function newest(db: Kysely<Tables>, orgId: string) {
   return db

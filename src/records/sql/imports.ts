@@ -5,11 +5,8 @@ import { inBatches } from "./batches.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import { stepToRow } from "./steps.ts";
 import { importMail } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
-import { textToRow } from "./rows/text-row.ts";
-import { turnToRow } from "./rows/turn-row.ts";
 import { latest } from "./turns.ts";
 
 /** The number of turns that one statement per table inserts. */
@@ -41,10 +38,10 @@ async function insertImported(
   for await (const turn of turns) {
     batch.push(turn);
     if (batch.length < turnsPerStatement) continue;
-    await insertTurns(tx, batch);
+    await dialect.ends.insert(tx, batch);
     batch = [];
   }
-  await insertTurns(tx, batch);
+  if (batch.length > 0) await dialect.ends.insert(tx, batch);
   for (const growth of growths) await grow(tx, growth);
   await importMail(tx, mail);
   return { outcome: "imported" };
@@ -74,27 +71,6 @@ async function isAsSeen(
     .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   return session !== undefined;
-}
-
-async function insertTurns(tx: Transaction<Tables>, batch: readonly ImportedTurn[]): Promise<void> {
-  if (batch.length === 0) return;
-  await tx
-    .insertInto("turns")
-    .values(batch.map(({ turn }) => turnToRow(turn)))
-    .execute();
-  const texts = batch.map(({ turn, text }) => ({
-    session_id: turn.sessionId,
-    sequence: turn.sequence,
-    ...textToRow(text),
-  }));
-  await tx.insertInto("texts").values(texts).execute();
-  await inBatches(
-    batch.flatMap((each) => each.steps),
-    async (steps) => {
-      await tx.insertInto("steps").values(steps.map(stepToRow)).execute();
-      return [];
-    },
-  );
 }
 
 async function grow(tx: Transaction<Tables>, growth: SessionGrowth): Promise<void> {

@@ -5,8 +5,8 @@ import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
 import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import { listSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
+import type { DeletedTurn } from "./ends/turn-ends.ts";
 
 export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeRecords {
   return {
@@ -19,10 +19,10 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
         return rows.map(({ id }) => id);
       }),
     async blobKeysOf(turnId) {
-      const turn = await selectTurn(db, turnId);
+      const turn = await selectTurn(db, dialect, turnId);
       if (turn === null) return [];
       const { opening, run, state } = turn.blobs;
-      const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);
+      const requests = (await dialect.ends.listSteps(db, dialect, turnId)).map((step) => step.request.blob);
       return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
     },
   };
@@ -73,26 +73,22 @@ async function purgeSession(
 
   const gone = turns.filter((turn) => !kept.has(turn.id));
   await tx.deleteFrom("mailbox").where("session_id", "=", sessionId).execute();
-  await deleteTurns(tx, sessionId, gone);
+  await deleteTurns(tx, dialect, { sessionId, gone });
   await tx.deleteFrom("head_moves").where("session_id", "=", sessionId).execute();
   if (gone.length === turns.length) await deleteSession(tx, sessionId);
   else await trimSession(tx, sessionId, gone);
   return true;
 }
 
-interface GoneTurn {
-  id: string;
-  sequence: number;
-}
-
-async function deleteTurns(tx: Transaction<Tables>, sessionId: string, gone: readonly GoneTurn[]): Promise<void> {
+async function deleteTurns(
+  tx: Transaction<Tables>,
+  { ends }: SqlDialect,
+  { sessionId, gone }: { sessionId: string; gone: readonly DeletedTurn[] },
+): Promise<void> {
   await inBatches(gone, async (batch) => {
     const ids = batch.map(({ id }) => id);
-    const sequences = batch.map(({ sequence }) => sequence);
-    await tx.deleteFrom("steps").where("turn_id", "in", ids).execute();
     await tx.deleteFrom("idempotency").where("turn_id", "in", ids).execute();
-    await tx.deleteFrom("texts").where("session_id", "=", sessionId).where("sequence", "in", sequences).execute();
-    await tx.deleteFrom("turns").where("id", "in", ids).execute();
+    await ends.delete(tx, sessionId, batch);
     return [];
   });
 }
@@ -103,7 +99,7 @@ async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promis
 }
 
 /** Removes what names a deleted turn. */
-async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: readonly GoneTurn[]): Promise<void> {
+async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: readonly DeletedTurn[]): Promise<void> {
   const authors = tx.selectFrom("turns").select("created_by").where("session_id", "=", sessionId);
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).where("user_id", "not in", authors).execute();
   await inBatches(gone, async (batch) => {

@@ -3,6 +3,7 @@ import { sql, type Kysely, type Transaction } from "kysely";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { LeaseRenewal, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../runners.ts";
 import { inBatches } from "./batches.ts";
+import { plain, runPlain } from "./plain/plain-sql.ts";
 import { rowToTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
@@ -36,8 +37,8 @@ export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRe
     insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
     async takeControls(runnerId) {
       // Runners ask often and there is rarely a control, so this check must not take the write lock.
-      const any = await db.selectFrom("controls").select("id").limit(1).executeTakeFirst();
-      return any === undefined ? [] : await takeControls(db, runnerId);
+      const { rows } = await runPlain(db, dialect, plain`select id from controls limit 1`);
+      return rows.length === 0 ? [] : await takeControls(db, runnerId);
     },
   };
 }
@@ -99,7 +100,7 @@ async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTa
     .where("id", "in", (eb) => eb.selectFrom("lost").select("id"))
     .returningAll()
     .execute();
-  return rows.map((row) => rowToTurn(row) as PendingTurn);
+  return rows.map((row) => rowToTurn(row, dialect.ends) as PendingTurn);
 }
 
 async function insertControl(

@@ -15,6 +15,7 @@ import type {
   SessionRecords,
 } from "../sessions.ts";
 import { inBatches } from "./batches.ts";
+import { plain, runPlain } from "./plain/plain-sql.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
 import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -33,8 +34,8 @@ export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): Session
       await db.insertInto("sessions").values(sessionToRow(session)).execute();
     },
     async get(id) {
-      const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : rowToSession(row);
+      const { rows } = await runPlain<SessionRow>(db, dialect, plain`select * from sessions where id = ${id}`);
+      return rows[0] === undefined ? null : rowToSession(rows[0]);
     },
     update: (id, change, at) => updateSession(db, { id, change, at }),
     list: (query) => listSessions(db, query),
@@ -279,7 +280,7 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
   if (running !== undefined) return { outcome: "busy", runningTurnId: running.id };
   const headTurnId = session.head_turn_id;
   if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = move.to === null ? null : await selectTurn(tx, move.to);
+  const target = move.to === null ? null : await selectTurn(tx, dialect, move.to);
   const isMissing = target === null ? move.to !== null : target.sessionId !== move.sessionId || !mayBeParent(target);
   if (isMissing) return { outcome: "missing" };
 

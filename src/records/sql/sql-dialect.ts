@@ -1,7 +1,11 @@
 /** The parts of queries that differ between engines. */
 import type { Expression, RawBuilder } from "kysely";
+import type { TurnEnds } from "./ends/turn-ends.ts";
+import type { PlainSql, Placeholders } from "./plain/plain-sql.ts";
 
-export interface SqlDialect {
+export interface SqlDialect extends Placeholders {
+  /** The store of the ends of turns. */
+  ends: TurnEnds;
   /**
    * Returns the end of a select that locks its rows until the transaction ends: `update` against every other writer,
    * `key share` only against their deletion. `skip locked` leaves out rows that other transactions have locked.
@@ -9,6 +13,9 @@ export interface SqlDialect {
   lockRows(strength: "update" | "update skip locked" | "key share"): RawBuilder<unknown>;
   /** Returns the time by a clock that all users of the data share, in epoch milliseconds (R1). */
   now(): RawBuilder<number>;
+  /** The same two for statements that are plain texts. */
+  lockedRows(strength: "update"): PlainSql;
+  plainNow(): PlainSql;
   /** Returns a statement that makes other transactions with the same name wait until this one ends. Null if there can be no others. */
   exclusiveLock(name: string): RawBuilder<unknown> | null;
   /** Returns whether a text contains a word, both folded. `folded` is null if lowering A to Z in `text` gives the same. */

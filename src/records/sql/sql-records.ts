@@ -22,6 +22,7 @@ import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
 import { turnRecords } from "./turns.ts";
+import { unkeptRecords } from "./unkept.ts";
 
 export interface SqlEngine extends MigratableEngine {
   db: Kysely<Tables>;
@@ -54,13 +55,14 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     sessions: sessionRecords(db, dialect),
     attachments: attachmentRecords(db),
     turns: turnRecords(db, dialect),
-    subagents: subagentRecords(db),
+    unkept: unkeptRecords(db),
+    subagents: subagentRecords(db, dialect),
     runners: runnerRecords(db, dialect),
     limits: limitRecords(db, dialect),
     search: searchRecords(db, dialect),
     imports: importRecords(db, dialect),
     purges: purgeRecords(db, dialect),
-    contexts: contextRecords(db),
+    contexts: contextRecords(db, dialect),
     people: peopleRecords(db, dialect),
     keys: keyRecords(db),
     devices: deviceRecords(db, dialect),

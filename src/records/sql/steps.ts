@@ -1,6 +1,7 @@
 /** The steps of a run in SQL (R2). */
 import type { Kysely } from "kysely";
 import type { Step } from "../../domain/step.ts";
+import { plain, runPlain, type Placeholders } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
 import { pending } from "./turn-status.ts";
@@ -29,15 +30,28 @@ export async function insertStep(
   return numInsertedOrUpdatedRows === 1n;
 }
 
-export function stepToRow({ turnId, index, ...doc }: Step): StepRow {
-  return { turn_id: turnId, step: index, doc: JSON.stringify(doc) };
+export function stepToRow(step: Step): StepRow {
+  return { turn_id: step.turnId, step: step.index, doc: JSON.stringify(documentOf(step)) };
 }
 
-export async function listSteps(db: Kysely<Tables>, turnId: string): Promise<Step[]> {
-  const rows = await db.selectFrom("steps").selectAll().where("turn_id", "=", turnId).orderBy("step").execute();
-  return rows.map((row) => ({
-    turnId,
-    index: row.step,
-    ...(JSON.parse(row.doc) as Omit<Step, "turnId" | "index">),
-  }));
+/** Returns the rows of steps in their order. */
+export async function selectSteps(db: Kysely<Tables>, dialect: Placeholders, turnId: string): Promise<Step[]> {
+  const select = plain`select turn_id, step, doc from steps where turn_id = ${turnId} order by step`;
+  const { rows } = await runPlain<StepRow>(db, dialect, select);
+  return rows.map((row) => ({ turnId, index: row.step, ...(JSON.parse(row.doc) as StepDocument) }));
+}
+
+type StepDocument = Omit<Step, "turnId" | "index">;
+
+function documentOf({ turnId: _turnId, index: _index, ...doc }: Step): StepDocument {
+  return doc;
+}
+
+/** Returns all steps of a turn as one JSON text. */
+export function stepsToText(steps: readonly Step[]): string {
+  return JSON.stringify(steps.map((step) => ({ index: step.index, ...documentOf(step) })));
+}
+
+export function textToSteps(turnId: string, text: string): Step[] {
+  return (JSON.parse(text) as Omit<Step, "turnId">[]).map((step) => ({ turnId, ...step }));
 }

@@ -6,10 +6,11 @@ import type { ImportedMessage } from "../imports.ts";
 import type { SubagentRecords } from "../subagents.ts";
 import type { OpenResult, TurnOpening } from "../turns.ts";
 import { inBatches } from "./batches.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
 import type { MailboxRow, Tables } from "./tables.ts";
 import { rowToTurn } from "./rows/turn-row.ts";
 
-export function subagentRecords(db: Kysely<Tables>): SubagentRecords {
+export function subagentRecords(db: Kysely<Tables>, dialect: SqlDialect): SubagentRecords {
   return {
     async listTurns(sessionId, { subagentId, limit }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
@@ -18,7 +19,7 @@ export function subagentRecords(db: Kysely<Tables>): SubagentRecords {
           ? select.where("subagent_id", "is not", null)
           : select.where("subagent_id", "=", subagentId);
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
-      return rows.map(rowToTurn);
+      return rows.map((row) => rowToTurn(row, dialect.ends));
     },
     async listMail(sessionId, { after, waiting, limit }) {
       let select = db.selectFrom("mailbox").selectAll().where("session_id", "=", sessionId);

@@ -4,6 +4,7 @@
  * text column of one engine or the other would refuse or change. Times are epoch milliseconds and booleans 0 or 1, so a row
  * looks the same in both engines.
  */
+import type { Generated } from "kysely";
 import type { AuditAction } from "../../domain/audit.ts";
 import type { Role } from "../../domain/caller.ts";
 import type { MailboxKind } from "../../domain/mailbox.ts";
@@ -14,10 +15,15 @@ export interface Tables {
   sessions: SessionRow;
   participants: { session_id: string; user_id: string };
   turns: TurnRow;
+  unkept_turns: UnkeptRow;
   mailbox: MailboxRow;
   idempotency: { user_id: string; key: string; request_hash: string; turn_id: string };
   steps: StepRow;
   texts: TextRow;
+  words: WordsTable;
+  contents: ContentTable;
+  /** Blobs that are in no content. Only SQLite has this table. */
+  blobs: { key: string; frame: Buffer };
   head_moves: HeadMoveRow;
   controls: { id: string; turn_id: string; sent_at: number; doc: string };
   runners: { id: string; started_at: number; doc: string };
@@ -75,6 +81,24 @@ export interface TurnRow {
   lease_expires_at: number | null;
   /** Set only for a subagent's turn. */
   subagent_id: string | null;
+  /** Set only for a finished turn that can be found by its history. */
+  history_key: string | null;
+  /** Set only for a finished turn whose id was deleted. */
+  hidden_at: number | null;
+  /** Empty if the content has it. */
+  doc: string;
+  /** The content of a finished turn. Only SQLite has this column. */
+  content_id?: number | null | undefined;
+}
+
+export interface UnkeptRow {
+  id: string;
+  org_id: string;
+  user_id: string;
+  runner_id: string;
+  started_at: number;
+  ended_at: number | null;
+  request_hash: string;
   doc: string;
 }
 
@@ -106,6 +130,20 @@ export interface TextRow {
   /** The text as search compares it. Null if lowering A to Z gives the same, so that most text is stored once. */
   folded_instruction: string | null;
   folded_answer: string | null;
+}
+
+/** The words of a finished turn. Only SQLite has this table and the next one. */
+export interface WordsTable extends Omit<TextRow, "session_id" | "sequence"> {
+  id: Generated<number>;
+}
+
+/** What a finished turn has beside its words, in packed form. */
+export interface ContentTable {
+  /** That of the words. */
+  id: number;
+  seed_id: number | null;
+  sealed: Buffer;
+  blobs: Buffer | null;
 }
 
 export interface HeadMoveRow {

@@ -5,18 +5,28 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
 import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
-import type { FinishResult, IdempotentRequest, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
+import {
+  foundByHistoryMax,
+  type FinishResult,
+  type FoundByHistory,
+  type IdempotentRequest,
+  type OpenResult,
+  type TurnFinish,
+  type TurnOpening,
+  type TurnRecords,
+} from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
+import { plain, plainRow, runPlain, type PlainSql } from "./plain/plain-sql.ts";
 import { limitRefusal } from "./limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
-import { textToRow } from "./rows/text-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
-import { archiveStored } from "./archive-turn.ts";
+import { archiveStored, hideStored } from "./archive-turn.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import { insertStep, listSteps, stepToRow } from "./steps.ts";
+import { insertStep } from "./steps.ts";
 import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
-import type { Tables } from "./tables.ts";
+import type { SessionRow, Tables, TurnRow } from "./tables.ts";
+import type { PreparedEnd } from "./ends/turn-ends.ts";
 import { agent, pending } from "./turn-status.ts";
 
 /** The maximum number of attempts. Each lost race means that another turn was opened, so this many in a row indicate a fault. */
@@ -24,16 +34,17 @@ const openAttemptsMax = 50;
 
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
   return {
-    open: (opening) => openTurn(db, dialect, opening),
-    finish: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
+    open: (opening) => openRow(db, dialect, { opening }),
+    finish: async (finish) => finishPrepared(db, dialect, { finish, end: await dialect.ends.prepare(finish) }),
     archive: (archival) => db.transaction().execute((tx) => archiveStored(tx, dialect, archival)),
-    get: (id) => selectTurn(db, id),
+    hide: (hiding) => hideStored(db, hiding),
+    get: (id) => selectTurn(db, dialect, id),
     async list(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
       if (kind !== undefined) select = select.where("kind", "=", kind);
       if (before !== undefined) select = select.where("sequence", "<", before);
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
-      return rows.map(rowToTurn);
+      return rows.map((row) => rowToTurn(row, dialect.ends));
     },
     async findPending(sessionId) {
       const row = await db
@@ -43,11 +54,12 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
         .where("status", "=", pending)
         .where("kind", "=", agent)
         .executeTakeFirst();
-      return row === undefined ? null : (rowToTurn(row) as PendingTurn);
+      return row === undefined ? null : (rowToTurn(row, dialect.ends) as PendingTurn);
     },
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
+    findByHistory: (author, keys) => findByHistory(db, { author, keys }),
     insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
-    listSteps: (turnId) => listSteps(db, turnId),
+    listSteps: (turnId) => dialect.ends.listSteps(db, dialect, turnId),
   };
 }
 
@@ -64,12 +76,33 @@ async function findIdempotent(
   return row === undefined ? null : { userId, key, requestHash: row.request_hash, turnId: row.turn_id };
 }
 
-async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenResult> {
+async function findByHistory(
+  db: Kysely<Tables>,
+  { author, keys }: { author: string; keys: readonly string[] },
+): Promise<FoundByHistory[]> {
+  if (keys.length === 0) return [];
+  const rows = await db
+    .selectFrom("turns")
+    .select(["id", "history_key"])
+    .where("created_by", "=", author)
+    .where("history_key", "in", [...keys])
+    .orderBy("created_at", "desc")
+    .limit(foundByHistoryMax)
+    .execute();
+  return rows.map(({ id, history_key }) => ({ turnId: id, historyKey: history_key ?? "" }));
+}
+
+/** Opens a turn. `also` is done in the same transaction, if the turn is opened. */
+export async function openRow(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { opening, also }: { opening: TurnOpening; also?: ((tx: Transaction<Tables>) => Promise<void>) | undefined },
+): Promise<OpenResult> {
   for (let attempt = 0; attempt < openAttemptsMax; attempt += 1) {
-    const tried = await tryToOpen(db, dialect, opening);
+    const tried = await tryToOpen(db, dialect, { opening, also });
     if (tried?.outcome === "opened") return tried;
     if (tried?.outcome === "limited") return (await repeatOf(db, opening)) ?? tried;
-    const refusal = await refusalOf(db, opening);
+    const refusal = await refusalOf(db, dialect, opening);
     if (refusal !== null) return refusal;
     // The reason for the refusal no longer holds, so the opening is tried again.
   }
@@ -82,24 +115,29 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
 type OpenAttempt = Extract<OpenResult, { outcome: "opened" | "limited" }>;
 
 /** Returns null if the session or a unique index refused the turn. Then, or over a limit, nothing was written. */
-async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenAttempt | null> {
+async function tryToOpen(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { opening, also }: Parameters<typeof openRow>[2],
+): Promise<OpenAttempt | null> {
   try {
     return await db.transaction().execute(async (tx): Promise<OpenAttempt | null> => {
       const limited = await limitRefusal(tx, dialect, opening);
       if (limited !== null) return limited;
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
       if (!(await passesSubagentAndMailChecks(tx, dialect, opening))) return null;
-      const position = opening.newSession === null ? await takePosition(tx, opening) : await insertSession(tx, opening);
+      const isNew = opening.newSession !== null;
+      const position = isNew ? await insertSession(tx, opening) : await takePosition(tx, dialect, opening);
       if (position === null) return null;
       const turn = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
-      // Every other author takes part already, or was dismissed a moment ago.
-      if (position.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
+      if (position.mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
         const row = { user_id: userId, key, request_hash: requestHash, turn_id: turnId };
         await tx.insertInto("idempotency").values(row).execute();
       }
+      await also?.(tx);
       return { outcome: "opened", turn };
     });
   } catch (error) {
@@ -114,12 +152,10 @@ async function insertTurn(
   { turn, sequence, leaseMs }: TurnOpening & { sequence: number },
 ): Promise<PendingTurn> {
   const row = turnToRow({ ...turn, sequence, leaseExpiresAt: 0 });
-  const { lease_expires_at } = await tx
-    .insertInto("turns")
-    .values({ ...row, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(leaseMs)}` })
-    .returning("lease_expires_at")
-    .executeTakeFirstOrThrow();
-  return { ...turn, sequence, leaseExpiresAt: lease_expires_at ?? 0 };
+  const leased = plainRow({ ...row, lease_expires_at: plain`${dialect.plainNow()} + ${leaseMs}` });
+  const insert = plain`insert into turns ${leased} returning lease_expires_at`;
+  const { rows } = await runPlain<Pick<TurnRow, "lease_expires_at">>(tx, dialect, insert);
+  return { ...turn, sequence, leaseExpiresAt: rows[0]?.lease_expires_at ?? 0 };
 }
 
 /** Returns whether the turn from which a new session starts exists. No purge deletes it before this transaction ends (S6). */
@@ -144,31 +180,34 @@ async function passesSubagentAndMailChecks(
 /** The position of a turn in its session. */
 interface TurnPosition {
   sequence: number;
-  ownerId: string;
+  /** True if the author owns the session and does not take part in it. Every other author takes part, or was dismissed a moment ago. */
+  mustTakePart: boolean;
 }
 
-/**
- * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7).
- * It is plain SQL text because it is long and runs with every turn: building it would cost more than executing it.
- */
+/** Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7). */
 async function takePosition(
   tx: Transaction<Tables>,
+  dialect: SqlDialect,
   { turn, expectedHead }: TurnOpening,
 ): Promise<TurnPosition | null> {
   const { sessionId, createdBy: userId, createdAt, status } = turn;
-  const atHead = turn.subagent === undefined ? sql`and head_turn_id is not distinct from ${expectedHead}` : sql``;
-  const { rows } = await sql<{ last_sequence: number; user_id: string }>`
+  const atHead = turn.subagent === undefined ? plain`and head_turn_id is not distinct from ${expectedHead}` : plain``;
+  const takesPart = plain`id in (select session_id from participants where user_id = ${userId})`;
+  const take = plain`
     update sessions set
       last_sequence = last_sequence + 1,
       last_turn_status = ${status},
       last_turn_at = ${createdAt},
-      active_at = ${latest(createdAt)}
+      active_at = ${plainLatest(createdAt)}
     where id = ${sessionId} and archived_at is null and deleted_at is null
-      and (user_id = ${userId} or id in (select session_id from participants where user_id = ${userId}))
+      and (user_id = ${userId} or ${takesPart})
       ${atHead}
-    returning last_sequence, user_id`.execute(tx);
-  const session = rows[0];
-  return session === undefined ? null : { sequence: session.last_sequence, ownerId: session.user_id };
+    returning last_sequence, user_id, case when ${takesPart} then 1 else 0 end as takes_part`;
+  type Taken = Pick<SessionRow, "last_sequence" | "user_id"> & { takes_part: number };
+  const [session] = (await runPlain<Taken>(tx, dialect, take)).rows;
+  if (session === undefined) return null;
+  const mustTakePart = session.user_id === userId && session.takes_part === 0;
+  return { sequence: session.last_sequence, mustTakePart };
 }
 
 /** Inserts the new session, in which its first turn is already counted. */
@@ -186,12 +225,12 @@ async function insertSession(
     activeAt: Math.max(newSession.activeAt, turn.createdAt),
   });
   await tx.insertInto("sessions").values(row).execute();
-  return { sequence, ownerId: newSession.userId };
+  return { sequence, mustTakePart: newSession.userId === turn.createdBy };
 }
 
 /** Returns why a turn may not be opened. Null if the reason no longer holds. */
-async function refusalOf(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
-  const refusal = await refusalBySession(db, opening);
+async function refusalOf(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenResult | null> {
+  const refusal = await refusalBySession(db, dialect, opening);
   // This is read last: if the same request opened a turn in the meantime, the result is that turn, not `busy` (T13).
   return (await repeatOf(db, opening)) ?? refusal;
 }
@@ -201,10 +240,15 @@ async function repeatOf(db: Kysely<Tables>, { idempotency }: TurnOpening): Promi
   return earlier === null ? null : { outcome: "idempotent", earlier };
 }
 
-async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
+async function refusalBySession(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  opening: TurnOpening,
+): Promise<OpenResult | null> {
   const { turn, newSession, expectedHead } = opening;
   if (newSession !== null) {
-    if (turn.parentId !== null && (await selectTurn(db, turn.parentId)) === null) return { outcome: "missing" };
+    if (turn.parentId !== null && (await selectTurn(db, dialect, turn.parentId)) === null)
+      return { outcome: "missing" };
     const { headTurnId } = newSession;
     return headTurnId === expectedHead ? null : { outcome: "head_moved", headTurnId };
   }
@@ -222,62 +266,78 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
   if (session.archived_at !== null) return { outcome: "archived" };
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };
-  const isTaken = async (): Promise<boolean> => (await selectTurn(db, turn.id)) !== null;
+  const isTaken = async (): Promise<boolean> => (await selectTurn(db, dialect, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
   if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
   return await subagentOrMailRefusal(db, opening);
 }
 
-async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
-  const { turn, steps, text, runnerId } = finish;
-  // The turn is locked before the controls are read, so that no process sends one between that and the end (R3).
-  const own = await tx
-    .selectFrom("turns")
-    .select("id")
-    .where("id", "=", turn.id)
-    .where("status", "=", pending)
-    .where("runner_id", "=", runnerId)
-    .modifyEnd(dialect.lockRows("update"))
-    .executeTakeFirst();
-  if (own === undefined) return { outcome: "refused", turn: await selectTurn(tx, turn.id) };
-  const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();
-  if (isControlled !== undefined && finish.controls === "take first") return { outcome: "controlled" };
-  if (isControlled !== undefined) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();
+export interface PreparedFinish {
+  finish: TurnFinish;
+  end: PreparedEnd;
+  /** What is done in the same transaction, if the turn finishes. */
+  also?(tx: Transaction<Tables>): Promise<void>;
+}
 
-  const { status, doc, runner_id, lease_expires_at } = turnToRow(turn);
-  await tx.updateTable("turns").set({ status, doc, runner_id, lease_expires_at }).where("id", "=", turn.id).execute();
-  if (steps.length > 0) await tx.insertInto("steps").values(steps.map(stepToRow)).execute();
-  if (text !== null) {
-    const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };
-    await tx.insertInto("texts").values(row).execute();
-  }
-  await growSession(tx, finish);
+export async function finishPrepared(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  prepared: PreparedFinish,
+): Promise<FinishResult> {
+  const result = await db.transaction().execute((tx) => finishTurn(tx, dialect, prepared));
+  if (result.outcome === "finished") prepared.end.written?.();
+  return result;
+}
+
+async function finishTurn(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { finish, end, also }: PreparedFinish,
+): Promise<FinishResult> {
+  const { turn, runnerId } = finish;
+  // The turn is locked before the controls are read, so that no process sends one between that and the end (R3).
+  const lock = dialect.lockedRows("update");
+  const own = plain`select id from turns where id = ${turn.id} and status = 'pending' and runner_id = ${runnerId} ${lock}`;
+  if ((await runPlain(tx, dialect, own)).rows.length === 0)
+    return { outcome: "refused", turn: await selectTurn(tx, dialect, turn.id) };
+  const controls = plain`select id from controls where turn_id = ${turn.id} limit 1`;
+  const isControlled = (await runPlain(tx, dialect, controls)).rows.length > 0;
+  if (isControlled && finish.controls === "take first") return { outcome: "controlled" };
+  if (isControlled) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();
+
+  await end.write(tx);
+  await growSession(tx, dialect, finish);
   await settleMail(tx, turn);
   if (finish.message !== undefined) await putMessage(tx, finish.message);
+  await also?.(tx);
   return { outcome: "finished" };
 }
 
 /** Updates the session of a finished turn: its tokens and its cost, its last use, and maybe its head (S5). */
-async function growSession(tx: Transaction<Tables>, { turn, head }: TurnFinish): Promise<void> {
+async function growSession(tx: Transaction<Tables>, dialect: SqlDialect, { turn, head }: TurnFinish): Promise<void> {
   const { usage } = turn.run;
-  const ofNewest = (column: string, value: string | number) =>
-    sql`${sql.ref(column)} = case when last_sequence = ${turn.sequence} then ${value} else ${sql.ref(column)} end`;
+  const { id, sequence, status, statusAt } = turn;
   const moved =
     head !== null && mayBeParent(turn)
-      ? sql`, head_turn_id = case when head_turn_id is not distinct from ${head.from} then ${turn.id} else head_turn_id end`
-      : sql``;
-  await sql`
+      ? plain`, head_turn_id = case when head_turn_id is not distinct from ${head.from} then ${id} else head_turn_id end`
+      : plain``;
+  const grow = plain`
     update sessions set
       tokens_total = tokens_total + ${usage.total},
       cost_usd = cost_usd + ${usage.costUsd ?? 0},
-      active_at = ${latest(turn.statusAt)},
-      ${ofNewest("last_turn_status", turn.status)},
-      ${ofNewest("last_turn_at", turn.statusAt)}
+      active_at = ${plainLatest(statusAt)},
+      last_turn_status = case when last_sequence = ${sequence} then ${status} else last_turn_status end,
+      last_turn_at = case when last_sequence = ${sequence} then ${statusAt} else last_turn_at end
       ${moved}
-    where id = ${turn.sessionId}`.execute(tx);
+    where id = ${turn.sessionId}`;
+  await runPlain(tx, dialect, grow);
 }
 
 /** Returns the later of the session's `active_at` and the new time: activity never goes back (S7). */
 export function latest(at: number): RawBuilder<number> {
   return sql<number>`case when active_at < ${at} then ${at} else active_at end`;
+}
+
+function plainLatest(at: number): PlainSql {
+  return plain`case when active_at < ${at} then ${at} else active_at end`;
 }

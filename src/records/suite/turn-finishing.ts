@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
-import { archiveTurn, type PendingTurn } from "../../domain/turn.ts";
+import { archiveTurn, type CompletedTurn, type PendingTurn } from "../../domain/turn.ts";
 import {
   completedSample,
   draftOf,
@@ -35,6 +35,7 @@ async function startTurn(store: Records): Promise<PendingTurn> {
 
 export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
   archivingTests(open);
+  historyKeyTests(open);
   test("[T2] the second of two finishers changes nothing", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
@@ -262,5 +263,40 @@ function archivingTests(open: OpenRecordsForTest<Parts>): void {
     const running = await openSampleTurn(store, openingOf(draftOf(fork)));
     assert.deepEqual(await archive(running.id), { outcome: "pending" });
     assert.deepEqual(await store.turns.get(child.id), child);
+  });
+}
+
+function historyKeyTests(open: OpenRecordsForTest<Parts>): void {
+  test("[O5] an author finds their turns by the keys of histories, newest first", async (context) => {
+    const { store, reopen } = await open(context);
+    const finished = async (at: number, historyKey?: string): Promise<CompletedTurn> => {
+      const session = await startSession(store);
+      const turn = await openSampleTurn(store, openingOf(draftOf(session, { createdAt: at })));
+      const key = historyKey === undefined ? {} : { historyKey };
+      const end = { ...completedSample(turn), ...key };
+      await finishSampleTurn(store, end);
+      return end;
+    };
+    const ends = [await finished(noon, "one"), await finished(noon + 1, "two"), await finished(noon + 2)];
+    const author = ends[0]?.createdBy ?? "";
+    for (const records of reopen === null ? [store] : [store, await reopen()]) {
+      assert.deepEqual(await records.turns.get(ends[1]?.id ?? ""), ends[1]);
+      const found = await records.turns.findByHistory(author, ["one", "two", "three"]);
+      assert.deepEqual(found.map(({ historyKey }) => historyKey).toSorted(), ["one", "two"]);
+      assert.deepEqual(await records.turns.findByHistory(author, ["three"]), []);
+      assert.deepEqual(await records.turns.findByHistory(author, []), []);
+      assert.deepEqual(await records.turns.findByHistory(newId(), ["one"]), []);
+    }
+  });
+
+  test("[O2] hiding a turn adds the time once, and leaves the rest as it was", async (context) => {
+    const { store } = await open(context);
+    const turn = await startTurn(store);
+    assert.equal(await store.turns.hide({ turnId: turn.id, at: noon }), false);
+    const end = completedSample(turn);
+    await finishSampleTurn(store, end);
+    for (const at of [noon + 1, noon + 2]) assert.equal(await store.turns.hide({ turnId: turn.id, at }), true);
+    assert.deepEqual(await store.turns.get(turn.id), { ...end, hiddenAt: noon + 1 });
+    assert.equal(await store.turns.hide({ turnId: newId(), at: noon }), false);
   });
 }

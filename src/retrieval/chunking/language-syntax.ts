@@ -3,7 +3,7 @@
  * loaded at the first use of their language. A text that does not parse in time, or breaks the parser, is read as if there
  * were no grammar (Q1).
  */
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
 import { Language, Parser, type Node } from "web-tree-sitter";
 import { limits } from "../../domain/limits.ts";
 import type { SourceSection, LanguageSyntax } from "./section.ts";
@@ -43,9 +43,9 @@ export function loadSyntax(language: string): Promise<LanguageSyntax | null> {
 
 async function loadGrammar(grammar: string): Promise<LanguageSyntax> {
   await Parser.init();
-  const file = import.meta.resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${grammar}.wasm`);
+  const file = createRequire(import.meta.url).resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${grammar}.wasm`);
   const parser = new Parser();
-  parser.setLanguage(await Language.load(fileURLToPath(file)));
+  parser.setLanguage(await Language.load(file));
   return { read: (text, use) => readSections(parser, text, use) };
 }
 

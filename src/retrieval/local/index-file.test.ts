@@ -11,7 +11,6 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { Retriever } from "../retriever.ts";
 import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
-import { formatVersion } from "./index-file.ts";
 import { openLocalRetriever } from "./local-retriever.ts";
 
 const halfway = childPath("index-halfway.ts");
@@ -120,21 +119,22 @@ test("[Q2] closing ends a waiting run, and discards an unfinished one", async (c
   await assert.rejects((await open()).search(question), hasCode("index_missing", /not indexed/));
 });
 
-test("[Q2] an index of an older format is refused with the fix, and the next run builds it again", async (context) => {
-  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
+test("[B2] [Q2] an index of format 1 is brought to this format by the next question, without the working copy", async (context) => {
+  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n", "b.md": "A lantern.\n" });
   const retriever = await open();
   await retriever.index(job);
-  // No program wrote such a number yet, and 0 is a file without tables.
-  const older = formatVersion - 2;
-  const other = new Database(file);
-  other.exec(`CREATE TABLE of_another_time (x); PRAGMA user_version = ${older}`);
-  other.close();
-  const refused = hasCode("index_missing", new RegExp(`format ${older}.*aptove index`));
-  await assert.rejects(retriever.search(question), refused);
-  assert.deepEqual(await retriever.list("org"), []);
-  const summary = await retriever.index(job);
-  assert.deepEqual([summary.filesChanged, summary.chunksTotal], [1, 1]);
-  assert.equal((await retriever.search(question)).length, 1);
+  const before = await retriever.search(question);
+  const listed = await retriever.list("org");
+  const database = new Database(file);
+  database.exec(`DROP TABLE postings; DROP TABLE segments; ALTER TABLE chunks DROP COLUMN terms;
+    CREATE VIRTUAL TABLE terms_1 USING fts5(path, symbol, body, content = '', contentless_delete = 1, tokenize = 'ascii');
+    CREATE VIRTUAL TABLE vocabulary_1 USING fts5vocab('terms_1', 'row');
+    PRAGMA user_version = 1`);
+  database.close();
+  const later = await open();
+  assert.deepEqual(await later.search(question), before);
+  assert.deepEqual(await later.list("org"), listed);
+  assert.equal((await later.index(job)).filesChanged, 0);
 });
 
 test("[Q5] a damaged index is an error that names the file and the fix, never an empty result", async (context) => {

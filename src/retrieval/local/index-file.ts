@@ -1,7 +1,7 @@
 /**
  * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once (B4). All its content
- * is derived from working copies and can be built again. So the next `index` empties a file of an older format instead of
- * migrating it. A file of a newer format is refused and stays unchanged (B2). docs/formats/index.md describes the tables.
+ * is derived from working copies and can be built again. A file of an older format is brought to this one by the next question or
+ * run. A file of a newer format is refused and stays unchanged (B2). docs/formats/index.md describes the tables.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,12 +13,25 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { createPrivateFile } from "../../system/durable-files.ts";
 import { beginIfFree } from "../../system/sqlite-begin.ts";
 import { systemCode } from "../../system/system-error.ts";
+import { chunkTerms, PostingsWriter } from "./postings.ts";
 
 export type IndexDatabase = Database.Database;
 
 /** The version of the format. It increases when the tables change, or when chunks or terms are made differently, because old ones would be wrong. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
+const wordTables = `
+  CREATE TABLE segments (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository_id INTEGER NOT NULL REFERENCES repositories (id),
+    entries INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE postings (
+    segment INTEGER NOT NULL REFERENCES segments (number),
+    term TEXT NOT NULL,
+    entries BLOB NOT NULL,
+    PRIMARY KEY (segment, term)
+  ) STRICT, WITHOUT ROWID;`;
 const tables = `
   CREATE TABLE repositories (
     id INTEGER PRIMARY KEY,
@@ -52,14 +65,15 @@ const tables = `
     end_line INTEGER NOT NULL,
     symbol TEXT,
     text TEXT NOT NULL,
-    hash TEXT NOT NULL
+    hash TEXT NOT NULL,
+    terms INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX chunks_by_repository ON chunks (repository_id);
   CREATE INDEX chunks_by_file ON chunks (file_id);
   CREATE TABLE vectors (
     number INTEGER PRIMARY KEY REFERENCES chunks (number),
     vector BLOB NOT NULL
-  ) STRICT;`;
+  ) STRICT;${wordTables}`;
 
 /** Opens the file. Creates the folder (mode 0700) and the file (0600) if they do not exist. The first run creates the tables. */
 export function openIndexFile(folder: string): IndexDatabase {
@@ -96,57 +110,60 @@ export function formatOf(database: IndexDatabase): number {
  * not (Q2). Waits while another run, of this or another process, writes the index, without blocking this process.
  */
 export async function beginRun(database: IndexDatabase, signal: AbortSignal): Promise<void> {
-  database.pragma("busy_timeout = 0");
-  // Tables of another format are dropped in no particular order, and the pragma has no effect inside a transaction.
-  if (formatOf(database) !== formatVersion) database.pragma("foreign_keys = off");
   for (const deadline = Date.now() + limits.indexWaitMsMax; ;) {
     signal.throwIfAborted();
-    if (beginIfFree(database)) break;
+    if (beginRunIfFree(database)) return;
     if (Date.now() > deadline) {
       throw new AptoveError("retrieval_failed", "another run is writing the index; try again when it has ended");
     }
     await delay(50);
   }
-  if (formatOf(database) !== formatVersion) recreate(database);
 }
 
-/** Begins the transaction of a run on an index of this format. Returns false if another run writes the index. */
+/** Begins a run as `beginRun` does. Returns false if another run writes the index. */
 export function beginRunIfFree(database: IndexDatabase): boolean {
   database.pragma("busy_timeout = 0");
-  return beginIfFree(database);
-}
-
-/** Creates the tables again. It runs inside the transaction, so that a failed first run leaves even an index of another format unchanged. */
-function recreate(database: IndexDatabase): void {
-  const names = (condition: string): string[] =>
-    database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND ${condition}`).pluck().all();
-  // Dropping a virtual table also drops its hidden tables, which cannot be dropped by themselves.
-  for (const name of names("sql LIKE 'CREATE VIRTUAL TABLE%'")) database.exec(`DROP TABLE "${name}"`);
-  for (const name of names("name NOT LIKE 'sqlite_%'")) database.exec(`DROP TABLE "${name}"`);
-  database.exec(tables);
+  if (!beginIfFree(database)) return false;
+  const format = formatOf(database);
+  if (format === 0) database.exec(tables);
+  else if (format < formatVersion) upgrade(database);
   database.pragma(`user_version = ${formatVersion}`);
+  return true;
 }
 
-/**
- * Returns the name of the table with the terms of one repository's chunks, by FTS5. Each repository has its own, so that the
- * weight of a rare word does not depend on other repositories. terms.ts makes the terms; the tokenizer only splits them again.
- */
-export function termsTable(repositoryId: number): string {
-  return `terms_${repositoryId}`;
+/** The chunks whose terms are read at once. */
+const upgradedPerPage = 1_024;
+
+/** Makes format 2 of format 1, which had the terms in FTS5. The texts are in the index, so no working copy is needed. */
+function upgrade(database: IndexDatabase): void {
+  const virtual = database
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+    .pluck();
+  for (const name of virtual.all()) database.exec(`DROP TABLE "${name}"`);
+  database.exec(`ALTER TABLE chunks ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;${wordTables}`);
+  const repositories = database.prepare<[], number>("SELECT id FROM repositories").pluck().all();
+  for (const id of repositories) upgradeWords(database, id);
 }
 
-/** Returns the name of FTS5's own view of that table, which counts the chunks that have a term. */
-export function vocabularyTable(repositoryId: number): string {
-  return `vocabulary_${repositoryId}`;
-}
-
-export function createTermsTable(database: IndexDatabase, repositoryId: number): void {
-  const terms = termsTable(repositoryId);
-  database.exec(
-    `CREATE VIRTUAL TABLE ${terms}
-       USING fts5(path, symbol, body, content = '', contentless_delete = 1, tokenize = 'ascii');
-     CREATE VIRTUAL TABLE ${vocabularyTable(repositoryId)} USING fts5vocab('${terms}', 'row');`,
+function upgradeWords(database: IndexDatabase, repositoryId: number): void {
+  type Row = { number: number; path: string; symbol: string | null; text: string };
+  const page = database.prepare<[number, number, number], Row>(
+    `SELECT c.number, f.path, c.symbol, c.text FROM chunks c JOIN files f ON f.id = c.file_id
+     WHERE c.repository_id = ? AND c.number > ? ORDER BY c.number LIMIT ?`,
   );
+  const update = database.prepare<[number, number]>("UPDATE chunks SET terms = ? WHERE number = ?");
+  const writer = new PostingsWriter(database, repositoryId);
+  for (let last = 0; ;) {
+    const rows = page.all(repositoryId, last, upgradedPerPage);
+    for (const row of rows) {
+      const terms = chunkTerms(row);
+      update.run(terms.length, row.number);
+      writer.add(row.number, terms.counts);
+      last = row.number;
+    }
+    if (rows.length === 0) break;
+  }
+  writer.finish();
 }
 
 export interface RepositoryRow {

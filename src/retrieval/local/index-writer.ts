@@ -1,8 +1,8 @@
 /** The rows of one repository while a run writes them. Everything happens inside the run's transaction. */
 import { newId } from "../../domain/ids.ts";
-import { termsOf } from "../terms.ts";
-import { searchedPart, type FileChunk } from "../file-chunks.ts";
-import { createTermsTable, repositoryRow, termsTable, type IndexDatabase } from "./index-file.ts";
+import type { FileChunk } from "../file-chunks.ts";
+import { repositoryRow, type IndexDatabase } from "./index-file.ts";
+import { chunkTerms, PostingsWriter } from "./postings.ts";
 
 export interface FileRow {
   id: number;
@@ -32,24 +32,25 @@ export class IndexWriter {
   readonly #database: IndexDatabase;
   readonly #repositoryId: number;
   readonly #statements: ReturnType<typeof prepare>;
+  readonly #postings: PostingsWriter;
   /** True once a chunk was added or removed. Then readers have to load their vectors again. */
   #hasChanged = false;
 
   constructor(database: IndexDatabase, facts: RepositoryFacts) {
     this.#database = database;
     this.#repositoryId = repositoryRow(database, facts)?.id ?? insertRepository(database, facts);
-    this.#statements = prepare(database, this.#repositoryId);
+    this.#statements = prepare(database);
+    this.#postings = new PostingsWriter(database, this.#repositoryId);
   }
 
   /** Deletes every file and chunk of the repository. */
   clear(): void {
     const id = this.#repositoryId;
-    const terms = termsTable(id);
+    this.#postings.clear();
     this.#database.exec(
       `DELETE FROM vectors WHERE number IN (SELECT number FROM chunks WHERE repository_id = ${id});
        DELETE FROM chunks WHERE repository_id = ${id};
-       DELETE FROM files WHERE repository_id = ${id};
-       INSERT INTO ${terms} (${terms}) VALUES ('delete-all');`,
+       DELETE FROM files WHERE repository_id = ${id};`,
     );
     this.#hasChanged = true;
   }
@@ -83,11 +84,11 @@ export class IndexWriter {
   insertChunk(chunk: ChunkRow, vector: Float32Array): void {
     const { fileId, id, startLine, endLine, symbol, text, hash } = chunk;
     const columns = [this.#repositoryId, fileId, id, startLine, endLine];
-    const inserted = this.#statements.insertChunk.run(...columns, symbol, text, hash);
-    const number = inserted.lastInsertRowid;
+    const terms = chunkTerms(chunk);
+    const inserted = this.#statements.insertChunk.run(...columns, symbol, text, hash, terms.length);
+    const number = Number(inserted.lastInsertRowid);
     this.#statements.insertVector.run(number, bytesOf(vector));
-    const terms = [chunk.path, symbol ?? "", searchedPart(text)].map((field) => termsOf(field).join(" "));
-    this.#statements.insertTerms.run(number, ...terms);
+    this.#postings.add(number, terms.counts);
     this.#hasChanged = true;
   }
 
@@ -97,7 +98,6 @@ export class IndexWriter {
   }
 
   removeChunk(number: number): void {
-    this.#statements.removeTerms.run(number);
     this.#statements.removeVector.run(number);
     this.#statements.removeChunk.run(number);
     this.#hasChanged = true;
@@ -111,6 +111,7 @@ export class IndexWriter {
   /** Writes the facts about the repository at the end of the run. */
   finish(facts: RepositoryFacts, indexedAt: number): void {
     const { root, commit, model, dimension } = facts;
+    this.#postings.finish();
     this.#statements.finish.run(root, commit, model, dimension, indexedAt, this.#repositoryId);
     if (this.#hasChanged) this.#statements.setGeneration.run(newId(), this.#repositoryId);
   }
@@ -122,16 +123,12 @@ function insertRepository(database: IndexDatabase, facts: RepositoryFacts): numb
      VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
   );
   const { orgId, repo, root, commit, model, dimension } = facts;
-  const id = Number(insert.run(orgId, repo, root, commit, model, dimension, newId()).lastInsertRowid);
-  createTermsTable(database, id);
-  return id;
+  return Number(insert.run(orgId, repo, root, commit, model, dimension, newId()).lastInsertRowid);
 }
 
-function prepare(database: IndexDatabase, repositoryId: number) {
-  const terms = termsTable(repositoryId);
+function prepare(database: IndexDatabase) {
   return {
     files: database.prepare<[number], FileRow>("SELECT * FROM files WHERE repository_id = ?"),
-    // These are separate statements, because FTS5 writes out what it has collected before a statement that can fail half-way.
     insertFile: database.prepare<(string | number)[]>(
       `INSERT INTO files (repository_id, path, language, is_text, hash, stamp, looked_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -144,17 +141,13 @@ function prepare(database: IndexDatabase, repositoryId: number) {
       "SELECT id, number FROM chunks WHERE file_id = ?",
     ),
     insertChunk: database.prepare<(string | number | null)[]>(
-      `INSERT INTO chunks (repository_id, file_id, id, start_line, end_line, symbol, text, hash)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO chunks (repository_id, file_id, id, start_line, end_line, symbol, text, hash, terms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     insertVector: database.prepare<[number | bigint, Uint8Array]>("INSERT INTO vectors VALUES (?, ?)"),
-    insertTerms: database.prepare<[number | bigint, ...string[]]>(
-      `INSERT INTO ${terms} (rowid, path, symbol, body) VALUES (?, ?, ?, ?)`,
-    ),
     moveChunk: database.prepare<[number, number, number]>(
       "UPDATE chunks SET start_line = ?, end_line = ? WHERE number = ?",
     ),
-    removeTerms: database.prepare<[number]>(`DELETE FROM ${terms} WHERE rowid = ?`),
     removeVector: database.prepare<[number]>("DELETE FROM vectors WHERE number = ?"),
     removeChunk: database.prepare<[number]>("DELETE FROM chunks WHERE number = ?"),
     counts: database.prepare<[number, number], { files: number; chunks: number }>(

@@ -9,9 +9,8 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
-import { cutQuestion } from "../cut-question.ts";
-import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
+import { readQuestion } from "../ranking/question.ts";
 import { checkedOutCommit } from "../repository-files.ts";
 import type {
   IndexInfo,
@@ -36,9 +35,8 @@ import {
   type RepositoryRow,
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
-import { definitionHits, fuse, lexicalHits, readChunks, wordEvidence } from "./search.ts";
-import { chunkWeight } from "../chunk-weight.ts";
-import { VectorCache } from "./vectors.ts";
+import { ChunkSets } from "./chunk-set.ts";
+import { searchChunks } from "./search.ts";
 
 /** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function openLocalRetriever(options: { folder: string; embedder: Embedder }): Promise<Retriever> {
@@ -50,7 +48,7 @@ class LocalRetriever implements Retriever {
   readonly #file: string;
   readonly #embedder: Embedder;
   readonly #reader: IndexDatabase;
-  readonly #vectors: VectorCache;
+  readonly #sets: ChunkSets;
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
   readonly #refreshes = new Map<string, Promise<RefreshOutcome>>();
@@ -60,7 +58,7 @@ class LocalRetriever implements Retriever {
     this.#file = join(folder, "index.db");
     this.#embedder = embedder;
     this.#reader = openIndexFile(folder);
-    this.#vectors = new VectorCache(this.#reader);
+    this.#sets = new ChunkSets(this.#reader);
   }
 
   async search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
@@ -73,40 +71,17 @@ class LocalRetriever implements Retriever {
   }
 
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
+    await this.#upgrade();
     const repository = this.#repository(query);
-    const question = cutQuestion(query.text);
-    if (question.trim() === "") return [];
-    const [vector] = await this.#embedder.embed([question]);
-    const set = await this.#vectors.get(repository);
-    const accepts = set.filter(query);
-    if (needsEvidence(evidenceTerms(question), this.#embedder)) {
-      const evidence = wordEvidence(this.#reader, repository, { question, count: 1, accepts, chunks: set.rows });
-      if (!isEnough(evidence, set.rows)) return [];
-    }
-    // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
-    const count = 2 * query.candidates;
-    const near = vector === undefined ? [] : await set.nearest(vector, { count, accepts });
-    const byWords = { question, count, accepts };
-    const rankings = [
-      { hits: lexicalHits(this.#reader, repository, byWords), weight: 1 },
-      { hits: definitionHits(this.#reader, repository, byWords), weight: 1 },
-      { hits: near, weight: this.#embedder.rankWeight ?? 1 },
-    ];
-    const found = readChunks(this.#reader, repository, fuse(rankings, count));
-    const asked = { question, language: query.language };
-    return found
-      .map((chunk) => ({ ...chunk, score: chunk.score * chunkWeight(chunk, asked) }))
-      .toSorted((one, other) => other.score - one.score)
-      .slice(0, query.candidates);
+    const question = readQuestion(query.text);
+    if (question === null) return [];
+    const set = await this.#sets.get(repository);
+    return await searchChunks({ database: this.#reader, repository, set, embedder: this.#embedder }, question, query);
   }
 
   /** Throws `index_missing`, `index_mismatch` or `data_newer`. */
   #repository(query: RetrievalQuery): RepositoryRow {
     const format = formatOf(this.#reader);
-    if (format !== formatVersion && format !== 0) {
-      const detail = `the index was written by an older version of aptove (format ${format}, this one has ${formatVersion})`;
-      throw new AptoveError("index_missing", `${detail}; run \`aptove index\` to build it again`);
-    }
     const row = format === 0 ? null : repositoryRow(this.#reader, query);
     if (row === null) throw notIndexed(query.repo);
     const refusal = embeddingMismatch({ ...row, repo: row.name }, this.#embedder);
@@ -140,6 +115,7 @@ class LocalRetriever implements Retriever {
   }
 
   async #refresh(copy: WorkingCopyIndex): Promise<RefreshOutcome> {
+    await this.#upgrade();
     const row = formatOf(this.#reader) === formatVersion ? repositoryRow(this.#reader, copy) : null;
     if (row === null || embeddingMismatch({ ...row, repo: row.name }, this.#embedder) !== null) return "missing";
     // To look at every file of a large repository takes long. What is modified there is an active file, and is sent whole.
@@ -149,6 +125,19 @@ class LocalRetriever implements Retriever {
     }
     const summary = await this.#index(copy, this.#closing.signal, { isWaiting: false });
     return summary === null ? "busy" : "current";
+  }
+
+  /** Brings a file of an older format to this one, before anything is read from it. */
+  async #upgrade(): Promise<void> {
+    const format = formatOf(this.#reader);
+    if (format === 0 || format === formatVersion) return;
+    const writer = openIndexFile(this.#folder);
+    try {
+      await beginRun(writer, this.#closing.signal);
+      writer.exec("COMMIT");
+    } finally {
+      writer.close();
+    }
   }
 
   /** Returns null if the run is not to wait and another one writes the index. */
@@ -172,14 +161,13 @@ class LocalRetriever implements Retriever {
     }
   }
 
-  list(orgId: string): Promise<IndexInfo[]> {
-    return Promise.resolve().then(() => {
-      try {
-        return formatOf(this.#reader) === formatVersion ? listIndexes(this.#reader, orgId) : [];
-      } catch (error) {
-        throw indexFault(this.#file, error);
-      }
-    });
+  async list(orgId: string): Promise<IndexInfo[]> {
+    try {
+      await this.#upgrade();
+      return formatOf(this.#reader) === formatVersion ? listIndexes(this.#reader, orgId) : [];
+    } catch (error) {
+      throw indexFault(this.#file, error);
+    }
   }
 
   /** Aborts the runs of this retriever, and waits for them. */

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { RetrievedChunk, Retriever } from "../retriever.ts";
 import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
@@ -33,7 +34,7 @@ function ownSource(): Record<string, string> {
 const questions: Record<string, string[]> = {
   "where is the head of a session moved, and what guards it?": ["src/records/record-store.ts", "src/domain/session.ts"],
   "which characters may a path of an active file not have?": ["src/domain/active-file.ts"],
-  "how are at most eight chunks chosen within the token budget?": ["src/engine/turn/prepare/choose-chunks.ts"],
+  "how are chunks chosen within the token budget?": ["src/engine/turn/prepare/choose-chunks.ts"],
   "what is the HTTP status of an error code?": ["src/domain/errors.ts"],
   "how is the name of a session made from its first instruction?": ["src/domain/session.ts"],
   "how much history does a state file hold, and what is its base?": ["src/domain/lineage.ts"],
@@ -41,6 +42,29 @@ const questions: Record<string, string[]> = {
   "which keys may a blob have?": ["src/blobs/blob-store.ts"],
   "summing up the tokens of several model calls": ["src/domain/usage.ts"],
 };
+
+const phrases = [
+  "thanks!",
+  "yes please",
+  "go on",
+  "how so?",
+  "can you explain that in more detail?",
+  "ok",
+  "that makes sense",
+  "what do you mean?",
+  "are you sure?",
+  "try again",
+  "could you elaborate?",
+  "the second one",
+  "cool, let's do that",
+  "any other ideas?",
+  "I don't understand",
+  "never mind, forget it",
+  "looks good to me",
+  "great job",
+  "continue from where you stopped",
+  "just do what you think is best",
+];
 
 const names: Record<string, string> = {
   chainDepths: "src/domain/lineage.ts",
@@ -56,7 +80,7 @@ suite("what is found in our own source", () => {
   let repository: SampleRepository;
   let retriever: Retriever;
   const ask = (text: string): Promise<RetrievedChunk[]> =>
-    retriever.search({ text, orgId: "org", repo: "aptove", candidates: 24 });
+    retriever.search({ text, orgId: "org", repo: "aptove", candidates: limits.retrievalCandidatesMax });
 
   before(async () => {
     repository = sampleRepository(ownSource());
@@ -69,15 +93,15 @@ suite("what is found in our own source", () => {
     repository.remove();
   });
 
-  for (const phrase of ["thanks!", "yes please", "go on", "how so?", "can you explain that in more detail?"]) {
-    test(`[Q3] nothing is found for: ${phrase}`, async () => {
-      assert.deepEqual(await ask(phrase), []);
-    });
-  }
+  test("[Q3] nine of ten phrases of a conversation find nothing", async () => {
+    const found: string[] = [];
+    for (const phrase of phrases) if ((await ask(phrase)).length > 0) found.push(phrase);
+    assert.ok(found.length <= phrases.length / 10, found.join("; "));
+  });
 
   for (const [question, paths] of Object.entries(questions)) {
-    test(`[Q3] among the first three: ${question}`, async () => {
-      const found = (await ask(question)).slice(0, 3).map(({ path }) => path);
+    test(`[Q3] among the first five files: ${question}`, async () => {
+      const found = [...new Set((await ask(question)).map(({ path }) => path))].slice(0, 5);
       assert.ok(
         found.some((path) => paths.includes(path)),
         found.join(", "),

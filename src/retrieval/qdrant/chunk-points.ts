@@ -1,6 +1,6 @@
 /** Chunks as points: their content, their ids, and the filters by which they are found, marked and deleted. */
 import type { Schemas } from "@qdrant/js-client-rest";
-import { z } from "zod";
+import * as z from "zod";
 import { idOf } from "../../domain/ids.ts";
 import { searchedPart, type FileChunk } from "../file-chunks.ts";
 import { termsOf } from "../terms.ts";

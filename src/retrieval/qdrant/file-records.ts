@@ -2,7 +2,7 @@
  * The record of each file that a run left: a point of the catalogue for every version of a file. From it the next run knows
  * what changed, and which chunks of the former version to remove. A version never changes; the newest valid one counts.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { idOf } from "../../domain/ids.ts";
 import { indexSkipReasons } from "../unindexed-file.ts";
 import type { RequestBounds } from "./qdrant-connection.ts";

@@ -7,7 +7,7 @@
  * So a run that was considered dead and continues changes nothing that a search finds (Q2).
  */
 import type { QdrantClient, Schemas } from "@qdrant/js-client-rest";
-import { z } from "zod";
+import * as z from "zod";
 import { AptoveError } from "../../domain/errors.ts";
 import { idOf } from "../../domain/ids.ts";
 import type { QdrantConnection, RequestBounds } from "./qdrant-connection.ts";

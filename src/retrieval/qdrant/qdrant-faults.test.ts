@@ -168,7 +168,7 @@ test("[Q2] a search during the switch to a new index returns the new one, and ne
   await seenBy(reader);
   const [asked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   fake.intercept(({ client, operation }) => {
-    if (client !== "reader" || operation !== "POST points/query") return undefined;
+    if (client !== "reader" || operation !== "POST points/query/batch") return undefined;
     asked.resolve();
     return { held: goOn.promise };
   });

@@ -67,7 +67,7 @@ class QdrantRetriever implements Retriever {
 
   /**
    * Searches in the generation that was last seen as current, and checks afterwards that it still is. Then all results belong to
-   * that one generation. So a search costs two requests, and a few more if the index changed.
+   * that one generation. So a search costs three requests, and a few more if the index changed.
    */
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
     let manifest = this.#manifests.get(nameOf(query)) ?? (await this.#manifest(query));

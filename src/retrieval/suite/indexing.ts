@@ -308,7 +308,7 @@ export function failureTests(forTest: RetrieverForTest): void {
     }
     await rejectsWith(
       "retrieval_failed",
-      failing.search({ text: "x", orgId: "org", repo: "sample", candidates: 1 }),
+      failing.search({ text: "greetPerson", orgId: "org", repo: "sample", candidates: 1 }),
       /out of reach/,
     );
   });

@@ -1,7 +1,6 @@
 /** What a retriever must do when it searches: order, filters, separate repositories and orgs, and its model (Q3, Q6, H4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import { sampleRepository } from "../sample-repository.ts";
 import {
@@ -35,11 +34,11 @@ export function retrievalSearchTests(forTest: RetrieverForTest): void {
   }
 
   test("[Q3] the same question returns the same order, best first, at most as many as requested", async (context) => {
-    const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
+    const files = Object.fromEntries(Array.from({ length: 49 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
     const { index, search, retriever } = await setUpRetriever(context, forTest, files);
     await index();
     const found = await search("greetPerson name");
-    assert.equal(found.length, limits.retrievalCandidatesMax);
+    assert.equal(found.length, 49);
     assert.equal(new Set(ids(found)).size, found.length);
     assert.deepEqual(
       found.map(({ score }) => score),

@@ -1,5 +1,5 @@
 /** `edit`: replaces one part of a file, which the call names by its exact text. */
-import { z } from "zod";
+import * as z from "zod";
 import { sha256 } from "../../domain/ids.ts";
 import { describedTool } from "../described-tool.ts";
 import { contentArgument, textArgument, toolParameters } from "../parameters.ts";

@@ -29,13 +29,24 @@ test("[P5] a shown change, applied to the old lines, gives the new text", () => 
   );
 });
 
-test("[P5] a new file is shown whole, and a change that is too large is described by its size", () => {
+test("[P5] a new file is shown whole", () => {
   const created = shownChange({ path: "/a", before: null, after: "x\n" });
   assert.deepEqual(created, { content: [{ type: "diff", path: "/a", oldText: null, newText: "x\n" }], line: 1 });
-  const after = "y\n".repeat(limits.diffCharactersMax);
+});
+
+test("[P5] of a change that is too large, the path, the lines and both ends are shown", () => {
+  const body = "y\n".repeat(limits.diffCharactersMax);
+  const after = `the beginning \u001b[2K\n${body}the end`;
   const [shown] = shownChange({ path: "/a", before: "x\n", after }).content;
-  assert.deepEqual(shown, {
-    type: "text",
-    text: `too large to show: from 1 line to ${limits.diffCharactersMax} lines`,
-  });
+  const text = shown?.type === "text" ? shown.text : "";
+  const lines = text.split("\n");
+  const size = `from 1 line to ${limits.diffCharactersMax + 2} lines`;
+  const how = "To see all of a change, answer no and ask for smaller ones.";
+  assert.equal(lines[0], `/a is too large to show whole: ${size}. ${how}`);
+  assert.deepEqual(lines.slice(1, 5), ["--- removed", "x", "", "+++ written"]);
+  assert.equal(lines[5], "the beginning \\u001b[2K");
+  assert.equal(lines.at(-1), "the end");
+  const left = after.length - 2 * limits.diffPartCharactersMax;
+  assert.match(text, new RegExp(`\\n⟨\\d+ lines, ${left} characters are not shown⟩\\n`));
+  assert.ok(text.length < 3 * limits.diffPartCharactersMax);
 });

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView, ToolContent } from "../../domain/tool.ts";
 import type { SessionPath } from "../session-folders.ts";
-import { shownPath } from "../shown-text.ts";
+import { shownPath, visibleText } from "../shown-text.ts";
 import { selfRunning } from "./self-running.ts";
 
 const linesAround = 3;
@@ -49,15 +49,34 @@ export function changeView({ verb, target, before, after }: ViewedChange): ToolC
   };
 }
 
-/** Returns the change as a diff, never a part of it. A change that is too large is described by its size. */
+/** Returns the change as a diff, never a part of it. Of a change that is too large, its size and both of its ends are shown. */
 export function shownChange({ path, before, after }: TextFileChange): ShownFileChange {
   const region = before === null ? { oldText: null, newText: after, line: 1 } : differing(before, after);
   const { oldText, newText, line } = region;
   if ((oldText?.length ?? 0) + newText.length > limits.diffCharactersMax) {
-    const from = oldText === null ? "new, with" : `from ${linesText(oldText)} to`;
-    return { content: [{ type: "text", text: `too large to show: ${from} ${linesText(newText)}` }], line };
+    return { content: [{ type: "text", text: largeChange(path, oldText, newText) }], line };
   }
   return { content: [{ type: "diff", path, oldText, newText }], line };
+}
+
+function largeChange(path: string, oldText: string | null, newText: string): string {
+  const from = oldText === null ? "it is new, with" : `from ${linesText(oldText)} to`;
+  const parts = [
+    `${shownPath(path)} is too large to show whole: ${from} ${linesText(newText)}. To see all of a change, answer no and ask for smaller ones.`,
+    ...(oldText === null ? [] : ["--- removed", ends(oldText)]),
+    "+++ written",
+    ends(newText),
+  ];
+  return parts.join("\n");
+}
+
+/** Returns both ends of a text, and between them how much is left out. Nothing in them is hidden. */
+function ends(text: string): string {
+  const part = limits.diffPartCharactersMax;
+  if (text.length <= 2 * part) return visibleText(text);
+  const [first, middle, last] = [text.slice(0, part), text.slice(part, -part), text.slice(-part)];
+  const left = `⟨${linesText(middle)}, ${middle.length} characters are not shown⟩`;
+  return [first, left, last].map((piece, at) => (at === 1 ? piece : visibleText(piece.toWellFormed()))).join("\n");
 }
 
 function differing(before: string, after: string): { oldText: string; newText: string; line: number } {

@@ -1,6 +1,6 @@
 /** `search`: finds the lines of text files that match a regular expression or a literal text. */
 import { basename, dirname, join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";

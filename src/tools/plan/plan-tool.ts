@@ -1,5 +1,5 @@
 /** `plan`: shows the person the steps of a longer task as the model plans them (P4). */
-import { z } from "zod";
+import * as z from "zod";
 import type { PlanStep } from "../../domain/tool.ts";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";

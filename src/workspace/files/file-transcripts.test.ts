@@ -19,6 +19,7 @@ import {
   type TranscriptFile,
 } from "../transcript-store.ts";
 import { parseTranscript } from "../transcript/format.ts";
+import { parseNotes } from "../transcript/notes.ts";
 import { fileTranscripts } from "./file-transcripts.ts";
 import { fileWorkspaces } from "./file-workspaces.ts";
 
@@ -158,9 +159,9 @@ suite("the files of transcripts", () => {
       return await writeTurns(data.dir, killed, { first: written + 1, last: written + 1 });
     };
     const counts = await Promise.all([writeTurns(data.dir, steady, { first: 1, last: 40 }), dying()]);
-    const current = JSON.parse(await readFile(join(folder, transcriptNotesName), "utf8")) as { current: string };
+    const stored = parseNotes(await readFile(join(folder, transcriptNotesName)));
     for (const [index, session] of [steady, killed].entries()) {
-      const name = session === current.current ? currentTranscriptName : asideTranscriptName(session);
+      const name = session === stored?.notes.current ? currentTranscriptName : asideTranscriptName(session);
       const parsed = parseTranscript((await store.read("default", name))?.content ?? Buffer.from(""));
       assert.ok(parsed.kind === "transcript");
       const expected = Array.from({ length: counts[index] ?? 0 }, (_, at) => messagesOf(session, at + 1));

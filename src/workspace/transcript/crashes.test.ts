@@ -67,6 +67,8 @@ class Simulation {
   readonly #adopted: string[] = [];
   /** Every name that a file got. */
   readonly #names = new Set<string>();
+  /** Processes that have begun. A dead one does nothing more. */
+  readonly #processes: Transcripts[] = [];
   #time = 1;
 
   constructor(seed: number, peopleEdit: boolean) {
@@ -85,13 +87,14 @@ class Simulation {
       await this.#random.weighted<() => Promise<void>>([
         [10, () => this.#turn()],
         [3, () => this.#begin()],
+        [2, () => this.#transcripts().sync(id)],
         [this.#peopleEdit ? 2 : 0, () => this.#edit()],
         [this.#peopleEdit ? 1 : 0, () => this.#clear()],
       ])();
       await this.#checkPeople();
     }
     for (const session of this.#sessions) {
-      await this.#transcripts(Infinity).turnFinished(id, this.#conversations.say(session, asked("last", "one")));
+      await this.#newProcess(Infinity).turnFinished(id, this.#conversations.say(session, asked("last", "one")));
       await this.#checkSession(session);
     }
     for (const session of this.#sessions) await this.#checkSession(session);
@@ -99,8 +102,17 @@ class Simulation {
     if (!this.#peopleEdit) assert.ok([...this.#names].every((name) => !name.endsWith(".edited.md")));
   }
 
-  /** Returns the transcripts of a new process, which may die after some writes. */
-  #transcripts(writes = this.#random.chance(0.6) ? 1 + this.#random.below(9) : Infinity): Transcripts {
+  /** Returns the transcripts of a process, which may die after some writes: of a new one, or of one that has written before. */
+  #transcripts(): Transcripts {
+    if (this.#random.chance(0.5)) this.#processes.push(this.#newProcess(this.#writesToDeath()));
+    return this.#random.pick(this.#processes.slice(-2)) ?? this.#newProcess(Infinity);
+  }
+
+  #writesToDeath(): number {
+    return this.#random.chance(0.6) ? 1 + this.#random.below(9) : Infinity;
+  }
+
+  #newProcess(writes: number): Transcripts {
     const store = dyingStore(this.#store, { writes, random: this.#random });
     const report = (message: string, error?: unknown): void => {
       if (error !== undefined) assert.equal(error, dead, message);
@@ -141,7 +153,10 @@ class Simulation {
       this.#sessions.push(session);
       await transcripts.turnFinished(id, this.#conversations.say(session, asked("first", "one")));
     });
-    if (isDead && this.#sessions.length === 0) await this.#begin();
+    if (isDead && this.#sessions.length === 0) {
+      this.#processes.length = 0;
+      await this.#begin();
+    }
   }
 
   async #edit(): Promise<void> {
@@ -166,8 +181,8 @@ class Simulation {
   }
 
   async #checkSession(session: string): Promise<void> {
-    const notes = parseNotes((await this.#store.read(id, transcriptNotesName))?.content ?? Buffer.from(""));
-    assert.ok(notes !== null && noteOf(notes, session) !== null);
+    const { notes } = parseNotes((await this.#store.read(id, transcriptNotesName))?.content ?? Buffer.from("")) ?? {};
+    assert.ok(notes !== undefined && noteOf(notes, session) !== null);
     const name = notes.current === session ? currentTranscriptName : asideTranscriptName(session);
     assert.deepEqual(await this.#messages(name), this.#conversations.messagesOf(session));
   }

@@ -1,6 +1,7 @@
 /**
  * The transcripts of one workspace while they are locked: the notes, the state of `session.md`, and the changes. Each change
- * is first noted as an intent, then carried out, then noted as done. The next caller finishes what a crash interrupted (B3).
+ * is first noted as an intent, then carried out. The next intent says that it is complete; `gather` says it with less text. The
+ * next caller finishes what a crash interrupted (B3).
  */
 import type { Millis } from "../../domain/ids.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -13,10 +14,11 @@ import {
   type TranscriptStore,
 } from "../transcript-store.ts";
 import { hasWords, isTornAppend, inspectTranscript, type TranscriptInspection } from "./inspect-transcript.ts";
+import type { FoundNotes, KnownNotes } from "./known-notes.ts";
 import {
   emptyNotes,
   noteOf,
-  parseNotes,
+  renderIntent,
   renderNotes,
   withNote,
   withoutNote,
@@ -32,34 +34,38 @@ export interface TranscriptDependencies {
   report(message: string, error?: unknown): void;
 }
 
+export interface LockedDependencies extends TranscriptDependencies {
+  known: KnownNotes;
+}
+
+/** The size of the notes in bytes above which a change is noted with all of them, and no longer in a line of its own. */
+const lineNotesBytesMax = 262_144;
+
 /** The state of `session.md`: the current session's own transcript, none, or a text that a person edited. */
 export type SessionFileState =
   | { kind: "own"; sessionId: string }
   | { kind: "vacant" }
   | { kind: "edited"; file: TranscriptFile; messages: TranscriptMessage[] };
 
-/** Reads the notes. Null if they are damaged. Throws `data_newer`. */
-export async function readNotes(store: TranscriptStore, workspaceId: string): Promise<TranscriptNotes | null> {
-  const found = await store.read(workspaceId, transcriptNotesName);
-  if (found === null) return emptyNotes;
-  return found.content === null ? null : parseNotes(found.content);
-}
-
 export class LockedTranscripts {
-  readonly #dependencies: TranscriptDependencies;
+  readonly #dependencies: LockedDependencies;
   readonly workspaceId: string;
   notes: TranscriptNotes = emptyNotes;
+  /** The file of the notes. Null: there is none to which a line can be appended. */
+  #notesFile: TranscriptFile | null = null;
+  /** True if the file has lines of complete changes. */
+  #hasLines = false;
   /** Warnings for the person about files that could not be read. */
   readonly warnings: string[] = [];
 
-  private constructor(dependencies: TranscriptDependencies, workspaceId: string) {
+  private constructor(dependencies: LockedDependencies, workspaceId: string) {
     this.#dependencies = dependencies;
     this.workspaceId = workspaceId;
   }
 
   /** Runs the body under the lock, after finishing a change that another process left incomplete. */
   static run<T>(
-    dependencies: TranscriptDependencies,
+    dependencies: LockedDependencies,
     workspaceId: string,
     body: (transcripts: LockedTranscripts) => Promise<T>,
   ): Promise<T> {
@@ -71,11 +77,17 @@ export class LockedTranscripts {
   }
 
   async #load(): Promise<void> {
-    const notes = await readNotes(this.#store, this.workspaceId);
-    if (notes === null)
-      this.#dependencies.report(`${transcriptNotesName} of workspace ${this.workspaceId} is damaged; it is made again`);
-    else this.notes = notes;
-    if (this.notes.intent !== null) await this.#finish(this.notes.intent);
+    const { known } = this.#dependencies;
+    const found = await known.find(this.#store, this.workspaceId);
+    if (found === null)
+      return this.#dependencies.report(
+        `${transcriptNotesName} of workspace ${this.workspaceId} is damaged; it is made again`,
+      );
+    const { notes, intent, isWhole, file, hasLines } = found;
+    this.notes = notes;
+    this.#notesFile = isWhole ? file : null;
+    this.#hasLines = hasLines;
+    if (intent !== null) await this.#finish(intent);
   }
 
   get #store(): TranscriptStore {
@@ -83,8 +95,39 @@ export class LockedTranscripts {
   }
 
   async save(notes: TranscriptNotes): Promise<void> {
-    await this.#store.write(this.workspaceId, transcriptNotesName, { content: renderNotes(notes) });
+    this.#notesFile = await this.#store.write(this.workspaceId, transcriptNotesName, { content: renderNotes(notes) });
     this.notes = notes;
+    this.#hasLines = false;
+    this.#remember();
+  }
+
+  /** Notes complete changes in the first line. Then any process knows the files that they left. */
+  async gather(): Promise<void> {
+    if (this.#hasLines) await this.save(this.notes);
+  }
+
+  #remember(): void {
+    const found: FoundNotes = {
+      notes: this.notes,
+      intent: null,
+      isWhole: this.#notesFile !== null,
+      file: this.#notesFile,
+      hasLines: this.#hasLines,
+    };
+    this.#dependencies.known.remember(this.workspaceId, found);
+  }
+
+  /** Notes a change before it starts. */
+  async #begin(intent: TranscriptIntent): Promise<void> {
+    const line = renderIntent(intent);
+    const file = this.#notesFile;
+    const noted =
+      file === null || file.bytes > lineNotesBytesMax
+        ? null
+        : await this.#store.append(this.workspaceId, transcriptNotesName, { stamp: file.stamp, content: line });
+    const whole = (): Uint8Array => Buffer.concat([renderNotes(this.notes), line]);
+    this.#notesFile = noted ?? (await this.#store.write(this.workspaceId, transcriptNotesName, { content: whole() }));
+    this.#hasLines = true;
   }
 
   nameOf(sessionId: string): string {
@@ -178,14 +221,24 @@ export class LockedTranscripts {
     intent: TranscriptIntent,
     content: { stamp: string | null; whole: Uint8Array | null },
   ): Promise<boolean> {
-    await this.save({ ...this.notes, intent });
+    await this.#begin(intent);
     const file = await this.#write(intent, content);
     if (file === null) {
-      await this.save({ ...this.notes, intent: null });
+      await this.save(this.notes);
       return false;
     }
-    await this.#complete(intent, file);
+    if (!this.#isAppend(intent)) await this.#complete(intent, file);
+    else {
+      this.notes = withNote(this.notes, { ...intent.next, bytes: file.bytes, stamp: file.stamp }).notes;
+      this.#remember();
+    }
     return true;
+  }
+
+  /** True if the change only extends a file that has its note and keeps its name: the next line says that it is complete. */
+  #isAppend({ next, append, becomesCurrent }: TranscriptIntent): boolean {
+    const staysInPlace = !becomesCurrent || this.notes.current === next.id;
+    return append !== null && staysInPlace && noteOf(this.notes, next.id) !== null;
   }
 
   async #write(
@@ -205,7 +258,7 @@ export class LockedTranscripts {
     const isAside = (await this.#store.stat(this.workspaceId, aside)) !== null;
     const name = isAside && this.notes.current !== intent.next.id ? aside : currentTranscriptName;
     const file = await this.#finishFile(name, intent);
-    if (file === null) await this.save({ ...this.notes, intent: null });
+    if (file === null) await this.save(this.notes);
     else await this.#complete(intent, file);
   }
 
@@ -223,11 +276,10 @@ export class LockedTranscripts {
   async #complete({ next, becomesCurrent }: TranscriptIntent, { bytes, stamp }: TranscriptFile): Promise<void> {
     const note = { ...next, bytes, stamp };
     const moved = becomesCurrent && this.notes.current !== next.id ? await this.#makeCurrent(next.id) : null;
-    const notes = { ...this.notes, intent: null };
-    if (moved === null) await this.#settle(notes, note);
+    if (moved === null) await this.#settle(this.notes, note);
     else {
       const current = { current: next.id, vacatedAt: null, editedStamp: null };
-      await this.#settle({ ...notes, ...current }, { ...note, stamp: moved.stamp });
+      await this.#settle({ ...this.notes, ...current }, { ...note, stamp: moved.stamp });
     }
   }
 

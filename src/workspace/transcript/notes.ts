@@ -1,9 +1,9 @@
 /**
  * The notes about the transcripts of one workspace, in `transcripts.json`: how far each session's file was written, and the
- * change that is in progress (docs/formats/transcript.md). With them, a turn is appended without reading the file, a
- * person's edit is distinguished from aptove's own writing, and a change that a crash interrupted is finished.
+ * changes since, each noted before it starts (docs/formats/transcript.md). With them, a turn is appended without reading the
+ * file, a person's edit is distinguished from aptove's own writing, and a change that a crash interrupted is finished.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -22,7 +22,7 @@ const sessionNote = z.object({
   stamp: z.string(),
 });
 
-/** A change in progress. It is noted before it starts; after a crash, the next caller finishes it. */
+/** A change. It is noted before it starts; after a crash, the next caller finishes it. */
 const intent = z.object({
   /** The session's note after the change. */
   next: sessionNote,
@@ -32,7 +32,7 @@ const intent = z.object({
 });
 
 const notesShape = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   /** The id of the session whose transcript is `session.md`. Null if the file is a person's, or missing. */
   current: z.string().nullable(),
   /** The time when `session.md` was cleared, deleted or put aside, in milliseconds since the epoch. A session that began before it does not become current. */
@@ -41,40 +41,87 @@ const notesShape = z.object({
   editedStamp: z.string().nullable(),
   /** The notes of all sessions, newest first. */
   sessions: z.array(sessionNote),
-  intent: intent.nullable(),
 });
+
+/** Version 1 is one JSON document with at most one change in it. */
+const firstShape = notesShape.extend({ version: z.literal(1), intent: intent.nullable() });
 
 export type SessionNote = z.infer<typeof sessionNote>;
 export type TranscriptIntent = z.infer<typeof intent>;
 export type TranscriptNotes = z.infer<typeof notesShape>;
 
 export const emptyNotes: TranscriptNotes = {
-  version: 1,
+  version: 2,
   current: null,
   vacatedAt: null,
   editedStamp: null,
   sessions: [],
-  intent: null,
 };
 
+/** The notes as they are stored. */
+export interface StoredNotes {
+  notes: TranscriptNotes;
+  /** The last change that was noted, which may not be complete. Null: there is none. */
+  intent: TranscriptIntent | null;
+  /** True if a line can be appended. False after a crash that left a torn one. */
+  isWhole: boolean;
+}
+
 /** Parses the notes. Null if they are damaged. Throws `data_newer`. */
-export function parseNotes(content: Uint8Array): TranscriptNotes | null {
-  let value: unknown;
+export function parseNotes(content: Uint8Array): StoredNotes | null {
+  let text: string;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(content));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(content);
   } catch {
     return null;
   }
+  const [first = "", ...others] = text.split("\n");
+  // What follows the last line break is nothing, or a line that a crash tore.
+  const torn = others.pop();
+  const value = jsonOf(first) ?? jsonOf(text);
   const notes = notesShape.safeParse(value);
-  if (notes.success) return notes.data;
-  const version = z.object({ version: z.int().gt(1) }).safeParse(value);
-  if (!version.success) return null;
-  const detail = `the notes of the transcripts have version ${version.data.version}, but this aptove reads version 1; update aptove`;
-  throw new AptoveError("data_newer", detail, { facts: { found: version.data.version, known: 1 } });
+  if (!notes.success) return parseFirst(value);
+  const changes = z.array(intent).safeParse(others.map(jsonOf));
+  if (!changes.success) return null;
+  // A change is noted after the one before is complete. What file it left is not noted, so that is looked at again.
+  const complete = changes.data
+    .slice(0, -1)
+    .reduce((before, { next }) => withNote(before, { ...next, stamp: "" }).notes, notes.data);
+  return { notes: complete, intent: changes.data.at(-1) ?? null, isWhole: torn === "" };
 }
 
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseFirst(value: unknown): StoredNotes | null {
+  const first = firstShape.safeParse(value);
+  if (first.success) {
+    const { intent: change, ...notes } = first.data;
+    return { notes: { ...notes, version: 2 }, intent: change, isWhole: false };
+  }
+  const newer = z.object({ version: z.int().gt(2) }).safeParse(value);
+  if (!newer.success) return null;
+  const { version } = newer.data;
+  const detail = `the notes of the transcripts have version ${version}, but this aptove reads version 2; update aptove`;
+  throw new AptoveError("data_newer", detail, { facts: { found: version, known: 2 } });
+}
+
+/** Returns the notes as bytes: a line with how far the transcripts were written. A change is one more line. */
 export function renderNotes(notes: TranscriptNotes): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(notes, null, 1)}\n`);
+  return lineOf(notes);
+}
+
+export function renderIntent(change: TranscriptIntent): Uint8Array {
+  return lineOf(change);
+}
+
+function lineOf(value: TranscriptNotes | TranscriptIntent): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
 }
 
 export function noteOf(notes: TranscriptNotes, sessionId: string | null): SessionNote | null {

@@ -105,15 +105,21 @@ suite("a turn that finished", () => {
     assert.deepEqual(await world.transcripts.nextBeginning(id), { kind: "session", sessionId: session, warnings: [] });
   });
 
-  test("[W4] [K1] costs the same at turn 10 and at turn 1,000: earlier text is not read", async () => {
+  test("[W4] [K1] costs the same at turn 10 and at turn 1,000: no earlier text and no notes are read or written again", async () => {
     const { world, session } = await begun();
+    world.touched.length = 0;
     for (let turn = 2; turn <= 1_000; turn += 1) {
-      world.touched.length = 0;
       await world.finish(world.conversations.say(session, asked(`${turn}`, `${turn}`)));
-      assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
     }
+    // Only when the lines of the notes have become long.
+    assert.deepEqual([...new Set(world.touched)], [transcriptNotesName]);
+    assert.ok(world.touched.length < 5, `${world.touched.length}`);
     assert.equal(world.conversations.earlierAsked, 0);
+    await world.transcripts.sync(id);
     assert.ok(((await world.store.stat(id, transcriptNotesName))?.bytes ?? 0) < 1_000);
+    world.touched.length = 0;
+    await world.transcripts.sync(id);
+    assert.deepEqual(world.touched, []);
     assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
   });
 
@@ -228,17 +234,13 @@ suite("a turn that finished", () => {
   test("[W4] of any size keeps the notes small enough to be read again", async () => {
     const { world, session } = await begun();
     let largest = 0;
-    const write = world.store.write.bind(world.store);
-    world.store.write = (workspaceId, name, whole) => {
-      if (name === transcriptNotesName) largest = Math.max(largest, whole.content.length);
-      return write(workspaceId, name, whole);
-    };
     const most = limits.transcriptAppendCharactersMax - 100;
-    for (const characters of [most, limits.transcriptAppendCharactersMax]) {
+    for (const characters of [most, most, limits.transcriptAppendCharactersMax]) {
       await world.finish(world.conversations.say(session, asked("long", "\0".repeat(characters))));
+      largest = Math.max(largest, (await world.store.stat(id, transcriptNotesName))?.bytes ?? 0);
       assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     }
-    assert.ok(largest > most && largest < limits.transcriptBytesMax, `${largest}`);
+    assert.ok(largest > most && largest < limits.transcriptBytesMax / 2, `${largest}`);
     assert.equal(world.conversations.earlierAsked, 1);
   });
 
@@ -310,7 +312,7 @@ suite("a person's edit of session.md", () => {
     world.touched.length = 0;
     world.conversations.earlierAsked = 0;
     await world.finish(world.conversations.say(session, asked("three", "3")));
-    assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
+    assert.deepEqual(world.touched, []);
     assert.equal(world.conversations.earlierAsked, 0);
     assert.equal(await world.text(), file);
     assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
@@ -491,6 +493,71 @@ suite("what a crash left", () => {
     }
   });
 
+  test("[B3] of turns whose notes were not gathered is no edit, wherever the line of the last one ends", async () => {
+    const { world: base, session } = await begun();
+    await base.transcripts.sync(id);
+    const [first, second] = [asked("two", "2"), asked("three", "3")];
+    const steps: { text: string; notes: string }[] = [];
+    const keep = async (): Promise<void> => {
+      steps.push({ text: (await base.text()) ?? "", notes: (await base.text(transcriptNotesName)) ?? "" });
+    };
+    await keep();
+    for (const messages of [first, second]) {
+      await base.finish(base.conversations.say(session, messages));
+      await keep();
+    }
+    const [, before = { text: "", notes: "" }, after = { text: "", notes: "" }] = steps;
+    assert.ok(after.notes.startsWith(before.notes) && after.notes.length > before.notes.length);
+    const last = base.conversations.say(session, asked("four", "4"));
+    for (let end = before.notes.length; end <= after.notes.length; end += 1) {
+      const isNoted = end === after.notes.length;
+      for (const text of isNoted ? [before.text, after.text.slice(0, -5), after.text] : [before.text]) {
+        const world = new World();
+        await world.edit(text);
+        await world.store.write(id, transcriptNotesName, { content: Buffer.from(after.notes.slice(0, end)) });
+        const isRead = { sessionId: session, messages: text === after.text ? 6 : 4, isEdited: false };
+        if (text !== after.text.slice(0, -5)) {
+          const { bytes, ...shown } = await world.transcripts.show(id);
+          assert.deepEqual(shown, isRead, `${end} ${bytes}`);
+        }
+        const own = { kind: "session", sessionId: session, warnings: [] };
+        assert.deepEqual(await world.transcripts.nextBeginning(id), own, `${end}`);
+        await world.finish(last);
+        assert.deepEqual(await world.messages(), base.conversations.messagesOf(session), `${end}`);
+        await world.transcripts.sync(id);
+        world.touched.length = 0;
+        assert.deepEqual(await new World(world.store).transcripts.nextBeginning(id), own);
+        assert.deepEqual(world.reports, []);
+      }
+    }
+  });
+
+  test("[B2] with the notes of version 1 is completed", async () => {
+    const { world: base, session } = await begun();
+    const before = (await base.text()) ?? "";
+    const noted = JSON.parse((await base.text(transcriptNotesName)) ?? "") as object;
+    await base.finish(base.conversations.say(session, asked("two", "2")));
+    const after = (await base.text()) ?? "";
+    const [, line = ""] = ((await base.text(transcriptNotesName)) ?? "").split("\n");
+    const change = JSON.parse(line) as object;
+    for (const [text, intent] of [
+      [before, null],
+      [before, change],
+      [after.slice(0, -3), change],
+      [after, change],
+    ] as const) {
+      const world = new World();
+      await world.edit(text);
+      const first = JSON.stringify({ ...noted, version: 1, intent }, null, 1);
+      await world.store.write(id, transcriptNotesName, { content: Buffer.from(`${first}\n`) });
+      assert.equal((await world.transcripts.nextBeginning(id)).kind, "session");
+      await world.finish(base.conversations.say(session, asked("three", "3"), base.conversations.headOf(session)));
+      assert.match((await world.text(transcriptNotesName)) ?? "", /^\{"version":2,/);
+      assert.equal((await world.messages())?.at(-1)?.text, "3");
+      assert.deepEqual(world.reports, []);
+    }
+  });
+
   test("[W5] is distinguished from a person's addition", async () => {
     const { world, session } = await begun();
     const file = `${await world.text()}\n## User\n\nand I say\n`;
@@ -501,7 +568,7 @@ suite("what a crash left", () => {
   });
 
   test("[W5] of the notes, or their loss, makes session.md a person's file", async () => {
-    for (const content of ["", "{", "[]", '{"version":1}', "\0\0\0\0", null]) {
+    for (const content of ["", "{", "[]", '{"version":1}', '{"version":2}\n', "\0\0\0\0", null]) {
       const { world, session } = await begun();
       if (content === null) await world.store.remove(id, transcriptNotesName);
       else await world.store.write(id, transcriptNotesName, { content: Buffer.from(content) });
@@ -516,12 +583,12 @@ suite("what a crash left", () => {
   test("[B2] by a newer version is not touched", async () => {
     const { world, session } = await begun();
     const before = await world.text();
-    await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":2}') });
+    await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":3}\n{}\n') });
     await assert.rejects(world.transcripts.nextBeginning(id), hasCode("data_newer"));
     await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     assert.equal(await world.text(), before);
-    assert.equal(await world.text(transcriptNotesName), '{"version":2}');
+    assert.equal(await world.text(transcriptNotesName), '{"version":3}\n{}\n');
   });
 });
 
@@ -562,7 +629,7 @@ suite("clearing and showing", () => {
     const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes;
     world.touched.length = 0;
     assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 2, bytes, isEdited: false });
-    assert.deepEqual(world.touched, [transcriptNotesName]);
+    assert.deepEqual(world.touched, []);
     await world.edit("## User\n\nmine\n");
     assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 1, bytes: 14, isEdited: true });
     await world.edit("what?");

@@ -6,9 +6,10 @@
 import { AptoveError } from "../../domain/errors.ts";
 import type { TranscribedTurn, SessionBeginning } from "../../domain/transcript.ts";
 import { currentTranscriptName } from "../transcript-store.ts";
-import { LockedTranscripts, readNotes, type TranscriptDependencies } from "./locked-transcripts.ts";
-import { hasWords, inspectTranscript } from "./inspect-transcript.ts";
-import { digestOf, emptyNotes, noteOf } from "./notes.ts";
+import { KnownNotes } from "./known-notes.ts";
+import { LockedTranscripts, type LockedDependencies, type TranscriptDependencies } from "./locked-transcripts.ts";
+import { hasWords, inspectTranscript, type TranscriptInspection } from "./inspect-transcript.ts";
+import { digestOf, emptyNotes, noteOf, type SessionNote } from "./notes.ts";
 import { writeTurn } from "./write-turn.ts";
 
 export interface Transcripts {
@@ -37,7 +38,8 @@ export interface ShownTranscript {
 /** The most attempts to write a turn while another writer keeps changing the file. */
 const attemptsMax = 5;
 
-export function createTranscripts(dependencies: TranscriptDependencies): Transcripts {
+export function createTranscripts(given: TranscriptDependencies): Transcripts {
+  const dependencies = { ...given, known: new KnownNotes() };
   return {
     nextBeginning: (workspaceId) =>
       LockedTranscripts.run(dependencies, workspaceId, (locked) => nextBeginning(dependencies, locked)),
@@ -48,10 +50,7 @@ export function createTranscripts(dependencies: TranscriptDependencies): Transcr
   };
 }
 
-async function nextBeginning(
-  dependencies: TranscriptDependencies,
-  locked: LockedTranscripts,
-): Promise<SessionBeginning> {
+async function nextBeginning(dependencies: LockedDependencies, locked: LockedTranscripts): Promise<SessionBeginning> {
   const found = await locked.currentState(await locked.inspectCurrent());
   const { warnings, workspaceId } = locked;
   if (found.kind === "vacant") return { kind: "empty", warnings };
@@ -78,7 +77,7 @@ async function adoptEdit(
 }
 
 async function turnFinished(
-  dependencies: TranscriptDependencies,
+  dependencies: LockedDependencies,
   workspaceId: string,
   turn: TranscribedTurn,
 ): Promise<void> {
@@ -89,13 +88,23 @@ async function turnFinished(
     }
     dependencies.report(`could not write ${what}: another program keeps changing the file; the next turn writes it`);
   } catch (error) {
-    const hasNoWorkspace =
-      error instanceof AptoveError && ["workspace_unknown", "workspace_invalid"].includes(error.code);
-    if (!hasNoWorkspace) dependencies.report(`could not write ${what}; the next turn writes it`, error);
+    if (!hasNoWorkspace(error)) dependencies.report(`could not write ${what}; the next turn writes it`, error);
   }
 }
 
-async function sync({ store, report }: TranscriptDependencies, workspaceId: string): Promise<void> {
+function hasNoWorkspace(error: unknown): boolean {
+  return error instanceof AptoveError && ["workspace_unknown", "workspace_invalid"].includes(error.code);
+}
+
+async function sync(dependencies: LockedDependencies, workspaceId: string): Promise<void> {
+  const { store, known, report } = dependencies;
+  try {
+    if (known.hasLines(workspaceId))
+      await LockedTranscripts.run(dependencies, workspaceId, (locked) => locked.gather());
+  } catch (error) {
+    // The next process that needs them gathers them.
+    if (!hasNoWorkspace(error)) report(`the notes of workspace ${workspaceId} could not be gathered`, error);
+  }
   try {
     await store.sync(workspaceId);
   } catch (error) {
@@ -115,10 +124,18 @@ async function clear(locked: LockedTranscripts): Promise<void> {
   await locked.vacate();
 }
 
-async function show({ store }: TranscriptDependencies, workspaceId: string): Promise<ShownTranscript> {
-  const notes = (await readNotes(store, workspaceId)) ?? emptyNotes;
+async function show({ store, known }: LockedDependencies, workspaceId: string): Promise<ShownTranscript> {
+  const { notes, intent } = (await known.find(store, workspaceId)) ?? { notes: emptyNotes, intent: null };
+  const at = { workspaceId, name: currentTranscriptName };
+  // The change that was noted last is usually complete.
+  const next = intent?.becomesCurrent === true ? intent.next : null;
+  const changed = next === null ? null : await inspectTranscript(store, at, next);
+  if (next !== null && changed?.kind === "same") return shown(next, changed);
   const note = noteOf(notes, notes.current);
-  const look = await inspectTranscript(store, { workspaceId, name: currentTranscriptName }, note);
+  return shown(note, await inspectTranscript(store, at, note));
+}
+
+function shown(note: SessionNote | null, look: TranscriptInspection): ShownTranscript {
   const sessionId = note?.id ?? null;
   switch (look.kind) {
     case "absent":

@@ -20,6 +20,9 @@ export class AcpClient {
     this.#connection = connection;
   }
 
+  /** True if the client shows subagents as sessions of their own, which the stable protocol does not have yet. */
+  takesSubagents = false;
+
   get takesNotices(): boolean {
     return this.capabilities.session?.notices != null;
   }

@@ -5,7 +5,8 @@
 import { isoTime } from "../../../domain/ids.ts";
 import type { RunningNow } from "../../../engine/engine.ts";
 import { metaKeys, metaOf } from "../meta.ts";
-import { showTurn, type FollowContext } from "./follow-turn.ts";
+import { showTurn } from "./follow-turn.ts";
+import type { FollowContext } from "./open-session.ts";
 import { beginningOf, taken } from "./replay.ts";
 import { stopReasonOf } from "./stop-reasons.ts";
 import { TurnFeed, type FollowedEnd } from "./turn-feed.ts";

@@ -3,6 +3,9 @@ import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../../domain/ids.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { TurnRequest } from "../../../engine/engine.ts";
+import { writeStarterRules } from "../../../working-copy/starter-rules.ts";
+import type { AcpClient } from "../client/acp-client.ts";
+import { clientFiles } from "../client/client-files.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { OpenedPorts } from "../ports.ts";
 
@@ -23,6 +26,7 @@ export const sessionCommands: AvailableCommand[] = [
     description: "Replace the conversation so far by a summary in what the model sees, before the next prompt",
     input: { hint: "the next prompt" },
   },
+  { name: "init", description: "Write a first AGENTS.md from what the repository has; an existing one stays" },
   { name: "undo", description: "Continue from before the last prompt, as if it had not been sent" },
   {
     name: "fire",
@@ -38,6 +42,7 @@ export type SessionCommandOutcome = { kind: "none" } | { kind: "turn"; turn: Tur
 interface CommandContext {
   opened: OpenedPorts;
   session: OpenSession;
+  client: AcpClient;
 }
 
 /** Returns true for a text that is for the session itself. */
@@ -57,6 +62,8 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
       return review(commanded, rest.trim());
     case "compact":
       return await compact(commanded, rest.trim());
+    case "init":
+      return await init(commanded);
     case "undo":
       return await undo(commanded);
     case "fire":
@@ -88,6 +95,20 @@ async function compact(commanded: CommandContext, instruction: string): Promise<
   session.compactsNext = true;
   if (instruction !== "") return { kind: "turn", turn: { sessionId, instruction } };
   return await sendMessage(commanded, "The next prompt begins with a summary of the conversation so far.");
+}
+
+/** Writes into the folder of the session, through an editor that writes files itself (P4). */
+async function init(commanded: CommandContext): Promise<SessionCommandOutcome> {
+  const { session, client } = commanded;
+  const { id, folders } = session.facts;
+  const { writeText } = clientFiles(client, id);
+  const write =
+    writeText && (async (path: string, text: string): Promise<void> => await writeText(path, text, client.gone));
+  const { file, isWritten } = await writeStarterRules(folders[0], write);
+  const message = isWritten
+    ? `Wrote ${file}. Read it and complete it; the next session begins with it.`
+    : `${file} exists already, and stays as it is.`;
+  return await sendMessage(commanded, message);
 }
 
 async function undo(commanded: CommandContext): Promise<SessionCommandOutcome> {

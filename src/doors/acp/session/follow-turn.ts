@@ -2,28 +2,14 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../../domain/ids.ts";
 import type { Usage } from "../../../domain/usage.ts";
-import {
-  isTerminal,
-  type RunFailed,
-  type RunFinished,
-  type SequencedEvent,
-  type TurnEvent,
-} from "../../../domain/events.ts";
+import type { SequencedEvent } from "../../../domain/events.ts";
 import type { RunningTurn } from "../../../engine/engine.ts";
-import type { AcpClient } from "../client/acp-client.ts";
-import type { OpenSession } from "./open-session.ts";
-import type { AcpPorts, OpenedPorts } from "../ports.ts";
+import type { FollowContext } from "./open-session.ts";
 import { replay } from "./replay.ts";
+import { followSubagent } from "./subagent-updates.ts";
 import { TurnFeed, type FeedTarget, type FollowedEnd } from "./turn-feed.ts";
 import { TurnQuestions } from "./turn-questions.ts";
-import { closeWaiting, subagentEndedText, TurnUpdates } from "./turn-updates.ts";
-
-export interface FollowContext {
-  opened: OpenedPorts;
-  client: AcpClient;
-  session: OpenSession;
-  report: AcpPorts["report"];
-}
+import { closeWaiting, TurnUpdates } from "./turn-updates.ts";
 
 /** A turn that is shown while it runs. */
 export interface ShownTurn {
@@ -114,36 +100,16 @@ async function becameHead({ opened, session }: FollowContext, turnId: string, en
   return (await opened.engine.sessions.get(opened.caller, session.facts.id)).headTurnId === turnId;
 }
 
-/** Yields the events. For each subagent that starts, it sees to it that the client receives a notice when the subagent ends. */
+/** Yields the events. For each subagent that starts, it sees to it that the client learns of it. */
 async function* watched(
   following: FollowContext,
   events: AsyncIterable<SequencedEvent>,
 ): AsyncGenerator<SequencedEvent, void, undefined> {
   for await (const sequenced of events) {
     const { event } = sequenced;
-    if (event.type === "subagent_started") void sendSubagentNotice(following, event);
+    if (event.type === "subagent_started") void followSubagent(following, event);
     if (event.type === "subagent_ended") following.session.announcedSubagents.add(event.turnId);
     yield sequenced;
-  }
-}
-
-/** Sends a notice when the subagent has ended and no prompt is running, unless a turn has shown the end before. Never rejects. */
-async function sendSubagentNotice(
-  { opened, client, session }: FollowContext,
-  { turnId, name }: Extract<TurnEvent, { type: "subagent_started" }>,
-): Promise<void> {
-  const { announcedSubagents } = session;
-  try {
-    const events = await opened.engine.turns.events(opened.caller, turnId, { afterSeq: 0, signal: client.gone });
-    let end: RunFinished | RunFailed | null = null;
-    for await (const { event } of events) if (isTerminal(event)) end = event;
-    await session.inOrder(async () => {
-      if (end === null || !client.takesNotices || announcedSubagents.delete(turnId)) return;
-      const title = subagentEndedText(name, end.type === "run_failed" ? "failed" : "completed");
-      await session.update({ sessionUpdate: "notice", severity: "info", title });
-    });
-  } catch (error) {
-    session.report(`the notice about the end of subagent ${turnId} could not be sent`, error);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The models that a session can choose, in the words that every door understands (G3). */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { OfferedModel } from "../../../engine/engine.ts";
 import type { SessionChoices } from "../ports.ts";
@@ -73,7 +74,7 @@ function unlisted(provider: string, model: string): OfferedModel {
 
 /** Returns the window and the price, as far as they are known. */
 function described({ contextTokens, price }: OfferedModel): { description?: string } {
-  const window = contextTokens === null ? [] : [`${Math.round(contextTokens / 1_000).toLocaleString("en")}k tokens`];
+  const window = contextTokens === null ? [] : [`${groupedNumber(Math.round(contextTokens / 1_000))}k tokens`];
   const cost = price === null ? [] : [`$${price.input} in, $${price.output} out per million`];
   const parts = [...window, ...cost];
   return parts.length === 0 ? {} : { description: parts.join(" · ") };

@@ -35,6 +35,14 @@ export interface FollowedTurn {
   detach(): void;
 }
 
+/** What is needed to show a turn of the session. */
+export interface FollowContext {
+  opened: OpenedPorts;
+  client: AcpClient;
+  session: OpenSession;
+  report: AcpPorts["report"];
+}
+
 export interface SessionDependencies {
   ports: AcpPorts;
   opened: OpenedPorts;
@@ -62,12 +70,15 @@ export class OpenSession {
   readonly announcedSubagents = new Set<string>();
   /** The paths of the files that prompts of this connection showed to the model. */
   readonly shownFiles = new Set<string>();
+  /** What was chosen for the session when this connection read it last. */
+  choice = "";
   /** True if the next turn begins with a summary of the history. */
   compactsNext = false;
   /** The session's name that the client knows. */
   name: string;
   /** The last turn that the client has seen. */
   seenTurnId: string | null;
+  readonly #closing = new AbortController();
   readonly #deps: SessionDependencies;
   /** Null: the tools rest, and are opened again by the next prompt. */
   #tools: Promise<SessionTools> | null;
@@ -81,6 +92,11 @@ export class OpenSession {
     this.#deps = deps;
     // The tools are opened while the user writes the first prompt. That prompt waits for them.
     this.#tools = this.#openTools();
+  }
+
+  /** Aborts when the session is closed here. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** The tools of the session. Rejects if they could not be opened. */
@@ -165,6 +181,7 @@ export class OpenSession {
 
   /** Waits until everything of the session has ended, then closes its tools. */
   async close(): Promise<void> {
+    this.#closing.abort();
     this.followed?.detach();
     await this.followed?.end;
     await this.#line;

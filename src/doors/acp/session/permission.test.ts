@@ -207,3 +207,22 @@ test("[P4] what the user always rejects is not asked again in the session, and i
   await connection.prompt(other.sessionId, "write");
   assert.equal(asked, 2);
 });
+
+test("[P1] [T7] a prompt of mode plan that is repeated in another mode asks for no plan, and the other way round", async (t) => {
+  const world = await acpTest(t, { script: () => "fine" });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const last = (): string => JSON.stringify(world.provider.exchanges.at(-1)?.context.at(-1));
+  const setMode = (modeId: string) => connection.agent.request("session/set_mode", { sessionId, modeId });
+  await setMode("plan");
+  await connection.prompt(sessionId, "change it");
+  assert.match(last(), /change it.*Plan mode: /);
+  await setMode("edit");
+  await connection.prompt(sessionId, "/retry");
+  assert.match(last(), /MODE: edit.*change it"/);
+  assert.doesNotMatch(last(), /Plan mode: /);
+  await setMode("plan");
+  await connection.prompt(sessionId, "/retry");
+  assert.match(last(), /change it.*Plan mode: /);
+  assert.equal(last().split("Plan mode: ").length, 2);
+});

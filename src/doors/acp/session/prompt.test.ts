@@ -1,5 +1,8 @@
 /** How prompts end, and which updates are sent beside the answer (P1, P4). */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../../testing/acp/acp-test.ts";
@@ -237,7 +240,7 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "retry", "review", "compact", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "title"],
   );
 });
 
@@ -513,4 +516,84 @@ test("[P5] an image that a tool returned is shown, live and when the session is 
       content: { type: "image", mimeType: "image/png", data: "AAAA" },
     });
   }
+});
+
+test("[P1] [M1] /init writes a first AGENTS.md, through an editor that writes files itself, and never over another", async (t) => {
+  const world = await acpTest(t);
+  const file = join(world.project, "AGENTS.md");
+  await writeFile(join(world.project, "package.json"), JSON.stringify({ scripts: { test: "x" } }));
+  const written: { path: string; content: string }[] = [];
+  const editor = await world.connect({
+    capabilities: { fs: { readTextFile: false, writeTextFile: true } },
+    answers: { "fs/write_text_file": (params) => (written.push(params), {}) },
+  });
+  const of = (await editor.begin()).sessionId;
+  assert.equal((await editor.prompt(of, "/init")).stopReason, "end_turn");
+  assert.deepEqual(
+    written.map(({ path, content }) => [path, content.includes("`npm run test`")]),
+    [[file, true]],
+  );
+  assert.equal(existsSync(file), false);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "/init");
+  assert.match(connection.text(sessionId), /^Wrote .*AGENTS\.md/);
+  const text = await readFile(file, "utf8");
+  assert.equal(text, written[0]?.content);
+  await writeFile(file, "mine");
+  for (const one of [connection, editor]) await one.prompt(one === editor ? of : sessionId, "/init");
+  assert.match(connection.text(sessionId), /exists already/);
+  assert.deepEqual([await readFile(file, "utf8"), written.length], ["mine", 1]);
+  assert.equal(world.provider.exchanges.length, 0);
+});
+
+test("[A1] [P1] a client that announces subagents sees each as a session of its own while it works, and no other client does", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const overrides = {
+    provider: "scripted",
+    conversation_contexts: { default: { retrieval: "off", subagents: true } },
+  };
+  const world = await acpTest(t, {
+    aptove: { overrides },
+    script: ({ items }) => {
+      const text = JSON.stringify(items.at(-1));
+      if (text.includes("begin one"))
+        return [{ calls: "spawn_subagent", with: { instruction: "work", name: "worker" } }];
+      return text.includes("]\\nwork") ? [{ says: ["it is", held.promise, " done"] }] : "well";
+    },
+  });
+  const capabilities = { subagents: {} } as object;
+  const connection = await world.connect({ capabilities });
+  const { sessionId } = await connection.begin();
+  const named = () =>
+    connection.updates(sessionId).flatMap((update) => {
+      const { sessionUpdate, ...rest } = update as object as Record<string, unknown>;
+      return sessionUpdate === "subagent_update" ? [rest] : [];
+    });
+  await connection.prompt(sessionId, "begin one");
+  await connection.until(() => named().length === 1);
+  const [first] = named();
+  const child = String(first?.["sessionId"]);
+  assert.deepEqual(first, { sessionId: child, title: "worker", state: { state: "running" } });
+  await connection.until(() => connection.text(child) === "it is");
+  held.resolve();
+  await connection.until(() => named().length === 2);
+  assert.deepEqual(named()[1]?.["state"], { state: "idle", stopReason: "end_turn" });
+  assert.equal(connection.text(child), "it is done");
+  const [message] = connection.updates(child) as object[];
+  assert.partialDeepStrictEqual(message, { senderSessionId: sessionId, content: [{ type: "text", text: "work" }] });
+  const again = await world.connect({ capabilities });
+  await again.load(sessionId);
+  const shown = again.updates(sessionId) as object as { sessionUpdate: string; sessionId?: string }[];
+  assert.deepEqual(
+    shown.filter(({ sessionUpdate }) => sessionUpdate === "subagent_update").map((one) => one.sessionId),
+    [child],
+  );
+  const other = await world.connect();
+  const second = await other.begin();
+  await other.prompt(second.sessionId, "begin one");
+  await other.prompt(second.sessionId, "more");
+  await other.load(second.sessionId);
+  assert.ok(!JSON.stringify(other.sent).includes("subagent_update"));
+  assert.deepEqual(world.reports, []);
 });

@@ -17,7 +17,8 @@ import { decidedAlready } from "./permission.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readPrompt, type PromptContent } from "./prompt-content.ts";
 import { failedTurn } from "../refusal.ts";
-import { withPlanNote } from "./editor-modes.ts";
+import { withoutPlanNote, withPlanNote } from "./editor-modes.ts";
+import { followChoices } from "./follow-choices.ts";
 import { followTurn } from "./follow-turn.ts";
 import { stopReasonOf } from "./stop-reasons.ts";
 import type { FollowedEnd } from "./turn-feed.ts";
@@ -87,7 +88,8 @@ async function answer(prompting: PromptContext, blocks: readonly ContentBlock[])
   const { session, run, opened } = prompting;
   const { id } = session.facts;
   const content = await readBlocks(prompting, blocks);
-  const command = await runSessionCommand(content.instruction, { opened, session });
+  await followChoices(prompting);
+  const command = await runSessionCommand(content.instruction, { opened, session, client: prompting.client });
   if (command.kind === "answered") return { stopReason: "end_turn" };
   const request = command.kind === "turn" ? command.turn : { sessionId: id, instruction: content.instruction };
   const turn = await turnRequest(prompting, content, request);
@@ -118,6 +120,8 @@ async function turnRequest(
     ifBusy: "queue",
     mode: turnMode,
     instruction: plans === true ? withPlanNote(request.instruction) : request.instruction,
+    // The mode may have changed since the prompt that is repeated.
+    repeatInstruction: (old) => (plans === true ? withPlanNote(withoutPlanNote(old)) : withoutPlanNote(old)),
     ...(session.compactsNext && { compact: true }),
     ...(options.effort !== null && { settings: { reasoningEffort: options.effort } }),
     workspaceId,

@@ -9,6 +9,7 @@ import type { AcpClient } from "../client/acp-client.ts";
 import type { OpenedPorts } from "../ports.ts";
 import { shownInstruction } from "./prompt-replay.ts";
 import { joined } from "./joined-events.ts";
+import { announced } from "./subagent-updates.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
 
 /**
@@ -31,7 +32,7 @@ export interface ReplayOptions {
   turns: readonly Turn[];
   /** The session's first folder. */
   folder: string;
-  client: Pick<AcpClient, "showsCompactions">;
+  client: Pick<AcpClient, "showsCompactions" | "takesSubagents">;
   /** Receives the calls that the last turn leaves open. */
   waiting: WaitingCalls;
   signal: AbortSignal;
@@ -59,6 +60,7 @@ export async function* replay(
       live: null,
     });
     for await (const { event } of joined(await engine.turns.events(caller, turn.id, { afterSeq: 0, signal }))) {
+      if (event.type === "subagent_started" && client.takesSubagents) yield announced(event, null);
       yield* updates.of(event);
     }
     yield* closeWaiting(taken(waiting, stillWaiting));

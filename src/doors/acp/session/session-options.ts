@@ -41,15 +41,16 @@ export class SessionOptions {
     const listed = (models: SessionChoices["models"]): OfferedChoice[] => modelChoices(session, { ...choices, models });
     const options = new SessionOptions({ modes, models: listed(choices.models) }, { mode, chosen, effort });
     options.windowOf = choices.windowOf;
-    options.allModels = choices.allModels?.then((models) => options.#offer(listed(models))) ?? null;
+    const { allModels } = choices;
+    if (allModels !== null) options.readAllModels = async () => options.#offer(listed(await allModels()));
     return options;
   }
 
   /** Returns the context window of a model in tokens, or null if it is unknown. */
   windowOf: SessionChoices["windowOf"] = () => null;
 
-  /** Resolves when the lists of the providers were read, with true if they offer something else. Null: they were read before. */
-  allModels: Promise<boolean> | null = null;
+  /** Reads the lists of the providers. Resolves with true if they offer something else. Null: they were read before. */
+  readAllModels: (() => Promise<boolean>) | null = null;
 
   #offer(models: readonly OfferedChoice[]): boolean {
     const isNew = JSON.stringify(models) !== JSON.stringify(this.#models);

@@ -7,6 +7,7 @@ import type { Session } from "../../../domain/session.ts";
 import type { McpServer } from "../../../tools/session-tools.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { metaKeys, metaOf } from "../meta.ts";
+import { choiceKey } from "./follow-choices.ts";
 import { OpenSession } from "./open-session.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readMemory } from "./session-memory.ts";
@@ -128,7 +129,9 @@ export async function openSession(
     // A fork without a turn of its own continues from the turn that it was forked at.
     headTurnId: session.headTurnId ?? session.originTurnId,
   };
-  return new OpenSession(facts, { ...context, mcpServers: setup.mcpServers });
+  const open = new OpenSession(facts, { ...context, mcpServers: setup.mcpServers });
+  open.choice = choiceKey(session);
+  return open;
 }
 
 /** Returns the common part of the responses: the session's options, workspace and head. */

@@ -38,6 +38,8 @@ export interface ChatState extends ChatParts {
   spent: ChatUsage;
   /** The model that the person chose since the last turn. A rerun uses it. Null: none. */
   modelSet: string | null;
+  /** True if the next turn begins with a summary of the history. */
+  compactsNext: boolean;
   /** The words that Tab completes after /model. */
   modelNames: readonly string[];
   /** The codes of warnings that are shown once in a chat, and were. */

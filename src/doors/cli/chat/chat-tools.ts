@@ -11,6 +11,7 @@ import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failedResult, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { WrittenFiles } from "./written-files.ts";
 
 export type ChatToolDefinition = NonNullable<ExecuteRequest["tools"]>[number];
 
@@ -29,6 +30,8 @@ const endMs = 1_000;
 
 export class ChatTools {
   readonly permits: ToolPermissions;
+  /** What the tools wrote, so that it can be put back. */
+  readonly written = new WrittenFiles();
   readonly #open: () => Promise<SessionTools>;
   readonly #whole = new Map<string, string>();
   #opened: Promise<SessionTools> | null = null;
@@ -40,8 +43,8 @@ export class ChatTools {
     this.permits = permits;
   }
 
-  static of(call: CliInvocation, workspaceId: string | null): ChatTools {
-    return new ChatTools(() => openTools(call, workspaceId), permitsOf(call, workspaceId));
+  static of(invocation: CliInvocation, workspaceId: string | null): ChatTools {
+    return new ChatTools(() => openTools(invocation, workspaceId), permitsOf(invocation, workspaceId));
   }
 
   /**
@@ -114,21 +117,21 @@ export class ChatTools {
 
 const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
 
-async function openTools(call: CliInvocation, workspaceId: string | null): Promise<SessionTools> {
-  const own = call.server() === null ? workspaceId : null;
+async function openTools(invocation: CliInvocation, workspaceId: string | null): Promise<SessionTools> {
+  const own = invocation.server() === null ? workspaceId : null;
   const [{ configuration }, { root }] = await Promise.all([
-    own === null ? call.loaded() : call.loadedFor(own),
-    call.copy(),
+    own === null ? invocation.loaded() : invocation.loadedFor(own),
+    invocation.copy(),
   ]);
-  return await call.openSessionTools(configuration, { folders: [root], workspaceId: own, mcpServers: [] });
+  return await invocation.openSessionTools(configuration, { folders: [root], workspaceId: own, mcpServers: [] });
 }
 
 /**
  * Returns the permissions of a workspace. The workspaces of another server are not on this machine; there, a permission
  * lasts for this chat.
  */
-function permitsOf(call: CliInvocation, workspaceId: string | null): ToolPermissions {
-  if (workspaceId === null || call.server() !== null) {
+function permitsOf(invocation: CliInvocation, workspaceId: string | null): ToolPermissions {
+  if (workspaceId === null || invocation.server() !== null) {
     const allowed = new Set<string>();
     return {
       isAllowed: async (key) => allowed.has(key),
@@ -137,8 +140,8 @@ function permitsOf(call: CliInvocation, workspaceId: string | null): ToolPermiss
     };
   }
   return {
-    isAllowed: async (key) => await (await call.workspaces()).permissions.isAllowed(workspaceId, key),
-    allow: async (key) => await (await call.workspaces()).permissions.allow(workspaceId, key),
+    isAllowed: async (key) => await (await invocation.workspaces()).permissions.isAllowed(workspaceId, key),
+    allow: async (key) => await (await invocation.workspaces()).permissions.allow(workspaceId, key),
     scope: "in this workspace",
   };
 }

@@ -113,6 +113,7 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
     ...(await ofThisFolder(call, { ...at, ...place })),
     ...(workspaceId === null ? {} : { workspaceId }),
     ...at,
+    ...(state.compactsNext && { compact: true }),
     // The tools of the chat read the code where no index does.
     ...(tools.length === 0 ? {} : { tools, ifNotIndexed: "warn" as const }),
   };
@@ -136,6 +137,7 @@ function follow(state: ChatState, answer: ExecuteAnswer): void {
   // The session keeps the model that its first turn named (S9).
   if (state.sessionId === null) delete state.options.model;
   state.modelSet = null;
+  state.compactsNext = false;
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
   state.lastFailed = answer.kind === "error";

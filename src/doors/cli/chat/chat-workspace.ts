@@ -17,9 +17,9 @@ import type { ChatState, ChatOptions } from "./chat-state.ts";
 /**
  * Returns the workspace of the chat and marks one of this machine as used. Null at another server if none was named.
  */
-export async function chatWorkspace(call: CliInvocation, { workspace }: ChatOptions): Promise<string | null> {
-  if (call.server() !== null) return workspace ?? null;
-  const { workspaces } = await call.workspaces();
+export async function chatWorkspace(invocation: CliInvocation, { workspace }: ChatOptions): Promise<string | null> {
+  if (invocation.server() !== null) return workspace ?? null;
+  const { workspaces } = await invocation.workspaces();
   const id = workspace === undefined ? defaultWorkspaceId : await foundId(workspaces, workspace);
   return (await workspaces.use(id)).id;
 }
@@ -35,18 +35,18 @@ export interface SessionChoice {
 }
 
 /** Returns the session that continues. Null means a new one. */
-export async function chatSession(call: CliInvocation, choice: SessionChoice): Promise<WireSession | null> {
+export async function chatSession(invocation: CliInvocation, choice: SessionChoice): Promise<WireSession | null> {
   const { client, options } = choice;
-  const copy = await call.copy();
+  const copy = await invocation.copy();
   const repo = options.repo ?? copy.repo;
   if (options.session !== undefined) return await findSession(client, options.session, repo);
   const isOfRepo = copy.hasGit || options.repo !== undefined;
   if (options.new === true || options.resume === true) return null;
-  const edited = await editedSession(call, choice, isOfRepo ? repo : null);
+  const edited = await editedSession(invocation, choice, isOfRepo ? repo : null);
   if (edited !== null) return edited;
   if (options.workspace !== undefined || !isOfRepo) {
     const found = await newestOfWorkspace(choice, isOfRepo ? repo : null);
-    if (found !== null && options.continue !== true) call.output.note(goesOn(found, choice));
+    if (found !== null && options.continue !== true) invocation.output.note(goesOn(found, choice));
     if (found !== null || options.continue !== true) return found;
     if (options.workspace !== undefined) noSession(options.workspace);
   }
@@ -55,12 +55,12 @@ export async function chatSession(call: CliInvocation, choice: SessionChoice): P
 
 /** Creates the session that begins with what a person wrote into session.md (W5). Null if there is no such edit. */
 async function editedSession(
-  call: CliInvocation,
+  invocation: CliInvocation,
   { client, workspaceId }: SessionChoice,
   repo: string | null,
 ): Promise<WireSession | null> {
-  if (workspaceId === null || call.server() !== null) return null;
-  const { transcripts } = await openedWithTranscripts(call);
+  if (workspaceId === null || invocation.server() !== null) return null;
+  const { transcripts } = await openedWithTranscripts(invocation);
   const { isEdited, bytes, messages } = await transcripts.show(workspaceId);
   if (!isEdited || bytes === 0 || messages === 0) return null;
   const session = await client.sessions.create({
@@ -70,7 +70,7 @@ async function editedSession(
   });
   const begins =
     session.originTurnId === null ? "could not be read and was moved aside" : "was edited; the session begins with it";
-  call.output.note(`session.md of workspace ${workspaceId} ${begins}`);
+  invocation.output.note(`session.md of workspace ${workspaceId} ${begins}`);
   return session;
 }
 
@@ -139,12 +139,12 @@ export async function clearWorkspace({ call, workspaceId }: ChatState): Promise<
 }
 
 async function openedWithTranscripts(
-  call: CliInvocation,
+  invocation: CliInvocation,
 ): Promise<Pick<OpenedWorkspaces, "workspaces"> & { transcripts: Transcripts }> {
   const [{ workspaces, transcripts: store }, { createTranscripts }] = await Promise.all([
-    call.workspaces(),
+    invocation.workspaces(),
     import("../../../workspace/transcript/transcripts.ts"),
   ]);
-  const report = (message: string): void => call.output.note(`warning: ${call.output.safeNote(message)}`);
+  const report = (message: string): void => invocation.output.note(`warning: ${invocation.output.safeNote(message)}`);
   return { workspaces, transcripts: createTranscripts({ store, now: Date.now, report }) };
 }

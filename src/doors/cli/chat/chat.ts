@@ -22,36 +22,40 @@ import { ChatTools } from "./chat-tools.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { chooseSession } from "./choose-session.ts";
 import { modelEntries } from "./model-list.ts";
-import { openInChat } from "./open-session.ts";
+import { noteNewest, openInChat } from "./open-session.ts";
 import { chatSession, chatWorkspace } from "./chat-workspace.ts";
 
 const builtInModes = ["ask", "edit"];
 
 /** `words` are the first instruction. Without them the chat begins by waiting for a line. */
-export async function chat(call: CliInvocation, words: readonly string[], options: ChatOptions): Promise<ExitCode> {
+export async function chat(
+  invocation: CliInvocation,
+  words: readonly string[],
+  options: ChatOptions,
+): Promise<ExitCode> {
   refuseContradiction(options);
-  const client = await call.client();
-  const workspaceId = await chatWorkspace(call, options);
-  const session = await chatSession(call, { client, options, workspaceId });
+  const client = await invocation.client();
+  const workspaceId = await chatWorkspace(invocation, options);
+  const session = await chatSession(invocation, { client, options, workspaceId });
   if (options.mode !== undefined) {
     const contextId = options.context ?? session?.conversationContextId ?? null;
-    await refuseUnknownMode(call, options.mode, { client: () => client, workspaceId, contextId });
+    await refuseUnknownMode(invocation, options.mode, { client: () => client, workspaceId, contextId });
   }
-  if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
-  const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
+  if (!(await indexFirst(invocation, options.repo))) return exitCodes.interrupted;
+  const isTerminal = invocation.io.stdin.isTTY === true && invocation.output.isTerminal && !invocation.json;
   if (options.resume === true && !isTerminal) {
     throw new UsageError("--resume asks which session to open, and there is no terminal", "name it: --session <id>");
   }
-  const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
+  const tools = isTerminal && options.tools !== false ? ChatTools.of(invocation, workspaceId) : null;
   // The person at the terminal is asked before anything is written or run, so the mode `edit` is no risk.
   if (tools !== null) options.mode ??= "edit";
-  const { lines, view } = await openChat(call, isTerminal, {
+  const { lines, view } = await openChat(invocation, isTerminal, {
     onInterrupt: () => onInterrupt(state),
     status: () => statusLine(state),
     choices: (command) => (command === "/model" ? state.modelNames : command === "/mode" ? builtInModes : []),
   });
   const state: ChatState = {
-    call,
+    call: invocation,
     client,
     options,
     lines,
@@ -64,6 +68,7 @@ export async function chat(call: CliInvocation, words: readonly string[], option
     subagents: newWatch(),
     unsent: [],
     modelSet: null,
+    compactsNext: false,
     notedWarnings: new Set(),
     modelNames: [],
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
@@ -80,7 +85,7 @@ export async function chat(call: CliInvocation, words: readonly string[], option
   } finally {
     lines.close();
     state.subagents.left.abort();
-    call.output.showOn(null);
+    invocation.output.showOn(null);
     await tools?.close();
   }
 }
@@ -98,18 +103,18 @@ interface ChatLineOptions {
 }
 
 async function openChat(
-  call: CliInvocation,
+  invocation: CliInvocation,
   isTerminal: boolean,
   options: ChatLineOptions,
 ): Promise<{ lines: ChatInput; view: ChatView }> {
-  const { output, io } = call;
+  const { output, io } = invocation;
   if (!isTerminal || !output.canRedraw) {
     const prompt = isTerminal ? output.style.cyan("› ") : null;
     return { lines: new PipedLines({ io, prompt, onInterrupt: options.onInterrupt }), view: plainView(output) };
   }
   const { openTerminal } = await import("./open-terminal.ts");
-  const historyFile = join(call.folder().dir, "chat-history");
-  return openTerminal(call, { ...options, commands: commandNames, folder: io.cwd, historyFile });
+  const historyFile = join(invocation.folder().dir, "chat-history");
+  return openTerminal(invocation, { ...options, commands: commandNames, folder: io.cwd, historyFile });
 }
 
 async function greet(state: ChatState): Promise<void> {
@@ -120,7 +125,8 @@ async function greet(state: ChatState): Promise<void> {
   const asks = tools === null ? [] : ["nothing is written or run without your permission"];
   const parts = [where, ...asks, "/help lists the commands"];
   for (const line of call.output.rows([[parts.join(" · ")]])) call.output.note(call.output.noteStyle.dim(line));
-  if (session !== null) await attempt(state, () => openInChat(state, session));
+  if (session === null) await attempt(state, () => noteNewest(state));
+  else await attempt(state, () => openInChat(state, session));
   if (state.options.resume === true) await attempt(state, () => resume(state));
 }
 

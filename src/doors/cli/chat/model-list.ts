@@ -1,6 +1,5 @@
 /** The models that a chat can change to, in the words that every door understands (G3). */
-import { modelInfo, modelsOf } from "../../../domain/models.ts";
-import { callableProviders } from "../../../configuration/configured-providers.ts";
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { ChatState } from "./chat-state.ts";
 
 export interface ModelEntry {
@@ -9,32 +8,35 @@ export interface ModelEntry {
   about: string;
 }
 
-/** Returns the known models of the providers in use, then the contexts. The provider that answers by default comes first. */
-export async function modelEntries({ client, call }: ChatState): Promise<ModelEntry[]> {
-  const contexts = await client.contexts.list();
-  const agents = contexts.flatMap(({ kind, id, content }) => {
+/**
+ * Returns the models that the providers really offer, then the contexts. Those of the provider that answers by default come
+ * first.
+ */
+export async function modelEntries({ client, workspaceId }: ChatState): Promise<ModelEntry[]> {
+  const [contexts, offered] = await Promise.all([
+    client.contexts.list(),
+    client.contexts.models(workspaceId === null ? {} : { workspaceId }),
+  ]);
+  const providers = contexts.flatMap(({ kind, id, content }) => {
     const provider = kind === "agent" && content !== null && "provider" in content ? content.provider : undefined;
     return provider === undefined ? [] : [{ id, provider }];
   });
-  const usual = agents.find(({ id }) => id === "default")?.provider ?? agents[0]?.provider;
-  // The providers of another server are known by its contexts only.
-  const own = call.server() === null ? callableProviders(call.loaded().configuration.providers) : [];
-  const providers = new Set([usual, ...agents.map(({ provider }) => provider), ...own]);
-  const models = [...providers].flatMap((provider) => {
-    if (provider === undefined) return [];
-    return modelsOf(provider).map((model): ModelEntry => {
-      return { words: provider === usual ? model : `${provider}/${model}`, about: aboutOf(model) };
-    });
-  });
+  const usual = (providers.find(({ id }) => id === "default") ?? providers[0])?.provider;
+  const isUsual = ({ provider }: { provider: string }): boolean => provider === usual;
+  const models = [...offered.filter(isUsual), ...offered.filter((one) => !isUsual(one))];
   const chosen = contexts
     .filter(({ kind, id }) => kind === "conversation" && id !== "default")
     .map(({ id, content }): ModelEntry => ({ words: `context:${id}`, about: content?.name ?? id }));
-  return [...models, ...chosen];
+  return [
+    ...models.map((one) => ({ words: isUsual(one) ? one.model : `${one.provider}/${one.model}`, about: aboutOf(one) })),
+    ...chosen,
+  ];
 }
 
-function aboutOf(model: string): string {
-  const info = modelInfo(model);
-  if (info === null) return "";
-  const { input, output } = info.price;
-  return `${info.contextTokens.toLocaleString("en")} tokens · $${input} in, $${output} out per million`;
+type Offered = Awaited<ReturnType<ChatState["client"]["contexts"]["models"]>>[number];
+
+function aboutOf({ contextTokens, price }: Offered): string {
+  const window = contextTokens === null ? [] : [`${groupedNumber(contextTokens)} tokens`];
+  const cost = price === null ? [] : [`$${price.input} in, $${price.output} out per million`];
+  return [...window, ...cost].join(" · ");
 }

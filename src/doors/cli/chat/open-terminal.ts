@@ -20,7 +20,7 @@ export interface OpenTerminalOptions {
 }
 
 export function openTerminal(
-  call: CliInvocation,
+  invocation: CliInvocation,
   wishes: OpenTerminalOptions,
 ): { lines: TerminalLines; view: ChatView } {
   // These modules are needed for the first token of an answer. They load while the first line is typed, so that the
@@ -28,9 +28,9 @@ export function openTerminal(
   const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
     Promise.all([import("marked"), import("./turn-screen.ts"), import("../terminal/markdown-lines.ts")]),
   );
-  const { style } = call.output;
+  const { style } = invocation.output;
   const lines = new TerminalLines({
-    io: call.io,
+    io: invocation.io,
     style,
     history: new InputHistory(wishes.historyFile),
     commands: wishes.commands,
@@ -49,7 +49,7 @@ export function openTerminal(
   });
   const showDetails = (): void =>
     terminal.printLines(board.unfolded(1) ?? [style.dim("there is no tool call to show")]);
-  call.output.showOn((text) => terminal.print(text));
+  invocation.output.showOn((text) => terminal.print(text));
   return {
     lines,
     view: {

@@ -3,7 +3,7 @@
  * (P4, V5).
  */
 import type { ExecuteAnswer } from "../../../client/client.ts";
-import type { ToolPermission } from "../../../domain/tool.ts";
+import type { ToolCallView } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { cut } from "../terminal/cells.ts";
@@ -18,8 +18,8 @@ export interface LocalToolCall {
   tools: ChatTools;
   tool: Tool;
   args: Record<string, unknown>;
-  /** What can be allowed permanently. Null if the call can only be allowed once. */
-  permission: ToolPermission | null;
+  /** Its permission is what can be allowed permanently. */
+  view: ToolCallView;
 }
 
 /** The decision. A null `answer` means that the question was not answered. */
@@ -33,7 +33,8 @@ export async function askPersonForPermission(
   own: LocalToolCall,
   { isOld }: { isOld: boolean },
 ): Promise<PermissionAnswer> {
-  const { tools, tool, args, permission } = own;
+  const { tools, tool, args } = own;
+  const { permission } = own.view;
   if (!isOld && !tool.needsApproval(args)) return { isGiven: true, wasAsked: false };
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
     return { isGiven: true, wasAsked: false };
@@ -82,7 +83,7 @@ export async function askWithReason(
 
 function showCall(
   state: ChatState,
-  { waiting, tools, permission }: LocalToolCall,
+  { waiting, tools, view: { permission } }: LocalToolCall,
   { isOld }: { isOld: boolean },
 ): void {
   const { output } = state.call;

@@ -96,7 +96,7 @@ async function settleOwn(
   if (args === null || refusal !== null)
     return ended(state, callId, { ...(refusal ?? failedResult("the tool cannot be run")), wasSeen: false });
   const { view, refusal: fault } = await previewToolCall(tool, args);
-  const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
+  const own = { waiting, tools: state.tools, tool, args, view };
   board.view(callId, view);
   if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
   const permission = await askPersonForPermission(state, own, { isOld });
@@ -121,7 +121,7 @@ function refusalOf({ options }: ChatState, tool: Tool): ToolResult | null {
 /** Runs a tool. Lines that are typed meanwhile are sent together with the result. */
 async function runOwn(
   state: ChatState,
-  { waiting: { callId }, tools, tool, args }: LocalToolCall,
+  { waiting: { callId }, tools, tool, args, view: shown }: LocalToolCall,
   { wasAsked, typedLines }: { wasAsked: boolean; typedLines: string[] },
 ): Promise<Settled> {
   const { lines, view } = state;
@@ -129,13 +129,15 @@ async function runOwn(
   state.running = running;
   view.board.restart(callId);
   try {
-    const run = tools.run(tool, args, {
-      sessionId: state.sessionId ?? "",
-      turnId: state.lastTurnId ?? "",
-      callId,
-      signal: running.interrupt.signal,
-      showOutput: (text) => view.board.output(callId, text),
-    });
+    const turnId = state.lastTurnId ?? "";
+    const { root } = await state.call.copy();
+    const run = tools.written.during({ turnId, root, view: shown }, () =>
+      tools.run(tool, args, {
+        ...{ sessionId: state.sessionId ?? "", turnId, callId },
+        signal: running.interrupt.signal,
+        showOutput: (text) => view.board.output(callId, text),
+      }),
+    );
     const result = await view.during(lines.during(run, (line) => typedMeanwhile(state, typedLines, line)));
     const settled = ended(state, callId, { ...result, wasSeen: wasAsked });
     return running.interrupt.signal.aborted ? { ...settled, isStopped: true } : settled;

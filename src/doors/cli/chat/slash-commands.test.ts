@@ -264,14 +264,70 @@ test("[L2] [S7] /sessions and --resume list the sessions about this repository, 
   assert.match(piped.stderr, /--resume asks .*\nfix: name it: --session/);
 });
 
-test("[G3] [L2] /model lists the models with window and price, and takes one of another provider", async (t) => {
-  const on = await world(t);
-  const env = { OPENAI_API_KEY: "sk-none", ANTHROPIC_API_KEY: "sk-none" };
-  const { stdout, stderr } = await on.run(["chat"], {
-    stdin: "/model\n/model anthropic/claude-sonnet-5\n/model -\n",
-    env,
-  });
-  assert.match(stdout, /^ *gpt-6\.2-sol +1,050,000 tokens · \$2 in, \$10 out per million$/m);
-  assert.match(stdout, /^ *anthropic\/claude-sonnet-5 +1,000,000 tokens/m);
+test("[G3] [L2] [H1] /model lists what the providers really offer, with window and price, and takes one of another provider", async (t) => {
+  const offering = (name: string, model: string, ids: readonly string[]) =>
+    Object.assign(scriptedProvider({ name, model }), {
+      models: async () => ids.map((id) => ({ id, contextTokens: id === "brand-new" ? 4_321 : null })),
+    });
+  const providers = [
+    offering("offline", "house-model", ["brand-new"]),
+    offering("anthropic", "claude-sonnet-5", ["claude-sonnet-5", "claude-next"]),
+  ];
+  const on = await cliWorld(t, { providers });
+  await on.run(["index"]);
+  const stdin = "/model\n/model anthropic/claude-sonnet-5\n/model -\n";
+  const { stdout, stderr } = await on.run(["chat"], { stdin });
+  assert.deepEqual(
+    stdout.match(/\S+/g)?.filter((word) => /model|new|claude/.test(word)),
+    ["house-model", "brand-new", "anthropic/claude-sonnet-5", "anthropic/claude-next"],
+  );
+  assert.match(stdout, /^ *brand-new +4,321 tokens$/m);
+  assert.match(stdout, /^ *anthropic\/claude-sonnet-5 +1,000,000 tokens · \$\d+ in, \$\d+ out per million$/m);
   assert.match(stderr, /uses the model anthropic\/claude-sonnet-5\nuses the configured model$/m);
+});
+
+test("[G3] [L3] with the offline model alone, /model lists that one", async (t) => {
+  const on = await cliWorld(t);
+  const { stdout } = await on.run(["chat"], { stdin: "/model\n" });
+  assert.match(stdout, /^ *\S*offline\S*(?: +[\d,]+ tokens)?\n$/);
+});
+
+test("[C6] [L2] /compact has the next line begin with a summary, once; with a line it sends that at once", async (t) => {
+  const isSummary = (prompt: string | null): boolean => prompt?.startsWith("You condense") === true;
+  const provider = scriptedProvider({
+    name: "offline",
+    script: ({ prompt }) => (isSummary(prompt) ? "the gist" : "fine"),
+  });
+  const on = await cliWorld(t, { providers: [provider] });
+  await on.run(["index"]);
+  const stdin = "/compact\nremember heron\n/compact\nwhich word?\nagain\n/compact and go on\n";
+  const { exit, stderr } = await on.run(["chat"], { stdin });
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /^there is nothing to summarise yet$/m);
+  assert.match(stderr, /^the next line begins with a summary of the conversation so far$/m);
+  const asked = provider.exchanges.map(({ call, context }) =>
+    isSummary(call.prompt) ? "summary" : /INSTRUCTION\]\\n([^"]+?)"/.exec(JSON.stringify(context.at(-1)))?.[1],
+  );
+  assert.deepEqual(asked, ["remember heron", "summary", "which word?", "again", "summary", "and go on"]);
+});
+
+test("[L2] a plain chat in a repository says which session could go on and how, and nothing where a new one was asked for", async (t) => {
+  const on = await world(t);
+  const opened = async (...argv: string[]): Promise<string> => {
+    const terminal = new TestTerminal({ columns: 80, rows: 30 });
+    const chat = on.start(["chat", ...argv], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+    chat.input.write("/quit\r");
+    await chat.finished;
+    return (await terminal.text()).replaceAll(/\s+/g, " ");
+  };
+  assert.doesNotMatch(await opened(), /the newest session here/);
+  await on.run(["chat"], { stdin: "where is it greeted?\n" });
+  const [session] = await sessions(on);
+  const id = session?.id.slice(-8);
+  const hint = new RegExp(
+    `the newest session here is ${id} "where is it greeted\\?" of [\\d-]{10} [\\d:]{5}; /sessions opens it, and so does aptove chat --continue`,
+  );
+  assert.match(await opened(), hint);
+  assert.doesNotMatch(await opened("--new"), /the newest session here/);
+  assert.doesNotMatch(await opened("--continue"), /the newest session here/);
 });

@@ -12,6 +12,7 @@ import { goTo, openInChat } from "./open-session.ts";
 import { tokensOfWindow } from "./status-line.ts";
 import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
+import { undo } from "./undo.ts";
 
 interface ChatCommand {
   /** The command as it is typed, with its arguments. */
@@ -40,8 +41,17 @@ const commands: Record<string, ChatCommand> = {
   "/session": { usage: "", about: "show the session of this chat", isShowing: true, run: showSession },
   "/sessions": { usage: "[words]", about: "choose the session to continue; all: of every repository", run: sessions },
   "/fork": { usage: "[n]", about: "continue in a new session below turn n, or below the last turn", run: fork },
-  "/undo": { usage: "", about: "continue from before the last turn; files on disk stay as they are", run: undo },
+  "/undo": {
+    usage: "",
+    about: "continue from before the last instruction; offers to put back the files that its tools wrote",
+    run: undo,
+  },
   "/rerun": { usage: "[text]", about: "run the last turn again, with the same instruction or another", run: rerun },
+  "/compact": {
+    usage: "[text]",
+    about: "have the model summarise the conversation so far before the next line, which may follow at once",
+    run: compact,
+  },
   "/diff": {
     usage: "[n m]",
     about: "compare what two turns saw and answered; without numbers: the last two",
@@ -173,8 +183,8 @@ async function lastTurn({ client, sessionId, lastTurnId }: ChatState): Promise<s
 }
 
 async function turnOfNumber({ client, sessionId }: ChatState, text: string): Promise<string> {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`"${text}" is not the number of a turn`);
-  if (sessionId === null) throw new UsageError("there is no session yet");
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`"${text}" is not the number of a turn`, "they count from 1");
+  if (sessionId === null) throw new UsageError("there is no session yet", "type an instruction first");
   return await turnNumbered(client, await client.sessions.get(sessionId), Number(text));
 }
 
@@ -208,17 +218,13 @@ async function rerun(state: ChatState, rest: string): Promise<void> {
   state.call.output.note("/diff shows what it saw and answered differently");
 }
 
-/** Continues from before the last turn. What tools wrote on disk stays. */
-async function undo(state: ChatState): Promise<void> {
-  const { client, call, sessionId } = state;
-  if (sessionId === null) return call.output.note("there is no turn yet");
-  const { undoneTurnId, session } = await client.sessions.undo(sessionId);
-  if (undoneTurnId === null) return call.output.note("there is no turn to undo");
-  // The call went with the turn, so no turn waits for its result.
-  state.unsent = [];
-  state.lastTurnId = session.headTurnId;
-  state.lastFailed = false;
-  call.output.note(`undid turn ${shortId(undoneTurnId)}; files on disk are not changed`);
+/** A summary belongs to a turn, so it is written when the next one begins (C6). */
+async function compact(state: ChatState, rest: string): Promise<void> {
+  const turnId = await lastTurn(state);
+  if (turnId === null) return state.call.output.note("there is nothing to summarise yet");
+  state.compactsNext = true;
+  if (rest !== "") await runChatTurn(state, { instruction: rest });
+  else state.call.output.note("the next line begins with a summary of the conversation so far");
 }
 
 async function fire(state: ChatState, rest: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** The line above the prompt of a chat: its session, its model, how full the context window is, and what it cost. */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import { modelInfo } from "../../../domain/models.ts";
 import { dollars } from "../output.ts";
 import type { ChatState } from "./chat-state.ts";
@@ -17,9 +18,9 @@ export function statusLine({ workspaceId, spent, options }: ChatState): string {
 
 /** Formats tokens as `12,345 tokens (6 %)`. Without a share if the size of the model's window is not known. */
 export function tokensOfWindow(tokens: number, model: string | undefined): string {
-  const text = `${tokens.toLocaleString("en")} tokens`;
+  const text = `${groupedNumber(tokens)} tokens`;
   const window = model === undefined ? undefined : modelInfo(model)?.contextTokens;
   if (window === undefined) return text;
   const percent = (tokens / window) * 100;
-  return `${text} (${percent < 1 ? "<1" : Math.round(percent)} % of ${window.toLocaleString("en")})`;
+  return `${text} (${percent < 1 ? "<1" : Math.round(percent)} % of ${groupedNumber(window)})`;
 }

@@ -13,20 +13,24 @@ export interface AcpOptions {
   login?: boolean;
 }
 
-export async function acp(call: CliInvocation, options: AcpOptions): Promise<ExitCode> {
+export async function acp(invocation: CliInvocation, options: AcpOptions): Promise<ExitCode> {
   const { mode, workspace = null } = options;
-  if (options.login === true) return await (await import("../keys/provider-key.ts")).login(call, undefined);
+  if (options.login === true) return await (await import("../keys/provider-key.ts")).login(invocation, undefined);
   const isOfEditors = Object.values<string | undefined>(editorOnlyModes).includes(mode);
-  if (mode !== undefined && !isOfEditors && call.server() === null) {
-    await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });
+  if (mode !== undefined && !isOfEditors && invocation.server() === null) {
+    await refuseUnknownMode(invocation, mode, {
+      client: () => invocation.client(),
+      workspaceId: workspace,
+      contextId: null,
+    });
   }
-  if (call.io.stdin.isTTY === true) {
-    call.output.note("waiting for an editor on standard input (Ctrl-C ends this); for a person: aptove chat");
+  if (invocation.io.stdin.isTTY === true) {
+    invocation.output.note("waiting for an editor on standard input (Ctrl-C ends this); for a person: aptove chat");
   }
-  const stopping = listenForStop(call.io.signals);
+  const stopping = listenForStop(invocation.io.signals);
   const asked = options.continue === true ? "continue" : null;
   try {
-    const serving = call.serveAcp({
+    const serving = invocation.serveAcp({
       beginning: options.fresh === true ? "fresh" : asked,
       workspaceId: workspace,
       mode: mode ?? null,

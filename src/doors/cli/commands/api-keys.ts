@@ -12,20 +12,20 @@ export interface KeyOptions extends OrgOption {
   expires?: string;
 }
 
-export async function createKey(call: CliInvocation, name: string, options: KeyOptions): Promise<ExitCode> {
+export async function createKey(invocation: CliInvocation, name: string, options: KeyOptions): Promise<ExitCode> {
   const expiresAt = expiryOf(options);
   if (options.org !== undefined && options.user === undefined) {
     throw new UsageError("--org needs the user whose key it is", "add --user <user>: see aptove user list");
   }
-  const client = await clientOf(call, options);
+  const client = await clientOf(invocation, options);
   const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
   const created = await client.keys.create({
     name,
     ...(userId !== undefined && { userId }),
     ...(expiresAt !== null && { expiresAt }),
   });
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(created);
     return exitCodes.fine;
   }
@@ -44,15 +44,15 @@ function expiryOf({ days, expires }: KeyOptions): string | null {
   return new Date(at).toISOString();
 }
 
-export async function listKeys(call: CliInvocation, options: KeyOptions): Promise<ExitCode> {
-  const client = await clientOf(call, options);
+export async function listKeys(invocation: CliInvocation, options: KeyOptions): Promise<ExitCode> {
+  const client = await clientOf(invocation, options);
   const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
   const keys = await allKeys(client, userId);
-  if (call.json) {
-    call.output.json({ keys });
+  if (invocation.json) {
+    invocation.output.json({ keys });
     return exitCodes.fine;
   }
-  if (keys.length === 0) call.output.note("there are no keys; make one: aptove key create <name>");
+  if (keys.length === 0) invocation.output.note("there are no keys; make one: aptove key create <name>");
   const short = shortIds(keys.map((key) => key.id));
   const owners = new Map((await allUsers(client)).map(({ id, name }) => [id, name]));
   const rows = keys.map((key) => [
@@ -64,7 +64,7 @@ export async function listKeys(call: CliInvocation, options: KeyOptions): Promis
     key.lastUsedAt === null ? "never used" : `used ${localTime(key.lastUsedAt).slice(0, 16)}`,
     key.name,
   ]);
-  call.output.table(rows);
+  invocation.output.table(rows);
   return exitCodes.fine;
 }
 
@@ -74,8 +74,8 @@ function keyState(key: WireApiKey): string {
   return Date.parse(key.expiresAt) < Date.now() ? "expired" : `until ${localTime(key.expiresAt).slice(0, 10)}`;
 }
 
-export async function revokeKey(call: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
-  const client = await clientOf(call, options);
+export async function revokeKey(invocation: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
+  const client = await clientOf(invocation, options);
   const found = (await allKeys(client)).filter((key) => isMeant(key, text));
   const [key, second] = found;
   if (key === undefined) {
@@ -85,8 +85,8 @@ export async function revokeKey(call: CliInvocation, text: string, options: OrgO
     throw new UsageError(`"${text}" matches ${found.length} keys`, "give the id as aptove key list shows it");
   }
   await client.keys.revoke(key.id);
-  if (call.json) call.output.json({ revoked: key.id });
-  else call.output.line(`revoked ${call.output.safe(key.name)} (${key.prefix}…)`);
+  if (invocation.json) invocation.output.json({ revoked: key.id });
+  else invocation.output.line(`revoked ${invocation.output.safe(key.name)} (${key.prefix}…)`);
   return exitCodes.fine;
 }
 

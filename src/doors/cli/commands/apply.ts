@@ -20,13 +20,13 @@ export interface ApplyOptions {
   yes?: boolean;
 }
 
-export async function apply(call: CliInvocation, from: string, options: ApplyOptions): Promise<ExitCode> {
-  const { root } = await call.copy();
+export async function apply(invocation: CliInvocation, from: string, options: ApplyOptions): Promise<ExitCode> {
+  const { root } = await invocation.copy();
   const repaired = repairWorkingCopy(root);
   if (repaired !== null) {
-    call.output.note(`an earlier apply was interrupted; ${plural(repaired.length, "file")} restored`);
+    invocation.output.note(`an earlier apply was interrupted; ${plural(repaired.length, "file")} restored`);
   }
-  const proposal = await readProposal(call, from);
+  const proposal = await readProposal(invocation, from);
   const planned = planProposal(root, proposal);
   if ("fault" in planned) {
     throw new CommandFailed(
@@ -36,29 +36,30 @@ export async function apply(call: CliInvocation, from: string, options: ApplyOpt
     );
   }
   const { changes } = planned;
-  const { output } = call;
+  const { output } = invocation;
   if (changes.length === 0) {
-    report(call, "nothing to do: every file has the proposed content", { applied: [] });
+    report(invocation, "nothing to do: every file has the proposed content", { applied: [] });
     return exitCodes.fine;
   }
-  if (!call.json) for (const change of changes) for (const line of await diffLines(change, output)) output.line(line);
+  if (!invocation.json)
+    for (const change of changes) for (const line of await diffLines(change, output)) output.line(line);
   const summary = changes.map(({ path, before, after }) => ({ path, change: kindOf(before, after) }));
   if (options.dryRun === true) {
-    report(call, `${plural(changes.length, "file")} would change; nothing was written`, { wouldApply: summary });
+    report(invocation, `${plural(changes.length, "file")} would change; nothing was written`, { wouldApply: summary });
     return exitCodes.fine;
   }
-  if (options.yes !== true && !(await confirm(call, `write ${plural(changes.length, "file")}?`))) {
-    report(call, "nothing was written", { applied: [] });
+  if (options.yes !== true && !(await confirm(invocation, `write ${plural(changes.length, "file")}?`))) {
+    report(invocation, "nothing was written", { applied: [] });
     return exitCodes.failed;
   }
   writeChanges(root, changes);
-  report(call, `${plural(changes.length, "file")} written`, { applied: summary });
+  report(invocation, `${plural(changes.length, "file")} written`, { applied: summary });
   return exitCodes.fine;
 }
 
-function report(call: CliInvocation, text: string, value: unknown): void {
-  if (call.json) call.output.json(value);
-  else call.output.line(text);
+function report(invocation: CliInvocation, text: string, value: unknown): void {
+  if (invocation.json) invocation.output.json(value);
+  else invocation.output.line(text);
 }
 
 function kindOf(before: CurrentFile | null, after: string | null): "created" | "changed" | "deleted" {
@@ -66,10 +67,10 @@ function kindOf(before: CurrentFile | null, after: string | null): "created" | "
   return after === null ? "deleted" : "changed";
 }
 
-async function readProposal(call: CliInvocation, from: string): Promise<Proposal> {
-  if (from.endsWith(".json")) return readProposalFile(resolve(call.io.cwd, from));
-  const client = await call.client();
-  const { repo } = await call.copy();
+async function readProposal(invocation: CliInvocation, from: string): Promise<Proposal> {
+  if (from.endsWith(".json")) return readProposalFile(resolve(invocation.io.cwd, from));
+  const client = await invocation.client();
+  const { repo } = await invocation.copy();
   return await readTurnProposal(client, await findTurnId(client, from, repo));
 }
 
@@ -78,7 +79,7 @@ function readProposalFile(file: string): Proposal {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new UsageError(`${file} cannot be read (${systemCode(error)})`);
+    throw new UsageError(`${file} cannot be read (${systemCode(error)})`, "name a file with a file bundle, or a turn");
   }
   return { bundle: parsedOrRefused(text), baseOf: () => null, madeAt: null };
 }

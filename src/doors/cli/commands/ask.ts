@@ -29,35 +29,35 @@ export interface AskOptions extends TurnOptions {
   maxSteps?: number;
 }
 
-export async function ask(call: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
+export async function ask(invocation: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const ifBusy = busyChoice(options);
   // A rerun can repeat the instruction of the turn, and messages of subagents need no instruction.
   const isOptional = options.rerun !== undefined || options.fire === true;
   const read = isOptional ? readOptionalInstruction : readInstruction;
-  const instruction = await read(call.io, words, call.output);
-  const client = await call.client();
-  const copy = await call.copy();
+  const instruction = await read(invocation.io, words, invocation.output);
+  const client = await invocation.client();
+  const copy = await invocation.copy();
   // The repository of a session with a mailbox was chosen when the session began.
-  if (options.fire !== true && !(await indexFirst(call, options.repo))) return exitCodes.interrupted;
+  if (options.fire !== true && !(await indexFirst(invocation, options.repo))) return exitCodes.interrupted;
   const place = await chosenPlace(client, options, options.repo ?? copy.repo);
   const request = {
-    ...(await turnRequest(call, options)),
-    ...(await ofThisFolder(call, place)),
+    ...(await turnRequest(invocation, options)),
+    ...(await ofThisFolder(invocation, place)),
     ...place,
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
     ...(options.fire === true ? { fire: true } : {}),
     ...(options.maxSteps === undefined ? {} : { settings: { maxSteps: options.maxSteps } }),
-    ...attachments({ root: copy.root, cwd: call.io.cwd }, options),
+    ...attachments({ root: copy.root, cwd: invocation.io.cwd }, options),
   };
-  const stopping = listenForStop(call.io.signals);
+  const stopping = listenForStop(invocation.io.signals);
   try {
-    const show = options.events === true ? "events" : call.json ? "none" : "text";
-    const isPainted = show === "text" && call.output.canRedraw;
-    const view = isPainted ? new (await import("../turn/ask-screen.ts")).AskScreen(call) : undefined;
+    const show = options.events === true ? "events" : invocation.json ? "none" : "text";
+    const isPainted = show === "text" && invocation.output.canRedraw;
+    const view = isPainted ? new (await import("../turn/ask-screen.ts")).AskScreen(invocation) : undefined;
     const run = runInstruction({
-      call,
+      call: invocation,
       client,
       request,
       show,
@@ -65,9 +65,9 @@ export async function ask(call: CliInvocation, words: string[], options: AskOpti
       ...(view !== undefined && { view }),
     });
     const answer = await Promise.race([run, stopping.second]);
-    if (call.json && options.events !== true) call.output.json(answer);
-    if (show === "text") await showProposal(call, client, answer);
-    if (show === "text") explainEnd(call, answer, request);
+    if (invocation.json && options.events !== true) invocation.output.json(answer);
+    if (show === "text") await showProposal(invocation, client, answer);
+    if (show === "text") explainEnd(invocation, answer, request);
     return exitOf(answer, stopping.first.aborted);
   } finally {
     stopping.release();
@@ -84,10 +84,10 @@ function attachments(
 }
 
 /** Explains what a person can do about a turn that failed, or that waits. */
-function explainEnd(call: CliInvocation, answer: ExecuteAnswer, { rerun }: ExecuteRequest): void {
-  if (answer.kind === "error") return printTurnFailure(call, answer);
+function explainEnd(invocation: CliInvocation, answer: ExecuteAnswer, { rerun }: ExecuteRequest): void {
+  if (answer.kind === "error") return printTurnFailure(invocation, answer);
   const waits = new Set(answer.toolCalls.map(({ waitsFor }) => waitsFor));
-  const { output } = call;
+  const { output } = invocation;
   if (rerun) {
     output.note(`compare: aptove session diff ${shortId(rerun.turnId)} ${shortId(answer.turnId)}`);
   }

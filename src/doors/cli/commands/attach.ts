@@ -15,47 +15,48 @@ export interface AttachOptions {
 
 /** Attaches the named sessions; without a name all of those that certainly belong here. */
 export async function attachSessions(
-  call: CliInvocation,
+  invocation: CliInvocation,
   named: readonly string[],
   options: AttachOptions,
 ): Promise<ExitCode> {
-  const found = await detachedSessions(call);
+  const found = await detachedSessions(invocation);
   const chosen =
     named.length > 0 ? named.map((text) => theOne(found, text)) : found.filter(({ isCertain }) => isCertain);
   const others = found.filter((one) => !chosen.includes(one));
-  if (call.json && options.yes !== true) {
-    call.output.json({ sessions: found.map(shown), attached: [] });
+  if (invocation.json && options.yes !== true) {
+    invocation.output.json({ sessions: found.map(shown), attached: [] });
     return exitCodes.fine;
   }
-  if (!call.json) list(call, { chosen, others: named.length > 0 ? [] : others });
+  if (!invocation.json) list(invocation, { chosen, others: named.length > 0 ? [] : others });
   if (chosen.length === 0) {
-    if (call.json) call.output.json({ sessions: found.map(shown), attached: [] });
+    if (invocation.json) invocation.output.json({ sessions: found.map(shown), attached: [] });
     return exitCodes.fine;
   }
-  const question = `attach ${plural(chosen.length, "session")} to ${(await call.copy()).root}?`;
-  if (!(await confirmUnlessYes(call, question, options))) return exitCodes.fine;
-  const { attachments } = await call.local(task);
-  const place = await placeOf(call);
+  const question = `attach ${plural(chosen.length, "session")} to ${(await invocation.copy()).root}?`;
+  if (!(await confirmUnlessYes(invocation, question, options))) return exitCodes.fine;
+  const { attachments } = await invocation.local(task);
+  const place = await placeOf(invocation);
   for (const { session } of chosen) await attachments.attach(session.id, place);
-  if (call.json) call.output.json({ sessions: found.map(shown), attached: chosen.map(({ session }) => session.id) });
-  else call.output.line(`attached ${plural(chosen.length, "session")}; see them: aptove session list`);
+  if (invocation.json)
+    invocation.output.json({ sessions: found.map(shown), attached: chosen.map(({ session }) => session.id) });
+  else invocation.output.line(`attached ${plural(chosen.length, "session")}; see them: aptove session list`);
   return exitCodes.fine;
 }
 
 const task = "attaching sessions";
 
-export async function detachedSessions(call: CliInvocation): Promise<DetachedSession[]> {
-  const { attachments } = await call.local(task);
-  return await attachments.find(await placeOf(call));
+export async function detachedSessions(invocation: CliInvocation): Promise<DetachedSession[]> {
+  const { attachments } = await invocation.local(task);
+  return await attachments.find(await placeOf(invocation));
 }
 
-async function placeOf(call: CliInvocation): Promise<AttachmentPlace> {
-  const { root, repo, hasGit } = await call.copy();
-  const { store } = await call.workspaces();
+async function placeOf(invocation: CliInvocation): Promise<AttachmentPlace> {
+  const { root, repo, hasGit } = await invocation.copy();
+  const { store } = await invocation.workspaces();
   // Damaged ones are listed too: they are there.
   const workspaces = new Set([defaultWorkspaceId, ...(await store.list()).map(({ id }) => id)]);
   return {
-    folder: hasGit ? root : call.io.cwd,
+    folder: hasGit ? root : invocation.io.cwd,
     name: repo,
     isRepository: hasGit,
     hasFolder: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
@@ -85,8 +86,11 @@ const causeTexts: Record<DetachedCause, string> = {
   other_owner: "it belongs to another person",
 };
 
-function list(call: CliInvocation, { chosen, others }: { chosen: DetachedSession[]; others: DetachedSession[] }): void {
-  const { output } = call;
+function list(
+  invocation: CliInvocation,
+  { chosen, others }: { chosen: DetachedSession[]; others: DetachedSession[] },
+): void {
+  const { output } = invocation;
   if (chosen.length === 0) output.note("every session that belongs here is in a list");
   output.table(rowsOf(chosen), tableFit);
   if (others.length === 0) return;

@@ -16,15 +16,15 @@ export interface AuditOptions extends OrgOption {
   target?: string;
 }
 
-export async function showAudit(call: CliInvocation, options: AuditOptions): Promise<ExitCode> {
+export async function showAudit(invocation: CliInvocation, options: AuditOptions): Promise<ExitCode> {
   const action = auditActions.find((each) => each === options.action);
   if (options.action !== undefined && action === undefined) {
     throw new UsageError(`there is no action "${options.action}"`, `they are: ${auditActions.join(", ")}`);
   }
-  const client = await clientOf(call, options);
+  const client = await clientOf(invocation, options);
   const entries = await readEntries(client, options, action);
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json({ entries });
     return exitCodes.fine;
   }

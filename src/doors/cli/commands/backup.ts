@@ -6,31 +6,32 @@ import { bytes, plural } from "../output.ts";
 import type { BackupCounts } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
 
-export async function backup(call: CliInvocation, dir: string): Promise<ExitCode> {
-  refuseElsewhere(call);
-  const report = await withProgress(call, "copying", (onBlob) =>
-    call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
+export async function backup(invocation: CliInvocation, dir: string): Promise<ExitCode> {
+  refuseElsewhere(invocation);
+  const report = await withProgress(invocation, "copying", (onBlob) =>
+    invocation.backup({ copy: resolve(invocation.io.cwd, dir), onBlob }),
   );
   const what = report.damaged.length === 0 ? "is a complete copy" : "has all that can be read";
-  return tell(call, report, `${call.output.safe(report.folder)} ${what}: ${contents(report)}`);
+  return tell(invocation, report, `${invocation.output.safe(report.folder)} ${what}: ${contents(report)}`);
 }
 
-export async function restore(call: CliInvocation, dir: string): Promise<ExitCode> {
-  refuseElsewhere(call);
-  const report = await withProgress(call, "restoring", (onBlob) =>
-    call.restore({ copy: resolve(call.io.cwd, dir), onBlob }),
+export async function restore(invocation: CliInvocation, dir: string): Promise<ExitCode> {
+  refuseElsewhere(invocation);
+  const report = await withProgress(invocation, "restoring", (onBlob) =>
+    invocation.restore({ copy: resolve(invocation.io.cwd, dir), onBlob }),
   );
-  const exit = tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
-  if (!call.json) call.output.note("check all sessions: aptove doctor --deep; make the index again: aptove index");
+  const exit = tell(invocation, report, `${invocation.output.safe(report.folder)} has ${contents(report)}`);
+  if (!invocation.json)
+    invocation.output.note("check all sessions: aptove doctor --deep; make the index again: aptove index");
   return exit;
 }
 
 /** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
-function refuseElsewhere(call: CliInvocation): void {
-  if (call.server() !== null) {
+function refuseElsewhere(invocation: CliInvocation): void {
+  if (invocation.server() !== null) {
     throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");
   }
-  const { records, blobs } = call.loaded().configuration;
+  const { records, blobs } = invocation.loaded().configuration;
   if (blobs.url !== null) {
     const fix = "copy the rows first, then the bucket with its own tools: see docs/backup.md";
     throw new CommandFailed("backup_invalid", "the blobs are in S3", fix);
@@ -42,11 +43,11 @@ function refuseElsewhere(call: CliInvocation): void {
 }
 
 async function withProgress(
-  call: CliInvocation,
+  invocation: CliInvocation,
   label: string,
   work: (onBlob: (done: number, total: number) => void) => Promise<BackupCounts>,
 ): Promise<BackupCounts> {
-  const bar = new ProgressBar(call.output);
+  const bar = new ProgressBar(invocation.output);
   try {
     return await work((done, total) => bar.update(label, done, total));
   } finally {
@@ -55,21 +56,23 @@ async function withProgress(
 }
 
 function contents({ turns, blobs, bytes: size }: BackupCounts): string {
-  return `${plural(turns, "turn")}, ${plural(blobs, "file")}, ${bytes(size)}`;
+  return `${plural(turns, "turn")}, ${plural(blobs, "blob")}, ${bytes(size)}`;
 }
 
-function tell(call: CliInvocation, report: BackupCounts, line: string): ExitCode {
-  const { output } = call;
+function tell(invocation: CliInvocation, report: BackupCounts, line: string): ExitCode {
+  const { output } = invocation;
   const { damaged } = report;
-  if (call.json) output.json(report);
+  if (invocation.json) output.json(report);
   else output.line(line);
   if (damaged.length === 0) return exitCodes.fine;
-  if (!call.json) {
+  if (!invocation.json) {
     for (const { name, why } of damaged.slice(0, damagedShownMax))
       output.note(output.safeNote(`damaged: ${name} ${why}`));
     if (damaged.length > damagedShownMax)
       output.note(`and ${damaged.length - damagedShownMax} more; all of them: --json`);
-    output.note("fix: take these files from an earlier backup; aptove doctor --deep names the turns that need them");
+    output.note(
+      "fix: take these from an earlier backup (docs/backup.md); aptove doctor --deep names the turns that need them",
+    );
   }
   return exitCodes.failed;
 }

@@ -12,13 +12,13 @@ interface ForkPoint {
 }
 
 /** The new session is empty if there is no instruction, and the next instruction continues it. */
-export async function forkSession(call: CliInvocation, where: ForkPoint, words: string[]): Promise<ExitCode> {
-  const client = await call.client();
-  const turnId = await turnToFork(client, where, (await call.copy()).repo);
-  if (words.length > 0) return await ask(call, words, { fork: turnId });
+export async function forkSession(invocation: CliInvocation, where: ForkPoint, words: string[]): Promise<ExitCode> {
+  const client = await invocation.client();
+  const turnId = await turnToFork(client, where, (await invocation.copy()).repo);
+  if (words.length > 0) return await ask(invocation, words, { fork: turnId });
   const session = await client.sessions.create({ forkOf: turnId });
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(session);
     return exitCodes.fine;
   }
@@ -34,20 +34,20 @@ async function turnToFork(client: AptoveClient, { from, at }: ForkPoint, repo: s
 }
 
 /** The instruction of the turn is used again if there is no other. */
-export async function rerunTurn(call: CliInvocation, turn: string, words: string[]): Promise<ExitCode> {
-  return await ask(call, words, { rerun: turn });
+export async function rerunTurn(invocation: CliInvocation, turn: string, words: string[]): Promise<ExitCode> {
+  return await ask(invocation, words, { rerun: turn });
 }
 
-export async function moveHead(call: CliInvocation, id: string, to: string): Promise<ExitCode> {
-  const client = await call.client();
-  const { repo } = await call.copy();
+export async function moveHead(invocation: CliInvocation, id: string, to: string): Promise<ExitCode> {
+  const client = await invocation.client();
+  const { repo } = await invocation.copy();
   const session = await findSession(client, id, repo);
   // A short number is a turn of this session. An id that has digits only is longer.
   const isNumber = /^\d{1,7}$/.test(to);
   const turnId = isNumber ? await turnNumbered(client, session, Number(to)) : await findTurnId(client, to, repo);
   const moved = await client.sessions.moveHead(session.id, { from: session.headTurnId, to: turnId });
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(moved);
     return exitCodes.fine;
   }

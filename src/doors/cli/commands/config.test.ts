@@ -63,7 +63,7 @@ test("[L1] [W7] config show and check refuse what is no workspace, and one that 
     assert.match(missing.stderr, /there is no workspace ".*" \(not_found\)/);
     const wrong = await world.run(["config", command, "--workspace", ".."]);
     assert.equal(wrong.exit, 2);
-    assert.match(wrong.stderr, /"\.\." is not an id/);
+    assert.match(wrong.stderr, /"\.\." is neither the id nor the name of a workspace/);
     const short = await world.run(["config", command, "--workspace", first.slice(0, 8)]);
     assert.equal(short.exit, command === "show" ? 0 : 1, short.stderr);
   }

@@ -9,14 +9,14 @@ import { findWorkspace } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";
 
-export function initConfig(call: CliInvocation, options: { force?: boolean }): ExitCode {
-  const file = call.folder().config;
+export function initConfig(invocation: CliInvocation, options: { force?: boolean }): ExitCode {
+  const file = invocation.folder().config;
   if (existsSync(file) && options.force !== true) {
     throw new CommandFailed("config_exists", `${file} exists already`, "edit it, or overwrite it with --force");
   }
   writePrivateFile(file, starterConfig());
-  if (call.json) call.output.json({ file });
-  else call.output.line(`wrote ${file}; every key in it is commented out`);
+  if (invocation.json) invocation.output.json({ file });
+  else invocation.output.line(`wrote ${file}; every key in it is commented out`);
   return exitCodes.fine;
 }
 
@@ -25,12 +25,12 @@ export interface ConfigOptions {
   workspace?: string;
 }
 
-export async function showConfig(call: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
-  const loaded = await loadedFor(call, options);
+export async function showConfig(invocation: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
+  const loaded = await loadedFor(invocation, options);
   const values = effectiveValues(loaded);
-  const { output } = call;
-  if (call.json) {
-    output.json({ file: call.folder().config, workspace: options.workspace ?? null, values });
+  const { output } = invocation;
+  if (invocation.json) {
+    output.json({ file: invocation.folder().config, workspace: options.workspace ?? null, values });
     return exitCodes.fine;
   }
   const shown = values.filter(({ value }) => value !== null);
@@ -42,11 +42,11 @@ export async function showConfig(call: CliInvocation, options: ConfigOptions): P
   return exitCodes.fine;
 }
 
-async function loadedFor(call: CliInvocation, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
-  if (workspace === undefined) return call.loaded();
-  const { id } = findWorkspace(await (await call.workspaces()).store.list(), workspace);
-  const loaded = await call.loadedFor(id);
-  for (const warning of loaded.warnings) call.output.note(`warning: ${warning}`);
+async function loadedFor(invocation: CliInvocation, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
+  if (workspace === undefined) return invocation.loaded();
+  const { id } = findWorkspace(await (await invocation.workspaces()).store.list(), workspace);
+  const loaded = await invocation.loadedFor(id);
+  for (const warning of loaded.warnings) invocation.output.note(`warning: ${warning}`);
   return loaded;
 }
 
@@ -55,18 +55,18 @@ function shorten(value: string): string {
 }
 
 /** Checks the configuration of a workspace, or of the data folder with all of its workspaces. */
-export async function checkConfig(call: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
-  const { configuration, warnings } = await loadedFor(call, options);
-  const problems = configurationProblems(configuration, call.io.env);
-  const others = options.workspace === undefined ? await checkWorkspaces(call) : { count: 0, problems: [] };
+export async function checkConfig(invocation: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
+  const { configuration, warnings } = await loadedFor(invocation, options);
+  const problems = configurationProblems(configuration, invocation.io.env);
+  const others = options.workspace === undefined ? await checkWorkspaces(invocation) : { count: 0, problems: [] };
   problems.push(...others.problems);
-  for (const { name, fault, fix } of await providerReports(call)) {
+  for (const { name, fault, fix } of await providerReports(invocation)) {
     if (fault !== null) problems.push(`the provider ${name} ${fault}${fix === null ? "" : `; ${fix}`}`);
   }
-  const { output } = call;
-  const file = call.folder().config;
+  const { output } = invocation;
+  const file = invocation.folder().config;
   const hasFile = existsSync(file);
-  if (call.json) {
+  if (invocation.json) {
     output.json({ file, hasFile, workspace: options.workspace ?? null, warnings, problems });
   } else {
     for (const problem of problems) output.note(`${output.noteStyle.red("problem:")} ${output.safeNote(problem)}`);

@@ -9,7 +9,7 @@ import { withoutNullish } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 
 interface Named {
   kind: WireContext["kind"];
@@ -28,14 +28,14 @@ export interface SetOptions {
   expect?: number;
 }
 
-export async function listContexts(call: CliInvocation): Promise<ExitCode> {
-  const contexts = await (await call.client()).contexts.list();
-  if (call.json) {
-    call.output.json({ contexts });
+export async function listContexts(invocation: CliInvocation): Promise<ExitCode> {
+  const contexts = await (await invocation.client()).contexts.list();
+  if (invocation.json) {
+    invocation.output.json({ contexts });
     return exitCodes.fine;
   }
   const rows = contexts.map((context) => [context.kind, context.id, sourceOf(context), context.content?.name ?? ""]);
-  call.output.table(rows);
+  invocation.output.table(rows);
   return exitCodes.fine;
 }
 
@@ -45,36 +45,41 @@ function sourceOf({ version, createdAt }: WireContext): string {
 }
 
 export async function showContext(
-  call: CliInvocation,
+  invocation: CliInvocation,
   { kind, id }: Named,
   { at }: { at?: number },
 ): Promise<ExitCode> {
-  const context = await (await call.client()).contexts.get(kind, id, withoutNullish({ version: at }));
-  if (call.json) {
-    call.output.json(context);
+  const client = await invocation.client();
+  const context = await found(client.contexts.get(kind, id, withoutNullish({ version: at })));
+  if (invocation.json) {
+    invocation.output.json(context);
     return exitCodes.fine;
   }
-  if (context.content === null) call.output.note(`retired by version ${context.version}`);
-  else call.output.line(call.output.safe(contextToml(toFileKeys(context.content)).trimEnd()));
+  if (context.content === null) invocation.output.note(`retired by version ${context.version}`);
+  else invocation.output.line(invocation.output.safe(contextToml(toFileKeys(context.content)).trimEnd()));
   return exitCodes.fine;
 }
 
-export async function setContext(call: CliInvocation, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
+export async function setContext(
+  invocation: CliInvocation,
+  { kind, id }: Named,
+  options: SetOptions,
+): Promise<ExitCode> {
   const { file, expect, ...fields } = options;
   if ((file === undefined) === (Object.keys(fields).length === 0)) {
     throw new UsageError("a context is set from a file or by its keys", "give --file, or one of --name, --model, …");
   }
   refuseOfOther(kind, fields);
-  const client = await call.client();
+  const client = await invocation.client();
   const counts = await existing(client, { kind, id });
   const content =
     file === undefined
       ? { ...counts?.content, ...fields }
-      : toWireKeys(parseContextToml(await readSource(call, file), file));
+      : toWireKeys(parseContextToml(await readSource(invocation, file), file));
   const expectedVersion = expect ?? counts?.version ?? undefined;
   const written = await client.contexts.put(kind, id, { content, ...withoutNullish({ expectedVersion }) });
-  if (call.json) call.output.json(written);
-  else call.output.line(call.output.safe(`${kind} context ${id} is at version ${written.version}`));
+  if (invocation.json) invocation.output.json(written);
+  else invocation.output.line(invocation.output.safe(`${kind} context ${id} is at version ${written.version}`));
   return exitCodes.fine;
 }
 
@@ -94,6 +99,17 @@ function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file
   }
 }
 
+/** Waits for an answer about a context. If there is no such context or version, the error says where they are listed. */
+async function found<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof AptoveApiError) || error.code !== "not_found") throw error;
+    const fix = "see them: aptove context list, and aptove context history <kind> <id>";
+    throw new CommandFailed("not_found", error.detail, fix);
+  }
+}
+
 /** Returns the context with this id. Null if there is none, so that a new one is created. */
 async function existing(client: AptoveClient, { kind, id }: Named): Promise<WireContext | null> {
   try {
@@ -104,20 +120,20 @@ async function existing(client: AptoveClient, { kind, id }: Named): Promise<Wire
   }
 }
 
-async function readSource(call: CliInvocation, file: string): Promise<string> {
-  if (file === "-") return await textOf(call.io.stdin);
+async function readSource(invocation: CliInvocation, file: string): Promise<string> {
+  if (file === "-") return await textOf(invocation.io.stdin);
   try {
-    return await readFile(resolve(call.io.cwd, file), "utf8");
+    return await readFile(resolve(invocation.io.cwd, file), "utf8");
   } catch {
     throw new UsageError(`--file ${file} cannot be read`, "give the path of a TOML file");
   }
 }
 
-export async function contextHistory(call: CliInvocation, { kind, id }: Named): Promise<ExitCode> {
-  const client = await call.client();
-  const versions = await client.contexts.versions(kind, id, { limit: limits.pageSizeMax });
-  if (call.json) {
-    call.output.json({ versions });
+export async function contextHistory(invocation: CliInvocation, { kind, id }: Named): Promise<ExitCode> {
+  const client = await invocation.client();
+  const versions = await found(client.contexts.versions(kind, id, { limit: limits.pageSizeMax }));
+  if (invocation.json) {
+    invocation.output.json({ versions });
     return exitCodes.fine;
   }
   const rows = versions.map(({ version, createdAt, createdBy, isRetired }) => [
@@ -126,19 +142,20 @@ export async function contextHistory(call: CliInvocation, { kind, id }: Named): 
     `by ${createdBy}`,
     isRetired ? "retired" : "",
   ]);
-  call.output.table(rows);
-  if (versions.at(-1)?.version !== 1) call.output.note(`the newest ${limits.pageSizeMax} are shown`);
+  invocation.output.table(rows);
+  if (versions.at(-1)?.version !== 1) invocation.output.note(`the newest ${limits.pageSizeMax} are shown`);
   return exitCodes.fine;
 }
 
 export async function retireContext(
-  call: CliInvocation,
+  invocation: CliInvocation,
   { kind, id }: Named,
   options: { expect?: number },
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const retired = await client.contexts.retire(kind, id, withoutNullish({ expectedVersion: options.expect }));
-  if (call.json) call.output.json({ kind, id, ...retired });
-  else call.output.line(call.output.safe(`${kind} context ${id} is retired (version ${retired.version})`));
+  const client = await invocation.client();
+  const expected = withoutNullish({ expectedVersion: options.expect });
+  const retired = await found(client.contexts.retire(kind, id, expected));
+  if (invocation.json) invocation.output.json({ kind, id, ...retired });
+  else invocation.output.line(invocation.output.safe(`${kind} context ${id} is retired (version ${retired.version})`));
   return exitCodes.fine;
 }

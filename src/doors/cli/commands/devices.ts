@@ -25,24 +25,24 @@ export interface PairOptions {
 /** How often to check whether the device has connected, in milliseconds. */
 const lookEveryMs = 500;
 
-export async function pairDevice(call: CliInvocation, options: PairOptions): Promise<ExitCode> {
-  const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
-  const client = await call.client();
-  const made = await client.devices.createPairingCode(await startOf(call, options));
+export async function pairDevice(invocation: CliInvocation, options: PairOptions): Promise<ExitCode> {
+  const address = options.url === undefined ? await serverAddress(invocation) : checkedAddress(options.url);
+  const client = await invocation.client();
+  const made = await client.devices.createPairingCode(await startOf(invocation, options));
   // The code is after a `#`, so no server, proxy or log on the way receives it.
   const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
-  if (call.json) {
-    call.output.json({ ...made, url });
+  if (invocation.json) {
+    invocation.output.json({ ...made, url });
     return exitCodes.fine;
   }
-  await showCode(call, made, url);
-  return options.wait ? await untilPaired(call, client, made) : exitCodes.fine;
+  await showCode(invocation, made, url);
+  return options.wait ? await untilPaired(invocation, client, made) : exitCodes.fine;
 }
 
 /** Ids of workspaces are listed on their own machine only. For another server the id must be given in full. */
-async function startOf(call: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
-  if (workspace === undefined || call.server() !== null) return withoutNullish({ workspaceId: workspace });
-  const { workspaces } = await call.workspaces();
+async function startOf(invocation: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
+  if (workspace === undefined || invocation.server() !== null) return withoutNullish({ workspaceId: workspace });
+  const { workspaces } = await invocation.workspaces();
   // The default workspace is created when it is first needed, as in a chat or an editor.
   if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
   return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };
@@ -50,14 +50,14 @@ async function startOf(call: CliInvocation, { workspace }: PairOptions): Promise
 
 function checkedAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new UsageError(`--url ${text}: must start with http:// or https://`);
+  throw new UsageError(`--url ${text} is no address`, "begin it with http:// or https://");
 }
 
 /** A device can use a code only while a server answers. */
-async function serverAddress(call: CliInvocation): Promise<string> {
-  const named = call.server();
+async function serverAddress(invocation: CliInvocation): Promise<string> {
+  const named = invocation.server();
   if (named !== null) return named;
-  const running = findServer(call.folder());
+  const running = findServer(invocation.folder());
   if (running !== null && (await answersAt(running.url))) return running.url;
   throw new CommandFailed(
     "no_server",
@@ -66,12 +66,12 @@ async function serverAddress(call: CliInvocation): Promise<string> {
   );
 }
 
-async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
-  const { output } = call;
+async function showCode(invocation: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
+  const { output } = invocation;
   const { bold } = output.style;
   output.line(`code     ${bold(code)} (valid once, until ${localTime(expiresAt).slice(11, 19)})`);
   output.line(`address  ${output.safe(url)}`);
-  if (output.isTerminal) output.line(await squareOf(call, url));
+  if (output.isTerminal) output.line(await squareOf(invocation, url));
   const { hostname, protocol } = new URL(url);
   if (isLoopback(hostname) || everyAddress.includes(hostname)) {
     output.note("no other machine can reach that address; if a tunnel or proxy leads to the server: --url <address>");
@@ -84,16 +84,16 @@ async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCod
 const everyAddress = ["0.0.0.0", "[::]"];
 
 /** Draws the code light on dark, whatever the colours of the terminal: not every camera reads it inverted. */
-async function squareOf(call: CliInvocation, url: string): Promise<string> {
+async function squareOf(invocation: CliInvocation, url: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");
-  const { bgBlack, whiteBright } = call.output.style;
+  const { bgBlack, whiteBright } = invocation.output.style;
   const lines = renderUnicodeCompact(url, { border: 2 }).split("\n");
   return `\n${lines.map((line) => bgBlack(whiteBright(line))).join("\n")}\n`;
 }
 
-async function untilPaired(call: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
-  const { output } = call;
-  const stopping = listenForStop(call.io.signals);
+async function untilPaired(invocation: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
+  const { output } = invocation;
+  const stopping = listenForStop(invocation.io.signals);
   output.note("waiting for the device; Ctrl-C stops waiting, and the code stays valid");
   try {
     const pairing = await Promise.race([outcome(client, made.id, stopping.first), stopping.second]);
@@ -124,13 +124,13 @@ async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Pro
   }
 }
 
-export async function listDevices(call: CliInvocation): Promise<ExitCode> {
-  const devices = await (await call.client()).devices.list();
-  if (call.json) {
-    call.output.json({ devices });
+export async function listDevices(invocation: CliInvocation): Promise<ExitCode> {
+  const devices = await (await invocation.client()).devices.list();
+  if (invocation.json) {
+    invocation.output.json({ devices });
     return exitCodes.fine;
   }
-  if (devices.length === 0) call.output.note("there are no devices; pair one: aptove device pair");
+  if (devices.length === 0) invocation.output.note("there are no devices; pair one: aptove device pair");
   const short = shortIds(devices.map((device) => device.id));
   const rows = devices.map((device) => [
     short.get(device.id) ?? device.id,
@@ -139,12 +139,12 @@ export async function listDevices(call: CliInvocation): Promise<ExitCode> {
     device.lastUsedAt === null ? "never used" : `used ${localTime(device.lastUsedAt).slice(0, 16)}`,
     device.name,
   ]);
-  call.output.table(rows);
+  invocation.output.table(rows);
   return exitCodes.fine;
 }
 
-export async function revokeDevice(call: CliInvocation, text: string): Promise<ExitCode> {
-  const client = await call.client();
+export async function revokeDevice(invocation: CliInvocation, text: string): Promise<ExitCode> {
+  const client = await invocation.client();
   const found = (await client.devices.list()).filter((device) => isMeant(device, text));
   const [device, second] = found;
   if (device === undefined) {
@@ -154,8 +154,8 @@ export async function revokeDevice(call: CliInvocation, text: string): Promise<E
     throw new UsageError(`"${text}" matches ${found.length} devices`, "give the id as aptove device list shows it");
   }
   await client.devices.revoke(device.id);
-  if (call.json) call.output.json({ revoked: device.id });
-  else call.output.line(call.output.safe(`revoked ${device.name} (${device.deviceId})`));
+  if (invocation.json) invocation.output.json({ revoked: device.id });
+  else invocation.output.line(invocation.output.safe(`revoked ${device.name} (${device.deviceId})`));
   return exitCodes.fine;
 }
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { flipBit } from "../../../../testing/stored-content.ts";
 import type { WireTurn, WireTurnDiff, WireVerifyReport } from "../../../client/client.ts";
 
 async function withTurns(t: TestContext): Promise<CliWorld> {
@@ -31,25 +30,12 @@ test("[D1] [L1] session diff shows what a rerun with a changed file saw and answ
   assert.equal((JSON.parse(json.stdout) as WireTurnDiff).files.length, 1);
 });
 
-/** Changes one byte in a blob of the turn. */
-function flipByte(world: CliWorld, turnId: string): void {
-  const folder = join(world.dataDir, "blobs");
-  const file = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) => {
-    return name.includes(turnId) && name.includes("run");
-  });
-  assert.ok(file !== undefined, "the turn has no such blob");
-  const content = readFileSync(join(folder, file));
-  const middle = Math.floor(content.length / 2);
-  content[middle] = (content[middle] ?? 0) ^ 1;
-  writeFileSync(join(folder, file), content);
-}
-
 test("[D2] [L1] session verify proves a session, and names the turn in which a byte is flipped", async (t) => {
   const world = await withTurns(t);
   const fine = await world.run(["session", "verify"]);
   assert.deepEqual([fine.exit, fine.stdout], [0, "2 turns verified: unchanged since they ended\n"]);
   const { turn } = JSON.parse((await world.run(["session", "show", "--json"])).stdout) as { turn: WireTurn };
-  flipByte(world, turn.id);
+  flipBit(world.dataDir, turn.id, "run.json");
   const broken = await world.run(["session", "verify"]);
   assert.equal(broken.exit, 1);
   assert.match(broken.stdout, new RegExp(`^turn 2 \\(${turn.id}\\) failed verification: `));

@@ -7,24 +7,24 @@ import { whileWaiting } from "../show/progress-bar.ts";
 import { showTurnDiff } from "../show/turn-diff.ts";
 
 export async function compareTurns(
-  call: CliInvocation,
+  invocation: CliInvocation,
   turns: { a: string; b: string },
   options: { sideBySide?: boolean },
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const { repo } = await call.copy();
+  const client = await invocation.client();
+  const { repo } = await invocation.copy();
   const [a, b] = await Promise.all([findTurnId(client, turns.a, repo), findTurnId(client, turns.b, repo)]);
-  return await showTurnDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
+  return await showTurnDiff(invocation, client, { a, b, sideBySide: options.sideBySide === true });
 }
 
-export async function checkSessionSeals(call: CliInvocation, id: string | undefined): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await namedSession(client, id, (await call.copy()).repo);
-  const { output } = call;
+export async function checkSessionSeals(invocation: CliInvocation, id: string | undefined): Promise<ExitCode> {
+  const client = await invocation.client();
+  const session = await namedSession(client, id, (await invocation.copy()).repo);
+  const { output } = invocation;
   const label = `verifying ${plural(session.turnCount, "turn")} of ${shortId(session.id)}`;
   const report = await whileWaiting(output, label, client.sessions.verify(session.id));
   const { fault, turnsChecked, turnsUnsealed } = report;
-  if (call.json) {
+  if (invocation.json) {
     output.json(report);
   } else if (fault === null) {
     output.line(`${plural(turnsChecked, "turn")} verified: unchanged since they ended`);

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
+import { fixes } from "../fixes.ts";
 import { headCommit } from "../../../working-copy/git.ts";
 import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
@@ -20,16 +21,16 @@ type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<v
 
 /** The oldest Node that runs the sources of the program directly. */
 const nodeMajorMin = 26;
-const storesFix = "check the disk, and that the servers in records.url and blobs.url run: aptove config show";
 
 export async function doctor(
-  call: CliInvocation,
+  invocation: CliInvocation,
   ids: readonly string[],
   { deep = false }: { deep?: boolean } = {},
 ): Promise<ExitCode> {
-  if (ids.length > 0) throw new UsageError("doctor takes the ids of sessions only with --attach");
+  if (ids.length > 0)
+    throw new UsageError("doctor takes the ids of sessions only with --attach", "aptove doctor --attach <id>");
   const checks: Check[] = [];
-  call.inspectOnly();
+  invocation.inspectOnly();
   const run: RunCheck = async (name, check) => {
     try {
       checks.push(await check());
@@ -38,37 +39,36 @@ export async function doctor(
     }
   };
   await run("node", checkNode);
-  await run("data folder", () => checkFolder(call));
-  await run("configuration", () => checkConfiguration(call));
-  for (const check of await checkProviders(call)) checks.push(check);
-  await run("workspaces", () => checkOwnWorkspaces(call));
-  await run("git", () => checkGit(call));
-  const isOpen = await canOpen(call, run);
+  await run("data folder", () => checkFolder(invocation));
+  await run("configuration", () => checkConfiguration(invocation));
+  for (const check of await checkProviders(invocation)) checks.push(check);
+  await run("workspaces", () => checkOwnWorkspaces(invocation));
+  await run("git", () => checkGit(invocation));
+  const isOpen = await canOpen(invocation, run);
   if (isOpen) {
-    await run("stores", () => checkStores(call));
-    await run("records", () => checkRecords(call));
-    await run("turns", () => (deep ? checkTurns(call) : { name: "turns", state: "note", detail: turnsUnread }));
-    await run("sessions", () => checkSessions(call));
+    await run("stores", () => checkStores(invocation));
+    await run("records", () => checkRecords(invocation));
+    await run("turns", () => (deep ? checkTurns(invocation) : { name: "turns", state: "note", detail: turnsUnread }));
+    await run("sessions", () => checkSessions(invocation));
   }
-  await run("live log", () => checkLive(call, isOpen));
-  await run("index", () => checkIndex(call, isOpen));
-  await run("server", () => checkServer(call));
-  report(call, checks);
+  await run("live log", () => checkLive(invocation, isOpen));
+  await run("index", () => checkIndex(invocation, isOpen));
+  await run("server", () => checkServer(invocation));
+  report(invocation, checks);
   return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
 }
 
 /** A fault that several checks find is reported once, with its fix. */
 function failed(name: string, error: unknown, before: readonly Check[]): Check {
-  const { message, code, fix } = writeFailure(error, null);
+  const { message, fix } = writeFailure(error, null);
   const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
   if (cause !== undefined) return { name, state: "note", detail: `not checked, because of: ${cause.name}` };
-  const knownFix = fix ?? (code === "storage_failed" ? storesFix : null);
-  return { name, state: "failed", detail: message, ...(knownFix !== null && { fix: knownFix }) };
+  return { name, state: "failed", detail: message, ...(fix !== null && { fix }) };
 }
 
-function report(call: CliInvocation, checks: Check[]): void {
-  const { output } = call;
-  if (call.json) {
+function report(invocation: CliInvocation, checks: Check[]): void {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json({ checks });
     return;
   }
@@ -91,8 +91,8 @@ function checkNode(): Check {
   return { name: "node", state: "failed", detail: `${node} is too old`, fix };
 }
 
-function checkFolder(call: CliInvocation): Check {
-  const { dir } = call.folder();
+function checkFolder(invocation: CliInvocation): Check {
+  const { dir } = invocation.folder();
   if (!existsSync(dir)) {
     return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first command creates it` };
   }
@@ -103,9 +103,9 @@ function checkFolder(call: CliInvocation): Check {
   return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
 }
 
-function checkConfiguration(call: CliInvocation): Check {
-  const { configuration } = call.loaded();
-  const [problem] = configurationProblems(configuration, call.io.env);
+function checkConfiguration(invocation: CliInvocation): Check {
+  const { configuration } = invocation.loaded();
+  const [problem] = configurationProblems(configuration, invocation.io.env);
   const fix = "correct it; all faults are in: aptove config check";
   if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem, fix };
   if (configuration.provider !== "offline") {
@@ -122,9 +122,9 @@ function checkConfiguration(call: CliInvocation): Check {
 }
 
 /** Asks every provider that can be called whether it answers and accepts its key. */
-async function checkProviders(call: CliInvocation): Promise<Check[]> {
-  if (call.server() !== null) return [];
-  return (await providerReports(call)).map(({ name, fault, fix, isUnsure }): Check => {
+async function checkProviders(invocation: CliInvocation): Promise<Check[]> {
+  if (invocation.server() !== null) return [];
+  return (await providerReports(invocation)).map(({ name, fault, fix, isUnsure }): Check => {
     const title = `provider ${name}`;
     if (fault !== null) return { name: title, state: "failed", detail: fault, ...(fix !== null && { fix }) };
     if (!isUnsure) return { name: title, state: "ok", detail: "answers and accepts the key" };
@@ -136,19 +136,19 @@ async function checkProviders(call: CliInvocation): Promise<Check[]> {
  * Returns true if the stores can be opened without creating them. If there are none yet, adds that to the checks: this
  * command only reads. A store that does not answer is opened, which finds the reason.
  */
-async function canOpen(call: CliInvocation, run: RunCheck): Promise<boolean> {
-  if (call.server() !== null) return true;
-  if (await call.hasRecords().catch(() => true)) return true;
+async function canOpen(invocation: CliInvocation, run: RunCheck): Promise<boolean> {
+  if (invocation.server() !== null) return true;
+  if (await invocation.hasRecords().catch(() => true)) return true;
   await run("stores", async () => {
-    await call.checkBlobs();
-    return { name: "stores", state: "note", detail: `${call.recordsLocation()}: no records yet` };
+    await invocation.checkBlobs();
+    return { name: "stores", state: "note", detail: `${invocation.recordsLocation()}: no records yet` };
   });
   return false;
 }
 
 /** Checks the workspaces of this machine, also if a server is named. */
-async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
-  const { count, problems } = await checkWorkspaces(call);
+async function checkOwnWorkspaces(invocation: CliInvocation): Promise<Check> {
+  const { count, problems } = await checkWorkspaces(invocation);
   const [problem, ...more] = problems;
   if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
   const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
@@ -156,35 +156,36 @@ async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
   return { name: "workspaces", state: "failed", detail: `${problem}${others}`, fix };
 }
 
-async function checkGit(call: CliInvocation): Promise<Check> {
-  const { root, repo, hasGit, refusal } = await call.copy();
+async function checkGit(invocation: CliInvocation): Promise<Check> {
+  const { root, repo, hasGit, refusal } = await invocation.copy();
   if (refusal !== null) return { name: "git", state: "note", detail: `git is not used here: ${refusal}` };
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
   return { name: "git", state: "note", detail, fix: "change to a repository, so that its files can be indexed" };
 }
 
-async function checkStores(call: CliInvocation): Promise<Check> {
-  const health = await (await call.client()).health();
+async function checkStores(invocation: CliInvocation): Promise<Check> {
+  const health = await (await invocation.client()).health();
   // A server reports its stores to its operator only. Not to see them is no failure.
   if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
-  const { url } = call.loaded().configuration.blobs;
+  const { url } = invocation.loaded().configuration.blobs;
   // The configuration of another server is not known here.
-  const where = url === null || call.server() !== null ? "" : ` in ${url}`;
+  const where = url === null || invocation.server() !== null ? "" : ` in ${url}`;
   const detail = `records ${health.records}, blobs ${health.blobs}${where}`;
   if (health.records === "ok" && health.blobs === "ok") return { name: "stores", state: "ok", detail };
   return {
     name: "stores",
     state: "failed",
     detail,
-    fix: storesFix,
+    fix: fixes.storage_failed,
   };
 }
 
 /** Reports which programs can use the data. An upgrade of several servers depends on it. */
-async function checkRecords(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "records", state: "note", detail: "are checked on the server's machine" };
-  const { product, version, oldest, known } = await (await call.local("checking the records")).recordsAbout();
+async function checkRecords(invocation: CliInvocation): Promise<Check> {
+  if (invocation.server() !== null)
+    return { name: "records", state: "note", detail: "are checked on the server's machine" };
+  const { product, version, oldest, known } = await (await invocation.local("checking the records")).recordsAbout();
   const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
   const detail = `${product}, data of version ${version}${used}`;
   if (version === known) return { name: "records", state: "ok", detail };
@@ -195,9 +196,10 @@ async function checkRecords(call: CliInvocation): Promise<Check> {
 const turnsUnread = "their contents were not read; check all of them: aptove doctor --deep";
 
 /** Reads every stored turn: a blob that is missing or damaged shows only when it is read. */
-async function checkTurns(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "turns", state: "note", detail: "are checked on the server's machine" };
-  const local = await call.local("checking the turns");
+async function checkTurns(invocation: CliInvocation): Promise<Check> {
+  if (invocation.server() !== null)
+    return { name: "turns", state: "note", detail: "are checked on the server's machine" };
+  const local = await invocation.local("checking the turns");
   const { turns, faults } = await local.verifyAll(() => {});
   const [fault] = faults;
   if (fault === undefined)
@@ -209,25 +211,26 @@ async function checkTurns(call: CliInvocation): Promise<Check> {
 }
 
 /** Checks that no session of this folder is hidden by an update, a moved folder or a new name. */
-async function checkSessions(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "sessions", state: "note", detail: "are the server's own matter" };
+async function checkSessions(invocation: CliInvocation): Promise<Check> {
+  if (invocation.server() !== null) return { name: "sessions", state: "note", detail: "are the server's own matter" };
   const { detachedSessions } = await import("./attach.ts");
-  const lacking = (await detachedSessions(call)).filter(({ isCertain }) => isCertain);
+  const lacking = (await detachedSessions(invocation)).filter(({ isCertain }) => isCertain);
   if (lacking.length === 0) return { name: "sessions", state: "ok", detail: "each is in a list" };
   const detail = `${plural(lacking.length, "session")} of this folder in no list`;
   return { name: "sessions", state: "note", detail, fix: "see and attach them: aptove doctor --attach" };
 }
 
 /** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
-async function checkLive(call: CliInvocation, isOpen: boolean): Promise<Check> {
-  if (call.server() !== null) return { name: "live log", state: "note", detail: "is checked on the server's machine" };
-  const { records, live } = call.loaded().configuration;
+async function checkLive(invocation: CliInvocation, isOpen: boolean): Promise<Check> {
+  if (invocation.server() !== null)
+    return { name: "live log", state: "note", detail: "is checked on the server's machine" };
+  const { records, live } = invocation.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
   // It was opened with the records. If they do not answer, it does not either.
-  if (records.url !== null && isOpen) await call.local("checking the live log");
+  if (records.url !== null && isOpen) await invocation.local("checking the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { host } = new URL(live.redis);
-  const fault = await call.redisFault(live.redis);
+  const fault = await invocation.redisFault(live.redis);
   if (fault === null) return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
   const detail = `${behind}, for Redis at ${host} cannot be used: ${fault}`;
   return {
@@ -238,14 +241,15 @@ async function checkLive(call: CliInvocation, isOpen: boolean): Promise<Check> {
   };
 }
 
-async function checkIndex(call: CliInvocation, isOpen: boolean): Promise<Check> {
-  if (call.server() !== null) return { name: "index", state: "note", detail: "is checked on the server's machine" };
-  const { repo, root, hasGit } = await call.copy();
-  const { store, qdrant } = call.loaded().configuration.retrieval;
+async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<Check> {
+  if (invocation.server() !== null)
+    return { name: "index", state: "note", detail: "is checked on the server's machine" };
+  const { repo, root, hasGit } = await invocation.copy();
+  const { store, qdrant } = invocation.loaded().configuration.retrieval;
   const isShared = store === "qdrant";
   const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
   if (!hasGit) return { name: "index", state: "note", detail: "code is searched only in a git repository" };
-  const listed = isOpen ? await (await call.local("checking the index")).indexes.list() : [];
+  const listed = isOpen ? await (await invocation.local("checking the index")).indexes.list() : [];
   const found = listed.find((index) => index.repo === repo);
   if (found !== undefined) {
     const head = await headCommit(root);
@@ -259,9 +263,9 @@ async function checkIndex(call: CliInvocation, isOpen: boolean): Promise<Check> 
   return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first instruction indexes it` };
 }
 
-async function checkServer(call: CliInvocation): Promise<Check> {
-  const named = call.server();
-  const running = named === null ? findServer(call.folder()) : null;
+async function checkServer(invocation: CliInvocation): Promise<Check> {
+  const named = invocation.server();
+  const running = named === null ? findServer(invocation.folder()) : null;
   const url = named ?? running?.url;
   if (url === undefined) return { name: "server", state: "note", detail: "not running; commands work without one" };
   const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(

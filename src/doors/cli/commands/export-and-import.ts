@@ -18,25 +18,25 @@ export interface ExportOptions {
 }
 
 export async function exportSession(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string | undefined,
   options: ExportOptions,
 ): Promise<ExitCode> {
   if (options.markdown === true && options.turn !== undefined) {
     throw new UsageError("--markdown and --turn contradict each other", "Markdown is exported for whole sessions only");
   }
-  const client = await call.client();
-  const session = await namedSession(client, id, (await call.copy()).repo);
+  const client = await invocation.client();
+  const session = await namedSession(client, id, (await invocation.copy()).repo);
   const content = await contentOf(client, session, options);
   if (options.output === undefined) {
-    await printAll(call, content);
+    await printAll(invocation, content);
     return exitCodes.fine;
   }
-  const file = resolve(call.io.cwd, options.output);
+  const file = resolve(invocation.io.cwd, options.output);
   await writeWhole(file, content);
   const size = statSync(file).size;
-  if (call.json) call.output.json({ file, bytes: size, sessionId: session.id });
-  else call.output.line(`${file}: session ${shortId(session.id)}, ${bytes(size)}`);
+  if (invocation.json) invocation.output.json({ file, bytes: size, sessionId: session.id });
+  else invocation.output.line(`${file}: session ${shortId(session.id)}, ${bytes(size)}`);
   return exitCodes.fine;
 }
 
@@ -48,11 +48,11 @@ async function contentOf(client: AptoveClient, session: WireSession, options: Ex
 }
 
 /** Writes as fast as the reader reads. A reader that stops early ends it without an error. */
-async function printAll(call: CliInvocation, content: Readable): Promise<void> {
+async function printAll(invocation: CliInvocation, content: Readable): Promise<void> {
   try {
-    await pipeline(content, call.io.stdout, { end: false });
+    await pipeline(content, invocation.io.stdout, { end: false });
   } catch (error) {
-    if (!call.output.closed.aborted) throw error;
+    if (!invocation.output.closed.aborted) throw error;
   }
 }
 
@@ -78,12 +78,12 @@ function writeFault(file: string, error: unknown): unknown {
   );
 }
 
-export async function importSessions(call: CliInvocation, from: string): Promise<ExitCode> {
-  const client = await call.client();
-  const source = from === "-" ? call.io.stdin : openFile(resolve(call.io.cwd, from));
+export async function importSessions(invocation: CliInvocation, from: string): Promise<ExitCode> {
+  const client = await invocation.client();
+  const source = from === "-" ? invocation.io.stdin : openFile(resolve(invocation.io.cwd, from));
   const report = await client.sessions.import(Readable.toWeb(source) as ReadableStream<Uint8Array>);
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(report);
     return exitCodes.fine;
   }

@@ -17,27 +17,29 @@ export interface IndexOptions {
 }
 
 export async function indexCommand(
-  call: CliInvocation,
+  invocation: CliInvocation,
   path: string | undefined,
   options: IndexOptions,
 ): Promise<ExitCode> {
-  if (call.server() !== null) throw new UsageError("the index of a server is built on its own machine", indexThereFix);
-  const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
+  if (invocation.server() !== null)
+    throw new UsageError("the index of a server is built on its own machine", indexThereFix);
+  const copy =
+    path === undefined ? await invocation.copy() : await findWorkingCopy(existingFolder(invocation.io.cwd, path));
   // A shared index is not built from the uncommitted work of one person.
-  if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {
+  if (options.commit === undefined && invocation.loaded().configuration.retrieval.store !== "local") {
     throw new UsageError("the index is shared, so it is built from a commit", "aptove index --commit");
   }
-  const org = options.org === undefined ? {} : { org: await orgIdOf(call, options.org) };
+  const org = options.org === undefined ? {} : { org: await orgIdOf(invocation, options.org) };
   const named = options.repo === undefined ? copy : { ...copy, repo: options.repo };
-  const stopping = listenForStop(call.io.signals);
+  const stopping = listenForStop(invocation.io.signals);
   try {
-    const summary = await indexWorkingCopy(call, named, { ...options, ...org, signal: stopping.first });
-    if (call.json) call.output.json(summary);
-    else for (const line of summaryLines(summary)) call.output.line(call.output.safe(line));
+    const summary = await indexWorkingCopy(invocation, named, { ...options, ...org, signal: stopping.first });
+    if (invocation.json) invocation.output.json(summary);
+    else for (const line of summaryLines(summary)) invocation.output.line(invocation.output.safe(line));
     return exitCodes.fine;
   } catch (error) {
     if (!stopping.first.aborted) throw error;
-    call.output.note("stopped; the old index is unchanged");
+    invocation.output.note("stopped; the old index is unchanged");
     return exitCodes.interrupted;
   } finally {
     stopping.release();

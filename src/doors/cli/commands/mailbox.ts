@@ -19,15 +19,15 @@ export interface FireOptions {
 }
 
 export async function showMailbox(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string | undefined,
   { all }: MailboxOptions,
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await namedSession(client, id, (await call.copy()).repo);
+  const client = await invocation.client();
+  const session = await namedSession(client, id, (await invocation.copy()).repo);
   const { messages, runningTurnIds } = await wholeMailbox(client, session.id, all !== true);
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json({ messages, runningTurnIds });
     return exitCodes.fine;
   }
@@ -61,9 +61,9 @@ function lineOf(
 }
 
 export async function fireMailbox(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string,
   { words, options }: { words: string[]; options: FireOptions },
 ): Promise<ExitCode> {
-  return await ask(call, words, { ...options, session: id, fire: true });
+  return await ask(invocation, words, { ...options, session: id, fire: true });
 }

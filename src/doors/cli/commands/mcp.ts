@@ -15,46 +15,46 @@ export interface McpOptions {
   workspace?: string;
 }
 
-export async function listMcpServers(call: CliInvocation, options: McpOptions): Promise<ExitCode> {
-  const { loaded, workspaceId } = await loadedFor(call, options);
-  const { output } = call;
-  const servers = loaded.configuration.mcpServers.map((settings) => described(settings, loaded, call));
-  if (call.json) {
+export async function listMcpServers(invocation: CliInvocation, options: McpOptions): Promise<ExitCode> {
+  const { loaded, workspaceId } = await loadedFor(invocation, options);
+  const { output } = invocation;
+  const servers = loaded.configuration.mcpServers.map((settings) => described(settings, loaded, invocation));
+  if (invocation.json) {
     output.json({ workspace: workspaceId, servers });
     return exitCodes.fine;
   }
-  if (servers.length === 0) sayNone(call);
+  if (servers.length === 0) sayNone(invocation);
   const rows = servers.map(({ name, place, layer, source, state }) => [name, place, state, layer, source]);
   output.table(rows);
   return exitCodes.fine;
 }
 
 export async function testMcpServers(
-  call: CliInvocation,
+  invocation: CliInvocation,
   name: string | undefined,
   options: McpOptions,
 ): Promise<ExitCode> {
-  const { loaded, workspaceId } = await loadedFor(call, options);
-  const reports = await reportsOf(call, wanted(loaded, name), workspaceId);
+  const { loaded, workspaceId } = await loadedFor(invocation, options);
+  const reports = await reportsOf(invocation, wanted(loaded, name), workspaceId);
   if (reports === null) return exitCodes.interrupted;
-  const { output } = call;
-  if (call.json) output.json({ workspace: workspaceId, servers: reports });
-  else if (reports.length === 0) sayNone(call);
-  else for (const line of reportLines(call, reports)) output.line(line);
+  const { output } = invocation;
+  if (invocation.json) output.json({ workspace: workspaceId, servers: reports });
+  else if (reports.length === 0) sayNone(invocation);
+  else for (const line of reportLines(invocation, reports)) output.line(line);
   return reports.every(({ failure }) => failure === null) ? exitCodes.fine : exitCodes.failed;
 }
 
 async function loadedFor(
-  call: CliInvocation,
+  invocation: CliInvocation,
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
-  const known = await (await call.workspaces()).store.list();
+  const known = await (await invocation.workspaces()).store.list();
   // Chats and editors use this workspace. It does not exist before the first of them.
   const isDefault = workspace === undefined;
   if (isDefault && known.every(({ id }) => id !== defaultWorkspaceId))
-    return { loaded: call.loaded(), workspaceId: null };
+    return { loaded: invocation.loaded(), workspaceId: null };
   const { id } = isDefault ? { id: defaultWorkspaceId } : findWorkspace(known, workspace);
-  return { loaded: await call.loadedFor(id), workspaceId: id };
+  return { loaded: await invocation.loadedFor(id), workspaceId: id };
 }
 
 interface DescribedServer {
@@ -68,9 +68,13 @@ interface DescribedServer {
   source: string;
 }
 
-function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): DescribedServer {
+function described(
+  settings: McpServerSettings,
+  loaded: LoadedConfiguration,
+  invocation: CliInvocation,
+): DescribedServer {
   const { id, command, args, url, enabled } = settings;
-  const isIncomplete = faultOf(settings, loaded, call) !== null;
+  const isIncomplete = faultOf(settings, loaded, invocation) !== null;
   const { layer = "built-in", place = "" } =
     loaded.sources.get(`mcp_servers.${id}.${url === null ? "command" : "url"}`) ?? {};
   return {
@@ -87,10 +91,10 @@ function described(settings: McpServerSettings, loaded: LoadedConfiguration, cal
 function faultOf(
   settings: McpServerSettings,
   { configuration }: LoadedConfiguration,
-  call: CliInvocation,
+  invocation: CliInvocation,
 ): string | null {
   const alone = { ...configuration, mcpServers: [settings] };
-  return configuredMcpServers(alone, call.io.env).faults[0] ?? null;
+  return configuredMcpServers(alone, invocation.io.env).faults[0] ?? null;
 }
 
 function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedConfiguration {
@@ -108,14 +112,14 @@ function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedCo
  * stopped the test.
  */
 async function reportsOf(
-  call: CliInvocation,
+  invocation: CliInvocation,
   loaded: LoadedConfiguration,
   workspaceId: string | null,
 ): Promise<McpServerReport[] | null> {
-  const { servers } = configuredMcpServers(loaded.configuration, call.io.env);
-  const stopping = listenForStop(call.io.signals);
-  const logs = workspaceId === null ? null : { folder: call.folder(), workspaceId };
-  const checked = call.checkMcpServers({ servers, folders: [call.io.cwd], logs, stop: stopping.first });
+  const { servers } = configuredMcpServers(loaded.configuration, invocation.io.env);
+  const stopping = listenForStop(invocation.io.signals);
+  const logs = workspaceId === null ? null : { folder: invocation.folder(), workspaceId };
+  const checked = invocation.checkMcpServers({ servers, folders: [invocation.io.cwd], logs, stop: stopping.first });
   let reports: McpServerReport[];
   try {
     reports = await Promise.race([checked, stopping.second]);
@@ -127,11 +131,15 @@ async function reportsOf(
   }
   return loaded.configuration.mcpServers
     .filter(({ enabled }) => enabled)
-    .map((settings) => reports.find(({ name }) => name === settings.id) ?? notStarted(settings, loaded, call));
+    .map((settings) => reports.find(({ name }) => name === settings.id) ?? notStarted(settings, loaded, invocation));
 }
 
-function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): McpServerReport {
-  const fault = faultOf(settings, loaded, call) ?? "was not started";
+function notStarted(
+  settings: McpServerSettings,
+  loaded: LoadedConfiguration,
+  invocation: CliInvocation,
+): McpServerReport {
+  const fault = faultOf(settings, loaded, invocation) ?? "was not started";
   const failure = fault.replace(/^the MCP server ".*?" /, "");
   return { name: settings.id, version: null, protocol: null, tools: [], failure, faults: [], startedInMs: null };
 }

@@ -115,7 +115,7 @@ async function saysWhoHelps(world: CliWorld, there: string[], fails: Fails): Pro
   assert.match(doctor.stdout, /^ok stores +the server is ready$/m);
   assert.equal(doctor.exit, 0, doctor.stdout);
   const denied = await world.run(["gc", ...there]);
-  assert.match(denied.stderr, /an admin of the server's first org .*ask one of them \(forbidden\)\n$/);
+  assert.match(denied.stderr, /an admin of the server's first org .*ask one of them \(forbidden\)\nfix: .*\n$/);
 }
 
 async function listsKeys(world: CliWorld, there: string[]): Promise<void> {

@@ -6,10 +6,14 @@ import { exitCodes, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import type { CliOutput } from "../output.ts";
 
-export async function search(call: CliInvocation, words: string[], options: { limit: number }): Promise<ExitCode> {
-  const hits = await (await call.client()).search(words.join(" "), { limit: options.limit });
-  const { output } = call;
-  if (call.json) output.json({ hits });
+export async function search(
+  invocation: CliInvocation,
+  words: string[],
+  options: { limit: number },
+): Promise<ExitCode> {
+  const hits = await (await invocation.client()).search(words.join(" "), { limit: options.limit });
+  const { output } = invocation;
+  if (invocation.json) output.json({ hits });
   else if (hits.length === 0) output.note("no session contains all of these words");
   else for (const hit of hits) for (const line of hitLines(hit, words, output)) output.line(line);
   return exitCodes.fine;

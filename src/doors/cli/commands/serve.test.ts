@@ -41,6 +41,24 @@ test("[L1] serve listens until a stop signal, then ends with 0 and listens no mo
   assert.equal(serverFile(world).pid, 0);
 });
 
+test("[L1] an address that is not of this machine is refused, and the fix names what gave it", async (t) => {
+  const world = await cliWorld(t);
+  const elsewhere = "203.0.113.1";
+  const file = join(world.dataDir, "config.toml");
+  const fixOf = async (argv: string[], options: RunOptions = {}): Promise<string | undefined> => {
+    const { exit, stderr } = await world.run(["serve", "--port", "0", ...argv], options);
+    assert.equal(exit, 1);
+    assert.match(stderr, /^error: cannot listen on 203\.0\.113\.1:0 \(EADDRNOTAVAIL\) \(cannot_listen\)$/m);
+    return /^fix: (.*)$/m.exec(stderr)?.[1];
+  };
+  const name = "name an address of this machine:";
+  assert.equal(await fixOf(["--host", elsewhere]), `${name} --host <host>`);
+  const environment = { env: { APTOVE_HOST: elsewhere } };
+  assert.equal(await fixOf([], environment), `${name} serve.host in environment variable APTOVE_HOST`);
+  writeFileSync(file, `[serve]\nhost = "${elsewhere}"\n`, { mode: 0o600 });
+  assert.match((await fixOf([])) ?? "", new RegExp(`^${name} serve\\.host in ${file}`));
+});
+
 const slow = { env: { APTOVE_OFFLINE_DELAY_MS: "20" } };
 
 test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) => {

@@ -1,8 +1,11 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
 import { whenAborted } from "../../../system/abort.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
+import { sourceText } from "../../../configuration/config-layer.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { openInBrowser, pageAddress } from "../page/page-address.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
@@ -13,6 +16,8 @@ import { allKeys } from "../lookup/find-people.ts";
 export interface ServeOptions {
   host?: string;
   port?: number;
+  /** False: no browser is opened. */
+  open?: boolean;
 }
 
 /** The name of the key that earlier versions stored for commands on this machine. */
@@ -20,7 +25,7 @@ const localKeyName = "commands on this machine";
 const firstKeyName = "first key";
 
 export async function serve(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
-  call.override("serve", { ...options });
+  call.override("serve", withoutNullish({ host: options.host, port: options.port }));
   const local = await call.local("serving", { isServer: true });
   return await serveUntilStopped(call, local, (url) => {
     if (call.json) call.output.json({ url, pid: process.pid, dataDir: call.folder().dir });
@@ -30,15 +35,18 @@ export async function serve(call: CliInvocation, options: ServeOptions): Promise
 
 /** `npm start`: does what a first run needs, then starts the server. */
 export async function start(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
-  call.override("serve", { ...options });
+  call.override("serve", withoutNullish({ host: options.host, port: options.port }));
   await refuseSecondServer(call);
   const local = await call.local("serving", { isServer: true });
   await indexHere(call);
   const key = await firstKey(local);
   const { product, version } = await local.recordsAbout();
   const records = `${product}, version ${version}`;
+  const { code } = await local.client.page.createCode();
   return await serveUntilStopped(call, local, (url) => {
-    for (const line of welcome(call, { url, key, records })) call.output.line(line);
+    const page = pageAddress(url, code);
+    for (const line of welcome(call, { page, key, records })) call.output.line(line);
+    if (options.open !== false) openInBrowser(call.io, page);
   });
 }
 
@@ -69,7 +77,7 @@ async function firstKey(local: LocalEngine): Promise<string | null> {
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
 
-function welcome(call: CliInvocation, at: { url: string; key: string | null; records: string }): string[] {
+function welcome(call: CliInvocation, at: { page: string; key: string | null; records: string }): string[] {
   const { bold, dim } = call.output.style;
   const { provider } = call.loaded().configuration;
   const command = commandName(call);
@@ -81,7 +89,8 @@ function welcome(call: CliInvocation, at: { url: string; key: string | null; rec
   return [
     "",
     bold(`aptove ${call.version} is ready`),
-    `  address      ${at.url}`,
+    `  open         ${at.page}`,
+    dim(`               the address signs one browser in, once, within an hour; another one: ${command} page`),
     `  API key      ${key}`,
     `  process      ${process.pid}`,
     `  data folder  ${call.folder().dir}`,
@@ -179,7 +188,14 @@ async function listenOrTell(
       }
       throw new CommandFailed("port_in_use", `another program listens on ${place}`, "take another port: --port <n>");
     }
-    const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : "check serve.host: aptove config show";
+    const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : hostFix(call);
     throw new CommandFailed("cannot_listen", `cannot listen on ${place} (${code})`, fix);
   }
+}
+
+/** Names what the host comes from: an option, a variable of the environment or a file. */
+function hostFix(call: CliInvocation): string {
+  const source = call.loaded().sources.get("serve.host");
+  const isOption = source === undefined || source.layer === "explicit";
+  return `name an address of this machine: ${isOption ? "--host <host>" : `serve.host in ${sourceText(source)}`}`;
 }

@@ -1,4 +1,5 @@
 /** `aptove session list | show | log` (L1, S7). */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { SessionListOptions } from "../../../client/sessions.ts";
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -20,16 +21,17 @@ export interface ListOptions {
   since?: string;
 }
 
-export async function printSessionList(call: CliInvocation, options: ListOptions): Promise<ExitCode> {
-  const client = await call.client();
+export async function printSessionList(invocation: CliInvocation, options: ListOptions): Promise<ExitCode> {
+  const client = await invocation.client();
   const { sessions, nextCursor, hidden } =
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
-  const { output } = call;
-  if (call.json) output.json({ sessions, nextCursor, hidden });
+  const { output } = invocation;
+  if (invocation.json) output.json({ sessions, nextCursor, hidden });
   else if (sessions.length === 0) output.note(emptyList(options, hidden));
   else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
-  if (nextCursor !== null && !call.json) output.note(`there are more; see them with --limit ${options.limit * 2}`);
-  if (sessions.length > 0 && hidden !== null && hidden > 0 && !call.json) output.note(hiddenNote(hidden));
+  if (nextCursor !== null && !invocation.json)
+    output.note(`there are more; see them with --limit ${options.limit * 2}`);
+  if (sessions.length > 0 && hidden !== null && hidden > 0 && !invocation.json) output.note(hiddenNote(hidden));
   return exitCodes.fine;
 }
 
@@ -47,7 +49,7 @@ const noSessions = 'there are no sessions yet; start one: aptove ask "…"';
 type Sessions = Awaited<ReturnType<AptoveClient["sessions"]["list"]>>;
 
 async function removedSessions(client: AptoveClient, { repo, archived, limit }: ListOptions): Promise<Sessions> {
-  if (archived === true) throw new UsageError("--removed and --archived contradict each other");
+  if (archived === true) throw new UsageError("--removed and --archived contradict each other", "give one of them");
   const removed = await client.sessions.listRemoved();
   const wanted = removed.filter((session) => repo === undefined || session.repo === repo);
   return { sessions: wanted.slice(0, limit), nextCursor: null, hidden: null };
@@ -75,7 +77,8 @@ async function someSessions(client: AptoveClient, options: ListOptions): Promise
 /** Returns the filters that were given. `--since` takes a day or a time. */
 function filtersOf({ repo, label, metadata, workspace, status, since }: ListOptions): SessionListOptions {
   const from = since === undefined ? NaN : Date.parse(since);
-  if (since !== undefined && Number.isNaN(from)) throw new UsageError(`--since ${since} is no date; write 2026-11-23`);
+  if (since !== undefined && Number.isNaN(from))
+    throw new UsageError(`--since ${since} is no date`, "write it like 2026-11-23");
   return {
     ...(repo !== undefined && { repo }),
     ...(label !== undefined && { label }),
@@ -104,7 +107,7 @@ function sessionRows(sessions: WireSession[]): string[][] {
 }
 
 function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
-  const tokens = `${tokensTotal.toLocaleString("en")} tokens`;
+  const tokens = `${groupedNumber(tokensTotal)} tokens`;
   return costUsd > 0 ? `${tokens} ${dollars(costUsd)}` : tokens;
 }
 
@@ -116,22 +119,25 @@ export interface ShowOptions {
 }
 
 export async function showSession(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string | undefined,
   options: ShowOptions,
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await namedSession(client, id, (await call.copy()).repo);
+  const client = await invocation.client();
+  const session = await namedSession(client, id, (await invocation.copy()).repo);
   const turn = await turnOf(client, session, options.turn);
-  const { output } = call;
+  const { output } = invocation;
   if (options.request === true || options.response === true) {
-    if (options.request && options.response) throw new UsageError("--request and --response contradict each other");
-    if (turn === null) throw new CommandFailed("not_found", "the session has no turn yet");
+    if (options.request && options.response) {
+      throw new UsageError("--request and --response contradict each other", "give one of them");
+    }
+    if (turn === null)
+      throw new CommandFailed("not_found", "the session has no turn yet", 'begin it: aptove ask --session <id> "…"');
     const read = options.request === true ? client.turns.request : client.turns.response;
     output.write(await read(turn.id, options.step));
     return exitCodes.fine;
   }
-  if (call.json) {
+  if (invocation.json) {
     output.json({ session, turn });
     return exitCodes.fine;
   }
@@ -158,10 +164,15 @@ export interface LogOptions {
   graph?: boolean;
 }
 
-export async function logSession(call: CliInvocation, id: string | undefined, options: LogOptions): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await namedSession(client, id, (await call.copy()).repo);
-  if (options.graph === true) return await showGraph(call, await client.sessions.graph(session.id), options.limit);
+export async function logSession(
+  invocation: CliInvocation,
+  id: string | undefined,
+  options: LogOptions,
+): Promise<ExitCode> {
+  const client = await invocation.client();
+  const session = await namedSession(client, id, (await invocation.copy()).repo);
+  if (options.graph === true)
+    return await showGraph(invocation, await client.sessions.graph(session.id), options.limit);
   const turns: WireTurn[] = [];
   let before: number | null = null;
   do {
@@ -173,8 +184,8 @@ export async function logSession(call: CliInvocation, id: string | undefined, op
     turns.push(...(await Promise.all(page.turns.map((turn) => client.turns.get(turn.id)))));
     before = page.nextBefore;
   } while (before !== null && turns.length < options.limit);
-  const { output } = call;
-  if (call.json) {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json({ session, turns });
     return exitCodes.fine;
   }
@@ -184,9 +195,9 @@ export async function logSession(call: CliInvocation, id: string | undefined, op
   return exitCodes.fine;
 }
 
-async function showGraph(call: CliInvocation, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
-  const { output } = call;
-  if (call.json) {
+async function showGraph(invocation: CliInvocation, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(graph);
     return exitCodes.fine;
   }

@@ -10,32 +10,32 @@ export interface SharingOptions {
 }
 
 export async function shareSession(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string,
   { with: people = [] }: SharingOptions,
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await findSession(client, id, (await call.copy()).repo);
+  const client = await invocation.client();
+  const session = await findSession(client, id, (await invocation.copy()).repo);
   const invite = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
   const change = invite.length === 0 ? { isPublic: true } : { invite };
-  return tell(call, await client.sessions.share(session.id, change));
+  return tell(invocation, await client.sessions.share(session.id, change));
 }
 
 export async function unshareSession(
-  call: CliInvocation,
+  invocation: CliInvocation,
   id: string,
   { with: people = [] }: SharingOptions,
 ): Promise<ExitCode> {
-  const client = await call.client();
-  const session = await findSession(client, id, (await call.copy()).repo);
+  const client = await invocation.client();
+  const session = await findSession(client, id, (await invocation.copy()).repo);
   const dismiss = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
   const change = dismiss.length === 0 ? { isPublic: false } : { dismiss };
-  return tell(call, await client.sessions.share(session.id, change));
+  return tell(invocation, await client.sessions.share(session.id, change));
 }
 
-function tell(call: CliInvocation, shared: WireShared): ExitCode {
-  const { output } = call;
-  if (call.json) {
+function tell(invocation: CliInvocation, shared: WireShared): ExitCode {
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(shared);
     return exitCodes.fine;
   }

@@ -66,7 +66,10 @@ test("[W1] [L1] an id that is malformed, unknown or ambiguous is refused and cha
     for (const wrong of ["..", "../..", "/etc", "abc", "no id"]) {
       const refused = await world.run(["workspace", ...command, wrong]);
       assert.equal(refused.exit, 2, refused.stderr);
-      assert.match(refused.stderr, /is not an id \(usage\)\nfix: give at least 4 characters/);
+      assert.match(
+        refused.stderr,
+        /is neither the id nor the name of a workspace \(usage\)\nfix: give its whole name, or at least 4 /,
+      );
     }
     for (const missing of ["default", "00000000-0000-4000-8000-000000000000"]) {
       const refused = await world.run(["workspace", ...command, missing]);
@@ -81,11 +84,24 @@ test("[W1] [L1] an id that is malformed, unknown or ambiguous is refused and cha
   assert.match(unnamed.stderr, /must be one line/);
 });
 
-test("[W1] [L1] a name, or a mistyped id, is answered with the similar workspace", async (t) => {
+test("[W1] [L1] a workspace is found by its exact name, unless two have it", async (t) => {
+  const world = await cliWorld(t);
+  const id = await create(world, "My project");
+  await create(world, "My project 2");
+  const shown = await world.run(["workspace", "show", "My project"]);
+  assert.match(shown.stdout, new RegExp(`^id +${id}\nname +My project$`, "m"));
+  assert.equal((await world.run(["workspace", "permissions", "My project"])).exit, 0);
+  const second = await create(world, "My project");
+  const refused = await world.run(["workspace", "show", "My project"]);
+  assert.equal(refused.exit, 2);
+  for (const each of [id, second]) assert.ok(refused.stderr.includes(each), refused.stderr);
+});
+
+test("[W1] [L1] a mistyped name or id is answered with the similar workspace", async (t) => {
   const world = await cliWorld(t);
   const id = await create(world, "project-x");
   const mistyped = `${id.slice(-8, -1)}${id.endsWith("0") ? "1" : "0"}`;
-  for (const text of ["project-x", "Projekt-x", mistyped]) {
+  for (const text of ["Projekt-x", mistyped]) {
     const { exit, stderr } = await world.run(["workspace", "show", text]);
     assert.equal(exit, 1);
     assert.match(

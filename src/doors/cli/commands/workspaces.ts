@@ -23,10 +23,10 @@ export interface WorkspaceGcOptions extends ConfirmOptions {
   dryRun?: boolean;
 }
 
-export async function listWorkspaces(call: CliInvocation): Promise<ExitCode> {
-  const found = await described(await opened(call), call);
-  const { output } = call;
-  if (call.json) {
+export async function listWorkspaces(invocation: CliInvocation): Promise<ExitCode> {
+  const found = await described(await opened(invocation), invocation);
+  const { output } = invocation;
+  if (invocation.json) {
     output.json({ workspaces: found });
     return exitCodes.fine;
   }
@@ -51,36 +51,36 @@ export interface CreateWorkspaceOptions {
   device?: string;
 }
 
-export async function createWorkspace(call: CliInvocation, options: CreateWorkspaceOptions): Promise<ExitCode> {
-  const { workspaces, bindings } = await opened(call);
+export async function createWorkspace(invocation: CliInvocation, options: CreateWorkspaceOptions): Promise<ExitCode> {
+  const { workspaces, bindings } = await opened(invocation);
   const { name, provider, model, device } = options;
-  if (provider !== undefined) refuseUnknownProvider(call, provider);
+  if (provider !== undefined) refuseUnknownProvider(invocation, provider);
   const workspace = await workspaces.create({
     ...(name !== undefined && { name }),
     ...(provider !== undefined && { provider }),
   });
   if (model !== undefined) {
-    const file = join(call.folder().workspaces, workspace.id, "config.toml");
+    const file = join(invocation.folder().workspaces, workspace.id, "config.toml");
     writePrivateFile(file, `[conversation_contexts.default]\nmodel = ${JSON.stringify(model)}\n`);
   }
   if (device !== undefined) await bindings.bind(device, workspace.id);
   const devices = device === undefined ? [] : [device];
-  if (call.json) call.output.json({ ...shown(call, workspace), devices });
-  else call.output.line(workspace.id);
+  if (invocation.json) invocation.output.json({ ...shown(invocation, workspace), devices });
+  else invocation.output.line(workspace.id);
   return exitCodes.fine;
 }
 
-function refuseUnknownProvider(call: CliInvocation, name: string): void {
-  const { providers } = call.loaded().configuration;
+function refuseUnknownProvider(invocation: CliInvocation, name: string): void {
+  const { providers } = invocation.loaded().configuration;
   const known = [...builtInProviders, ...providers.compatible.map(({ id }) => id)];
   if (known.includes(name)) return;
   throw new UsageError(`there is no provider "${name}"`, `they are: ${known.join(", ")}`);
 }
 
-export async function showWorkspace(call: CliInvocation, id: string): Promise<ExitCode> {
-  const workspace = findWorkspace(await described(await opened(call), call), id);
-  const { output } = call;
-  if (call.json) {
+export async function showWorkspace(invocation: CliInvocation, id: string): Promise<ExitCode> {
+  const workspace = findWorkspace(await described(await opened(invocation), invocation), id);
+  const { output } = invocation;
+  if (invocation.json) {
     output.json(workspace);
     return exitCodes.fine;
   }
@@ -100,19 +100,19 @@ export async function showWorkspace(call: CliInvocation, id: string): Promise<Ex
 }
 
 export async function workspacePermissions(
-  call: CliInvocation,
+  invocation: CliInvocation,
   text: string,
   { forget }: { forget?: string },
 ): Promise<ExitCode> {
-  const { workspaces, permissions } = await opened(call);
+  const { workspaces, permissions } = await opened(invocation);
   const { id } = findWorkspace(await workspaces.list(), text);
   if (forget !== undefined && !(await permissions.forget(id, forget))) {
     const fix = `see: aptove workspace permissions ${shortId(id)}`;
     throw new CommandFailed("not_found", `${JSON.stringify(forget)} is not allowed there`, fix);
   }
   const allowed = (await permissions.list(id)).map(({ key, allowedAt }) => ({ key, allowedAt: isoTime(allowedAt) }));
-  const { output } = call;
-  if (call.json) output.json({ id, allowed });
+  const { output } = invocation;
+  if (invocation.json) output.json({ id, allowed });
   else if (forget !== undefined) output.line(`asks again before: ${output.safe(forget)}`);
   else if (allowed.length === 0) output.note("nothing is allowed permanently: the tools ask each time");
   else {
@@ -128,48 +128,49 @@ export interface DeleteWorkspaceOptions extends ConfirmOptions {
 }
 
 export async function deleteWorkspace(
-  call: CliInvocation,
+  invocation: CliInvocation,
   text: string,
   options: DeleteWorkspaceOptions,
 ): Promise<ExitCode> {
-  const open = await opened(call);
-  const { id, name, devices } = findWorkspace(await described(open, call), text);
-  const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
+  const open = await opened(invocation);
+  const { id, name, devices } = findWorkspace(await described(open, invocation), text);
+  const called = name === null ? "" : ` "${invocation.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
   const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
-  const sessions = options.purge === true ? await sessionsOf(call, id) : [];
+  const sessions = options.purge === true ? await sessionsOf(invocation, id) : [];
   const taken = options.purge === true ? ` and its ${plural(sessions.length, "session")}` : "";
   const question = `delete ${what}${called}${taken} permanently${bound}? this cannot be undone`;
-  if (!(await confirmUnlessYes(call, question, options))) return exitCodes.failed;
-  await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(call, each) });
-  for (const session of sessions) await purge(call, session);
+  if (!(await confirmUnlessYes(invocation, question, options))) return exitCodes.failed;
+  await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(invocation, each) });
+  for (const session of sessions) await purge(invocation, session);
   const anew = id === defaultWorkspaceId ? "it is created again, empty, when it is next needed;  " : "";
   const left =
     options.purge === true
       ? `with ${plural(sessions.length, "session")}`
       : "its sessions are still there: aptove session list";
-  if (call.json) call.output.json({ deleted: id, devices, sessions: sessions.map((session) => session.id) });
-  else call.output.line(`${shortId(id)} deleted; ${anew}${left}`);
+  if (invocation.json)
+    invocation.output.json({ deleted: id, devices, sessions: sessions.map((session) => session.id) });
+  else invocation.output.line(`${shortId(id)} deleted; ${anew}${left}`);
   return exitCodes.fine;
 }
 
-export async function collectWorkspaces(call: CliInvocation, options: WorkspaceGcOptions): Promise<ExitCode> {
-  const { workspaces } = await opened(call);
+export async function collectWorkspaces(invocation: CliInvocation, options: WorkspaceGcOptions): Promise<ExitCode> {
+  const { workspaces } = await opened(invocation);
   const { maxAge: maxAgeDays, dryRun = false } = options;
-  const isRunning = (id: string): Promise<boolean> => hasRunningTurn(call, id);
+  const isRunning = (id: string): Promise<boolean> => hasRunningTurn(invocation, id);
   const collect = (only: { dryRun: boolean }): Promise<Workspace[]> =>
     workspaces.gc({ maxAgeDays, isRunning, ...only });
   const stale = await collect({ dryRun: true });
-  const { output } = call;
+  const { output } = invocation;
   if (!dryRun && stale.length > 0) {
     for (const workspace of stale) output.note(output.safeNote(staleLine(workspace)));
-    if (!(await confirmUnlessYes(call, `delete ${plural(stale.length, "workspace")} permanently?`, options))) {
+    if (!(await confirmUnlessYes(invocation, `delete ${plural(stale.length, "workspace")} permanently?`, options))) {
       return exitCodes.failed;
     }
   }
   const taken = dryRun || stale.length === 0 ? stale : await collect({ dryRun: false });
-  if (call.json) {
-    output.json({ maxAgeDays, dryRun, workspaces: taken.map((workspace) => shown(call, workspace)) });
+  if (invocation.json) {
+    output.json({ maxAgeDays, dryRun, workspaces: taken.map((workspace) => shown(invocation, workspace)) });
     return exitCodes.fine;
   }
   if (dryRun) for (const workspace of taken) output.line(output.safe(staleLine(workspace)));
@@ -186,10 +187,10 @@ function staleLine({ id, name, lastAccessedAt }: Workspace): string {
  * Returns true if a turn of the workspace runs. It reads the sessions, so it is called only for workspaces about to be
  * deleted.
  */
-async function hasRunningTurn(call: CliInvocation, workspaceId: string): Promise<boolean> {
+async function hasRunningTurn(invocation: CliInvocation, workspaceId: string): Promise<boolean> {
   // Without records there is no session, so no turn runs.
-  if (call.loaded().configuration.records.url === null && !existsSync(call.folder().records)) return false;
-  const client = await call.client();
+  if (invocation.loaded().configuration.records.url === null && !existsSync(invocation.folder().records)) return false;
+  const client = await invocation.client();
   for (let cursor: string | null = null; ;) {
     const page = { workspaceId, limit: limits.pageSizeMax, ...(cursor !== null && { cursor }) };
     const { sessions, nextCursor } = await client.sessions.list(page);
@@ -200,9 +201,9 @@ async function hasRunningTurn(call: CliInvocation, workspaceId: string): Promise
 }
 
 /** Returns the caller's sessions of the workspace, archived ones too. */
-async function sessionsOf(call: CliInvocation, workspaceId: string): Promise<WireSession[]> {
-  if (!(await call.hasRecords())) return [];
-  const client = await call.client();
+async function sessionsOf(invocation: CliInvocation, workspaceId: string): Promise<WireSession[]> {
+  if (!(await invocation.hasRecords())) return [];
+  const client = await invocation.client();
   const { userId } = await client.me();
   const found: WireSession[] = [];
   for (const archived of [false, true]) {
@@ -217,31 +218,31 @@ async function sessionsOf(call: CliInvocation, workspaceId: string): Promise<Wir
   return [...new Map(found.map((session) => [session.id, session])).values()];
 }
 
-async function purge(call: CliInvocation, { id }: WireSession): Promise<void> {
-  const client = await call.client();
+async function purge(invocation: CliInvocation, { id }: WireSession): Promise<void> {
+  const client = await invocation.client();
   await client.sessions.remove(id);
   await client.sessions.purge(id);
 }
 
-async function opened(call: CliInvocation): Promise<OpenedWorkspaces> {
-  if (call.server() === null) return await call.workspaces();
+async function opened(invocation: CliInvocation): Promise<OpenedWorkspaces> {
+  if (invocation.server() === null) return await invocation.workspaces();
   throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
 }
 
 type Shown = ReturnType<typeof shown>;
 
-function shown(call: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
-  const folder = join(call.folder().workspaces, id);
+function shown(invocation: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
+  const folder = join(invocation.folder().workspaces, id);
   return { id, folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
 }
 
 async function described(
   { workspaces }: OpenedWorkspaces,
-  call: CliInvocation,
+  invocation: CliInvocation,
 ): Promise<(Shown & { devices: string[] })[]> {
   const [found, bindings] = await Promise.all([workspaces.list(), workspaces.devices()]);
   return found.map((workspace) => {
     const devices = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);
-    return { ...shown(call, workspace), devices: devices.map(({ deviceId }) => deviceId) };
+    return { ...shown(invocation, workspace), devices: devices.map(({ deviceId }) => deviceId) };
   });
 }

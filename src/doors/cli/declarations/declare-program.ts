@@ -230,9 +230,17 @@ function addServerCommands(program: Command, run: RunCommand): void {
       run(async (call) => (await import("../commands/serve.ts")).serve(call, options)),
     );
   at(program.command("start"))
-    .description("index this repository, create a first key, and serve (npm start)")
+    .description("index this repository, create a first key, serve, and open the page (npm start)")
+    .option("--no-open", "open no browser")
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
+    );
+  program
+    .command("page")
+    .description("print an address that signs a browser in to the page of the running server")
+    .option("--no-open", "open no browser")
+    .action((options: { open: boolean }) =>
+      run(async (call) => (await import("../page/print-address.ts")).printPageAddress(call, options)),
     );
   program
     .command("acp")

@@ -4,7 +4,7 @@ import type { CliInvocation } from "../invocation.ts";
 import type { ExitCode } from "../failure.ts";
 
 /** Runs the body of a command and keeps its exit code. */
-export type RunCommand = (body: (call: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
+export type RunCommand = (body: (invocation: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

@@ -8,21 +8,21 @@ import { listenForStop } from "../stop-signals.ts";
  * Indexes this folder's repository if it was never indexed, and prints a note if there is none. Does nothing for
  * another server, or for a repository that was named. Returns false if Ctrl-C stopped it.
  */
-export async function indexFirst(call: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
+export async function indexFirst(invocation: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
   if (namedRepo !== undefined) return true;
-  const copy = await call.copy();
-  const { output } = call;
+  const copy = await invocation.copy();
+  const { output } = invocation;
   if (!copy.hasGit) {
     output.note(output.noteStyle.dim("not in a git repository, so no code is searched; name files with --file"));
     return true;
   }
   // The index of a team is built from commits, not from the working copy of one person.
-  const isShared = call.loaded().configuration.retrieval.store !== "local";
-  if (isShared || call.server() !== null || (await isIndexed(call, copy))) return true;
-  const stopping = listenForStop(call.io.signals);
+  const isShared = invocation.loaded().configuration.retrieval.store !== "local";
+  if (isShared || invocation.server() !== null || (await isIndexed(invocation, copy))) return true;
+  const stopping = listenForStop(invocation.io.signals);
   try {
     output.note(output.noteStyle.dim(`indexing ${output.safeNote(copy.root)}, once`));
-    const [summary = ""] = summaryLines(await indexWorkingCopy(call, copy, { signal: stopping.first }));
+    const [summary = ""] = summaryLines(await indexWorkingCopy(invocation, copy, { signal: stopping.first }));
     output.note(output.noteStyle.dim(output.safeNote(summary)));
     return true;
   } catch (error) {
@@ -38,12 +38,12 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
  * Returns true if the repository is indexed. Reading the index beside a running server would cost a second engine; a
  * completed turn proves as much.
  */
-async function isIndexed(call: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
-  const client = await call.client();
-  if (call.isOnOwnServer) {
+async function isIndexed(invocation: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
+  const client = await invocation.client();
+  if (invocation.isOnOwnServer) {
     const { sessions } = await client.sessions.list({ repo, limit: 1 });
     if (sessions[0]?.lastTurnStatus === "completed") return true;
   }
-  const { indexes } = await call.local("indexing");
+  const { indexes } = await invocation.local("indexing");
   return (await indexes.list()).some((index) => index.repo === repo);
 }

@@ -1,4 +1,5 @@
 /** Indexes the repository of a working copy, with a progress bar, and describes the result. */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { plural, bytes, duration } from "../output.ts";
 import type { LocalIndexInfo, LocalIndexSummary } from "../ports.ts";
@@ -16,22 +17,22 @@ export interface WorkingCopyIndexOptions {
 }
 
 export async function indexWorkingCopy(
-  call: CliInvocation,
+  invocation: CliInvocation,
   copy: LocalWorkingCopy,
   options: WorkingCopyIndexOptions,
 ): Promise<LocalIndexSummary> {
-  const { indexes } = await call.local("indexing");
+  const { indexes } = await invocation.local("indexing");
   const { org, commit } = options;
   // A build server checks the repository out into a new folder each time, and means the same repository.
-  if (commit === undefined && copy.repo !== (await call.copy()).repo) {
+  if (commit === undefined && copy.repo !== (await invocation.copy()).repo) {
     const known = await indexes.list(org);
     warnOfOtherRoot(
-      call,
+      invocation,
       copy,
       known.find(({ repo }) => repo === copy.repo),
     );
   }
-  const progress = new ProgressBar(call.output);
+  const progress = new ProgressBar(invocation.output);
   try {
     return await indexes.index({
       root: copy.root,
@@ -51,10 +52,10 @@ export async function indexWorkingCopy(
  * Warns if another folder was indexed under a name that the caller chose: the two would silently replace each other's
  * index.
  */
-function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
+function warnOfOtherRoot(invocation: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
   if (former === undefined || former.root === copy.root) return;
-  call.output.note(
-    `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; to keep both, give one another name with --repo`,
+  invocation.output.note(
+    `warning: the index of ${invocation.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; to keep both, give one another name with --repo`,
   );
 }
 
@@ -63,7 +64,7 @@ export function summaryLines(summary: LocalIndexSummary): string[] {
   const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
   return [
     `indexed ${summary.repo}${commit}: ${plural(filesTotal, "file")}, ${plural(chunksTotal, "chunk")}`,
-    `${filesChanged.toLocaleString("en")} changed, ${filesRemoved.toLocaleString("en")} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
+    `${groupedNumber(filesChanged)} changed, ${groupedNumber(filesRemoved)} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
     ...skippedLines(skipped),
   ];
 }

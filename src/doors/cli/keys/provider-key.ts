@@ -7,32 +7,32 @@ import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { StoppedAtOnce } from "../stop-signals.ts";
 import { readSecret } from "./typed-secret.ts";
 
-export async function login(call: CliInvocation, named: string | undefined): Promise<ExitCode> {
-  if (call.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
-  const { providers, agentContexts } = call.loaded().configuration;
+export async function login(invocation: CliInvocation, named: string | undefined): Promise<ExitCode> {
+  if (invocation.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
+  const { providers, agentContexts } = invocation.loaded().configuration;
   const known = [...keyedNames, ...providers.compatible.map(({ id }) => id)];
   const lacking = agentContexts.find(({ provider }) => missingKey(providers, provider) !== null)?.provider;
-  const provider = named ?? lacking ?? (await chosen(call, known));
+  const provider = named ?? lacking ?? (await chosen(invocation, known));
   if (!known.includes(provider)) {
     throw new UsageError(`there is no provider ${JSON.stringify(provider)} with a key`, `one of: ${known.join(", ")}`);
   }
-  const key = await readSecret(call, `Key of ${provider}: `);
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError("a key is one word without blanks");
-  const folder = call.folder();
+  const key = await readSecret(invocation, `Key of ${provider}: `);
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError("this is no key", "a key is one word without blanks");
+  const folder = invocation.folder();
   storeKey(folder, provider, key);
-  const variable = environmentKey(call, provider);
-  if (variable !== null) call.output.note(`warning: ${variable} is set and is used instead of the stored key`);
-  if (call.json) call.output.json({ provider, file: folder.config });
-  else call.output.line(`stored the key of ${provider} in ${folder.config}; check it with: aptove config check`);
+  const variable = environmentKey(invocation, provider);
+  if (variable !== null) invocation.output.note(`warning: ${variable} is set and is used instead of the stored key`);
+  if (invocation.json) invocation.output.json({ provider, file: folder.config });
+  else invocation.output.line(`stored the key of ${provider} in ${folder.config}; check it with: aptove config check`);
   return exitCodes.fine;
 }
 
-export function logout(call: CliInvocation, provider: string | undefined): ExitCode {
-  if (call.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
-  const forgotten = forgetKeys(call.folder(), provider ?? null);
-  if (call.json) call.output.json({ forgotten });
-  else if (forgotten.length === 0) call.output.line("there is no stored key");
-  else call.output.line(`removed the stored key of ${forgotten.join(", ")}`);
+export function logout(invocation: CliInvocation, provider: string | undefined): ExitCode {
+  if (invocation.server() !== null) throw new UsageError("keys are stored on this machine", "leave out --server");
+  const forgotten = forgetKeys(invocation.folder(), provider ?? null);
+  if (invocation.json) invocation.output.json({ forgotten });
+  else if (forgotten.length === 0) invocation.output.line("there is no stored key");
+  else invocation.output.line(`removed the stored key of ${forgotten.join(", ")}`);
   return exitCodes.fine;
 }
 
@@ -51,8 +51,8 @@ async function chosen({ io }: CliInvocation, known: readonly string[]): Promise<
 }
 
 /** Returns the variable whose value counts more than the file's. Null: none is set. */
-function environmentKey(call: CliInvocation, provider: string): string | null {
+function environmentKey(invocation: CliInvocation, provider: string): string | null {
   const isBuiltIn = keyedNames.some((name) => name === provider);
-  const source = call.loaded().sources.get(`providers.${isBuiltIn ? "" : "compatible."}${provider}.api_key`);
+  const source = invocation.loaded().sources.get(`providers.${isBuiltIn ? "" : "compatible."}${provider}.api_key`);
   return source?.layer === "environment" ? source.place : null;
 }

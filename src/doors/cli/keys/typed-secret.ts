@@ -26,7 +26,7 @@ async function typed(io: CliInvocation["io"], question: string): Promise<string>
     return await new Promise<string>((resolve, reject) => {
       reader.once("line", resolve);
       reader.once("SIGINT", () => reject(new StoppedAtOnce("no key was entered")));
-      reader.once("close", () => reject(new CommandFailed("usage", "no key was entered")));
+      reader.once("close", () => reject(new CommandFailed("usage", "no key was entered", "run the command again")));
     });
   } finally {
     reader.close();

@@ -51,6 +51,13 @@ const startFix = 'start one: aptove ask "…"; sessions that this folder had und
  * no repository; its sessions have its name as their workspace.
  */
 export async function latestSession(client: AptoveClient, repo: string): Promise<WireSession> {
+  const newest = await newestSession(client, repo);
+  if (newest !== null) return newest;
+  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, startFix);
+}
+
+/** The same. Null: there is none. */
+export async function newestSession(client: AptoveClient, repo: string): Promise<WireSession | null> {
   const [me, ...lists] = await Promise.all([
     client.me(),
     client.sessions.list({ repo, archived: false, limit: 20 }),
@@ -59,8 +66,7 @@ export async function latestSession(client: AptoveClient, repo: string): Promise
   const [newest] = lists
     .flatMap(({ sessions }) => sessions.filter((session) => session.userId === me.userId))
     .toSorted((one, other) => Date.parse(other.activeAt) - Date.parse(one.activeAt));
-  if (newest !== undefined) return newest;
-  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, startFix);
+  return newest ?? null;
 }
 
 /**
@@ -105,7 +111,8 @@ export async function findContinuable(client: AptoveClient, text: string, repo: 
 
 function headOf(session: WireSession): string {
   if (session.headTurnId !== null) return session.headTurnId;
-  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`);
+  const fix = "wait for its turn, or name a turn: aptove session log";
+  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`, fix);
 }
 
 /** Returns null if the promise rejects with `not_found`. */
@@ -125,7 +132,7 @@ export async function findRemoved(client: AptoveClient, text: string): Promise<W
   return theOnly(found, { what: "deleted session", text, list: "aptove session list --removed" });
 }
 
-/** Finds the workspace of an id, of a part of an id, or of the word `default`. */
+/** Finds the workspace of an id, of a part of an id, of the word `default`, or of its exact name. */
 export function findWorkspace<T extends { id: string; name?: string | null }>(
   workspaces: readonly T[],
   text: string,
@@ -133,17 +140,18 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const asked = { what: "workspace", text, list: "aptove workspace list" };
-  const fits = isPart(text) ? workspaces.filter(({ id }) => matches(id, text)) : [];
+  const named = workspaces.filter(({ name }) => name === text);
+  const fits = [...new Set([...named, ...(isPart(text) ? workspaces.filter(({ id }) => matches(id, text)) : [])])];
   const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
   if (near !== null) {
-    const named = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
+    const known = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
     throw new CommandFailed(
       "not_found",
       `there is no workspace "${text}"`,
-      `did you mean ${shortId(near.id)}${named}?`,
+      `did you mean ${shortId(near.id)}${known}?`,
     );
   }
-  if (text !== defaultWorkspaceId) refuseShort(text, asked.list);
+  if (fits.length === 0 && text !== defaultWorkspaceId) refuseUnnamed(text, asked.list);
   return theOnly(fits, asked);
 }
 
@@ -178,6 +186,12 @@ function isPart(text: string): boolean {
 function refuseShort(text: string, list: string): void {
   if (isPart(text)) return;
   throw new UsageError(`"${text}" is not an id`, `give at least 4 characters of its beginning or end; see: ${list}`);
+}
+
+function refuseUnnamed(text: string, list: string): void {
+  if (isPart(text)) return;
+  const fix = `give its whole name, or at least 4 characters of the beginning or end of its id; see: ${list}`;
+  throw new UsageError(`"${text}" is neither the id nor the name of a workspace`, fix);
 }
 
 function matches(id: string, text: string): boolean {

@@ -15,9 +15,9 @@ export interface OrgOption {
 /**
  * Returns the client that acts on people and keys: the operator of the named org, or else the caller of every command.
  */
-export async function clientOf(call: CliInvocation, { org }: OrgOption): Promise<AptoveClient> {
-  if (org === undefined) return await call.client();
-  const { operator } = await call.local("--org");
+export async function clientOf(invocation: CliInvocation, { org }: OrgOption): Promise<AptoveClient> {
+  if (org === undefined) return await invocation.client();
+  const { operator } = await invocation.local("--org");
   return await operator.clientFor((await findOrg(operator, org)).id);
 }
 
@@ -25,8 +25,8 @@ export async function clientOf(call: CliInvocation, { org }: OrgOption): Promise
  * Returns the org id for an index. An id is accepted as it is, because a shared index may be built where the org has no
  * record. A name is looked up.
  */
-export async function orgIdOf(call: CliInvocation, text: string): Promise<string> {
-  return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
+export async function orgIdOf(invocation: CliInvocation, text: string): Promise<string> {
+  return isId(text) ? text : (await findOrg((await invocation.local("--org")).operator, text)).id;
 }
 
 /** Returns the keys of all pages. */

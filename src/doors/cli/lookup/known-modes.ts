@@ -3,7 +3,8 @@ import type { AptoveClient } from "../../../client/client.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { CommandFailed, fixOf } from "../failure.ts";
+import { CommandFailed } from "../failure.ts";
+import { fixes } from "../fixes.ts";
 import { nullIfNotFound } from "./find-by-id.ts";
 
 export interface ModeLookup {
@@ -19,10 +20,10 @@ export interface ModeLookup {
  * Throws `mode_unknown` with the modes that exist. The workspaces of another server cannot be read here, so their modes
  * are checked by the turn.
  */
-export async function refuseUnknownMode(call: CliInvocation, mode: string, place: ModeLookup): Promise<void> {
-  const isElsewhere = call.server() !== null;
+export async function refuseUnknownMode(invocation: CliInvocation, mode: string, place: ModeLookup): Promise<void> {
+  const isElsewhere = invocation.server() !== null;
   if (isElsewhere && place.workspaceId !== null) return;
-  const own = isElsewhere ? null : await ownConfiguration(call, place.workspaceId);
+  const own = isElsewhere ? null : await ownConfiguration(invocation, place.workspaceId);
   const contextId = place.contextId ?? own?.configuration.conversationContext ?? null;
   if (contextId === null) return;
   const configured = own?.configuration.conversationContexts.find(({ id }) => id === contextId);
@@ -38,7 +39,7 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   throw new CommandFailed(
     "mode_unknown",
     `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`,
-    fixOf("mode_unknown", null),
+    fixes.mode_unknown,
   );
 }
 
@@ -46,8 +47,8 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
  * Returns the configuration of a workspace. A workspace that does not exist yet has the configuration of the data
  * folder.
  */
-async function ownConfiguration(call: CliInvocation, workspaceId: string | null): Promise<LoadedConfiguration> {
+async function ownConfiguration(invocation: CliInvocation, workspaceId: string | null): Promise<LoadedConfiguration> {
   const id = workspaceId ?? defaultWorkspaceId;
-  const { store } = await call.workspaces();
-  return (await store.load(id)) === null ? call.loaded() : await call.loadedFor(id);
+  const { store } = await invocation.workspaces();
+  return (await store.load(id)) === null ? invocation.loaded() : await invocation.loadedFor(id);
 }

@@ -1,4 +1,5 @@
 /** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
@@ -11,7 +12,7 @@ export function sessionLines(session: WireSession, output: CliOutput): string[] 
     ["repository", session.repo ?? "none"],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
     ["turns", `${session.turnCount}, the last ${session.lastTurnStatus ?? "not there yet"}`],
-    ["tokens", session.tokensTotal.toLocaleString("en")],
+    ["tokens", groupedNumber(session.tokensTotal)],
     ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
     ["last active", localTime(session.activeAt)],
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),

@@ -6,10 +6,14 @@ import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
 
 /** Only a terminal gets the differences: a pipe has received the answer itself, with its block of files. */
-export async function showProposal(call: CliInvocation, client: AptoveClient, answer: ExecuteAnswer): Promise<void> {
-  const { output } = call;
+export async function showProposal(
+  invocation: CliInvocation,
+  client: AptoveClient,
+  answer: ExecuteAnswer,
+): Promise<void> {
+  const { output } = invocation;
   if (answer.fileBundle === null) return;
-  const { root } = await call.copy();
+  const { root } = await invocation.copy();
   const planned = planProposal(root, await readTurnProposal(client, answer.turnId));
   if ("fault" in planned) {
     const word = output.noteStyle.yellow("warning:");

@@ -156,13 +156,13 @@ async function columnsOf(
 }
 
 export async function showTurnDiff(
-  call: CliInvocation,
+  invocation: CliInvocation,
   client: AptoveClient,
   { a, b, sideBySide }: { a: string; b: string; sideBySide: boolean },
 ): Promise<ExitCode> {
-  const { output } = call;
+  const { output } = invocation;
   const diff = await client.turns.diff(a, b);
-  if (call.json) output.json(diff);
+  if (invocation.json) output.json(diff);
   else for (const line of await turnDiffLines(diff, sideBySide ? output.width : null, output)) output.line(line);
   return exitCodes.fine;
 }

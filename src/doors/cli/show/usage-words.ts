@@ -1,4 +1,5 @@
 /** The tokens and the cost of a turn or a step, in words. What is not known is never shown as 0. */
+import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { WireTurn } from "../../../client/client.ts";
 import { dollars, plural } from "../output.ts";
 
@@ -24,7 +25,7 @@ export function directionWords(usage: ShownUsage): string[] {
 }
 
 function shown(tokens: number | null): string {
-  return tokens?.toLocaleString("en") ?? "?";
+  return tokens == null ? "?" : groupedNumber(tokens);
 }
 
 function costWords(costUsd: number | undefined, least: string): string[] {

@@ -5,7 +5,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const plain = /^[\x20-\x7e]*$/;
 const takesNothing = /^[\p{Mark}\p{Default_Ignorable_Code_Point}\p{Cf}]+$/u;
 const picture = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
@@ -17,8 +16,12 @@ const newline = /\n/;
  */
 export function graphemes(text: string): string[] {
   if (plain.test(text)) return text.split("");
+  // A segmenter takes 10 ms to make, and most text does not need one.
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
+
+let segmenter: Intl.Segmenter | undefined;
 
 /** Returns the width of one grapheme in cells. */
 function cellsOfGrapheme(grapheme: string): number {

@@ -14,8 +14,8 @@ export class AskScreen implements TurnView {
   readonly #terminal: OutputTerminal;
   readonly #screen: TurnScreen;
 
-  constructor(call: CliInvocation) {
-    const { output, io } = call;
+  constructor(invocation: CliInvocation) {
+    const { output, io } = invocation;
     const { style } = output;
     const terminal = new OutputTerminal(io);
     const board = new ToolBoard({
@@ -25,7 +25,7 @@ export class AskScreen implements TurnView {
       changed: () => terminal.changed(),
       moreHint: "",
     });
-    this.#call = call;
+    this.#call = invocation;
     this.#terminal = terminal;
     this.#screen = new TurnScreen({ terminal, board, style, isFollowing: false, lex: (text) => Lexer.lex(text) });
     output.showOn((text) => terminal.print(text));

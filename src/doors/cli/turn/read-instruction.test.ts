@@ -62,6 +62,17 @@ test("[L1] standard input that was requested is waited for without a limit", asy
   }
 });
 
+test("[L1] a shell's pipe that stays silent is waited for, and after a second the screen says so", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { io, stdin, output, notes } = surroundings("file");
+  const reading = readInstruction(io, ["ask this"], output);
+  assert.deepEqual(notes, []);
+  t.mock.timers.tick(1_000);
+  assert.match(notes.join(""), /^waiting for the end of standard input.*<\/dev\/null\n$/);
+  stdin.end("late");
+  assert.equal(await reading, "ask this\n\nlate");
+});
+
 test("[L1] standard input that is not text is wrong use", async () => {
   const { io, stdin, output } = surroundings("file");
   stdin.end(Uint8Array.of(0xff, 0xfe));

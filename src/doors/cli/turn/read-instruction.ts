@@ -22,9 +22,23 @@ export async function readOptionalInstruction(io: CliIo, words: readonly string[
   const argument = words.filter((word) => word !== "-").join(" ");
   const kind = io.inputKind();
   const mustRead = words.includes("-") || kind === "file";
-  const piped = mustRead ? await readAll(io.stdin) : await readSoon(io, kind, output);
+  const piped = mustRead ? await readToEnd(io, words, output) : await readSoon(io, kind, output);
   return [argument, piped.trim()].filter((part) => part !== "").join("\n\n");
 }
+
+/** Reads standard input to its end. If it was not requested and stays silent, a note says what is waited for. */
+async function readToEnd({ stdin }: CliIo, words: readonly string[], output: CliOutput): Promise<string> {
+  if (words.includes("-")) return await readAll(stdin);
+  const timer = setTimeout(() => output.note(waitingNote), firstByteMs);
+  stdin.once("readable", () => clearTimeout(timer));
+  try {
+    return await readAll(stdin);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const waitingNote = "waiting for the end of standard input, which belongs to the instruction; without it: </dev/null";
 
 async function readAll(stdin: CliIo["stdin"]): Promise<string> {
   const chunks: Buffer[] = [];

@@ -57,8 +57,8 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
  * Reads the answer from the data folder after its server was stopped or killed during the turn. Throws the first error
  * again if the folder does not have the answer.
  */
-async function storedAnswer(call: CliInvocation, turnId: string | null, error: unknown): Promise<ExecuteAnswer> {
-  const own = turnId === null ? null : await call.withoutServer();
+async function storedAnswer(invocation: CliInvocation, turnId: string | null, error: unknown): Promise<ExecuteAnswer> {
+  const own = turnId === null ? null : await invocation.withoutServer();
   if (own === null || turnId === null) throw error;
   return await own.turns.answer(turnId);
 }

@@ -12,19 +12,19 @@ import { gatherActiveFiles, type ActiveFileSelection } from "../working-copy/act
  * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
  */
 export async function ofThisFolder(
-  call: CliInvocation,
+  invocation: CliInvocation,
   place: ExecuteRequest,
 ): Promise<Pick<ExecuteRequest, "session">> {
   const isNew = place.sessionId === undefined && place.rerun === undefined;
-  if (!isNew || call.server() !== null) return {};
-  const { root, hasGit } = await call.copy();
-  return { session: { metadata: { [folderKey]: hasGit ? root : call.io.cwd } } };
+  if (!isNew || invocation.server() !== null) return {};
+  const { root, hasGit } = await invocation.copy();
+  return { session: { metadata: { [folderKey]: hasGit ? root : invocation.io.cwd } } };
 }
 
 /** Builds the request of a turn, without the instruction and the session. */
-export async function turnRequest(call: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
-  const copy = await call.copy();
-  const { cwd } = call.io;
+export async function turnRequest(invocation: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
+  const copy = await invocation.copy();
+  const { cwd } = invocation.io;
   const withModified = options.modified !== false;
   const gathering = gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified });
   const heading = copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null;
@@ -36,12 +36,12 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
     options.repo === undefined ? readSurroundings(cwd, changed) : null,
   ]);
   for (const line of skippedLines(skipped)) {
-    call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(line)}`));
+    invocation.output.note(invocation.output.noteStyle.dim(`not sent: ${invocation.output.safeNote(line)}`));
   }
   return {
     ...aboutOf(copy, options.repo),
     ...(commit === null ? {} : { commit }),
-    ...(options.repo === undefined && call.server() === null ? { workingCopy: copy.root } : {}),
+    ...(options.repo === undefined && invocation.server() === null ? { workingCopy: copy.root } : {}),
     ...(around === null ? {} : surroundingsOnWire(around)),
     ...(files.length === 0 ? {} : { activeFiles: files }),
     ...(options.mode === undefined ? {} : { mode: options.mode }),

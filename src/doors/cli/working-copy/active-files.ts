@@ -29,6 +29,8 @@ export interface ActiveFileSelection {
 const readBytesMax = 1_048_576;
 const totalBytesMax = limits.requestBodyBytesMax / 2;
 
+const fileFix = "name a text file of this repository; the path counts from the current folder";
+
 export interface FileChoice {
   copy: LocalWorkingCopy;
   cwd: string;
@@ -58,7 +60,7 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
   const wanted = new Set(named.map((name) => pathInCopy(copy.root, cwd, name)));
   for (const path of wanted) {
     const reason = add(path);
-    if (reason !== null) throw new UsageError(`--file ${path}: ${reason}`);
+    if (reason !== null) throw new UsageError(`--file ${path}: ${reason}`, fileFix);
   }
   for (const path of modified) {
     const reason = wanted.has(path) ? null : add(path);

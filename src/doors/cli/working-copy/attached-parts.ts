@@ -44,18 +44,21 @@ export function attachedParts({ root, cwd, named, mode }: AttachmentRequest): Wi
   });
 }
 
+const nameFile = "name a file that you can read; the path counts from the current folder";
+
 function readAttached(full: string, name: string): string {
   try {
     const stat = statSync(full);
-    if (!stat.isFile()) throw new UsageError(`--attach ${name}: is not a file`);
+    if (!stat.isFile()) throw new UsageError(`--attach ${name}: is not a file`, nameFile);
     if (stat.size > limits.inputPartBytesMax) {
       const max = bytes(limits.inputPartBytesMax);
-      throw new UsageError(`--attach ${name}: has ${bytes(stat.size)}, and may have ${max}`);
+      throw new UsageError(`--attach ${name}: has ${bytes(stat.size)}, and may have ${max}`, "attach a part of it");
     }
     return readFileSync(full).toString("base64");
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const code = systemCode(error);
-    throw new UsageError(`--attach ${name}: ${code === "ENOENT" ? "does not exist" : `cannot be read (${code})`}`);
+    const fault = code === "ENOENT" ? "does not exist" : `cannot be read (${code})`;
+    throw new UsageError(`--attach ${name}: ${fault}`, nameFile);
   }
 }

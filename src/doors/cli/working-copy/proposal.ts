@@ -28,7 +28,8 @@ export interface Proposal {
 export function parsedOrRefused(text: string): FileBundle {
   const parsed = parseBundleJson(text);
   if ("bundle" in parsed) return parsed.bundle;
-  throw new CommandFailed("file_bundle_invalid", `the file bundle is not valid: ${parsed.fault}`);
+  const fix = 'ask for the change again: aptove ask --mode edit "…"';
+  throw new CommandFailed("file_bundle_invalid", `the file bundle is not valid: ${parsed.fault}`, fix);
 }
 
 export async function readTurnProposal(client: AptoveClient, turnId: string): Promise<Proposal> {

@@ -1,115 +1,19 @@
-/** `aptove init`: writes a first `AGENTS.md` from what the repository has (M1). It never overwrites a file. */
-import { readdirSync, writeFileSync } from "node:fs";
-import { basename, extname, join } from "node:path";
-import { z } from "zod";
-import { languageOf } from "../../../domain/language.ts";
-import { askGit } from "../../../system/git.ts";
-import { readIfPresent } from "../../../system/read-files.ts";
-import { systemCode } from "../../../system/system-error.ts";
+/** `aptove init`: writes a first `AGENTS.md` from what the repository has (M1). */
+import { writeStarterRules } from "../../../working-copy/starter-rules.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 
-const fileName = "AGENTS.md";
-const listingBytesMax = 16_777_216;
-const shownMax = 20;
-
-export async function init(call: CliInvocation): Promise<ExitCode> {
-  const { root } = await call.copy();
-  const file = join(root, fileName);
-  const text = starterRules(root, await filesOf(root));
-  try {
-    // The flag also refuses a link, so that nothing behind it is written.
-    writeFileSync(file, text, { flag: "wx" });
-  } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
+export async function init(invocation: CliInvocation): Promise<ExitCode> {
+  const { root } = await invocation.copy();
+  const { file, isWritten } = await writeStarterRules(root);
+  if (!isWritten) {
     throw new CommandFailed(
       "rules_exist",
       `${file} exists already`,
       "edit it; it is read at the start of each session",
     );
   }
-  if (call.json) call.output.json({ file });
-  else call.output.line(`wrote ${call.output.safe(file)}; read it and complete it, then commit it`);
+  if (invocation.json) invocation.output.json({ file });
+  else invocation.output.line(`wrote ${invocation.output.safe(file)}; read it and complete it, then commit it`);
   return exitCodes.fine;
-}
-
-/** Returns the tracked files, or those of the top folder if there is no git. */
-async function filesOf(root: string): Promise<string[]> {
-  const answer = await askGit({ folder: root, args: ["ls-files", "-z"], answerBytesMax: listingBytesMax });
-  const paths = answer.outcome === "answered" ? answer.text.split("\0").filter((path) => path !== "") : [];
-  return paths.length > 0 ? paths : readdirSync(root);
-}
-
-function starterRules(root: string, files: readonly string[]): string {
-  const commands = commandsOf(root, files);
-  const sections = [
-    `# ${oneLine(basename(root))}\n\nRules for agents that work in this repository. The nearest AGENTS.md counts.`,
-    section("Languages", languagesOf(files)),
-    section("Commands", commands.length > 0 ? commands : ["Write here how to build and how to test."]),
-    section("Folders", foldersOf(files)),
-    section("Conventions", ["Write here what a change must have, and what to leave alone."]),
-  ];
-  return `${sections.filter((text) => text !== "").join("\n\n")}\n`;
-}
-
-function section(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : `## ${title}\n\n${lines.map((line) => `- ${line}`).join("\n")}`;
-}
-
-/** Returns the languages of most files, most first. */
-function languagesOf(files: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const path of files) {
-    const language = extname(path) === "" ? "plaintext" : languageOf(path);
-    if (!noCode.has(language)) counts.set(language, (counts.get(language) ?? 0) + 1);
-  }
-  const most = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, 5);
-  return most.map(([language, count]) => `${language} (${count} ${count === 1 ? "file" : "files"})`);
-}
-
-const noCode: ReadonlySet<string> = new Set(["plaintext", "markdown", "json", "yaml", "toml", "xml", "csv", "ini"]);
-
-function foldersOf(files: readonly string[]): string[] {
-  const folders = files.filter((path) => path.includes("/")).map((path) => path.slice(0, path.indexOf("/")));
-  const own = [...new Set(folders)].filter((folder) => !folder.startsWith("."));
-  return own.slice(0, shownMax).map((folder) => `\`${oneLine(folder)}/\``);
-}
-
-const packageFile = z.object({ scripts: z.record(z.string(), z.string()).default({}) });
-
-/** The commands that are usual where a file of this name is at the top. */
-const usualCommands: readonly [file: string, ...commands: string[]][] = [
-  ["Cargo.toml", "cargo build", "cargo test"],
-  ["go.mod", "go build ./...", "go test ./..."],
-  ["pyproject.toml", "python -m pytest"],
-  ["pom.xml", "mvn test"],
-  ["build.gradle", "gradle test"],
-  ["build.gradle.kts", "gradle test"],
-  ["CMakeLists.txt", "cmake -B build && cmake --build build", "ctest --test-dir build"],
-  ["Makefile", "make"],
-];
-
-function commandsOf(root: string, files: readonly string[]): string[] {
-  const top = new Set(files);
-  const usual = usualCommands.flatMap(([file, ...commands]) => (top.has(file) ? commands : []));
-  const scripts = top.has("package.json") ? scriptsOf(join(root, "package.json")) : [];
-  const runner = top.has("pnpm-lock.yaml") ? "pnpm" : top.has("yarn.lock") ? "yarn" : "npm";
-  return [...scripts.map((name) => `${runner} run ${name}`), ...usual].map((command) => `\`${command}\``);
-}
-
-/** Returns the names of the scripts, those that build, test and check first. */
-function scriptsOf(file: string): string[] {
-  try {
-    const { scripts } = packageFile.parse(JSON.parse(readIfPresent(file)?.toString("utf8") ?? "{}"));
-    const names = Object.keys(scripts).filter((name) => /^[\w:.-]+$/.test(name));
-    const isMain = (name: string): boolean => /^(build|test|check|lint|format|dev|start)\b/.test(name);
-    return [...names.filter(isMain), ...names.filter((name) => !isMain(name))].slice(0, shownMax);
-  } catch {
-    // A file that is no package says nothing about commands.
-    return [];
-  }
-}
-
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}`]/gu, " ");
 }

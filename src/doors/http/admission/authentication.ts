@@ -2,6 +2,7 @@
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { createOriginGuard } from "./origin-guard.ts";
+import { secretOfPage } from "./page-cookie.ts";
 import { RequestRates } from "./quotas.ts";
 
 export interface AuthenticationOptions {
@@ -28,8 +29,11 @@ export interface AuthenticatedRequest {
 export interface Authentication {
   /** Returns the foreign origin that may read the response, or null. Throws `origin_refused`. */
   checkOrigin(request: Request): string | null;
-  /** Authenticates and counts a request. Throws `unauthenticated` or `rate_limited`. */
-  identify(request: Request): Promise<AuthenticatedRequest>;
+  /**
+   * Authenticates and counts a request. The page's cookie counts only with `page`, and only for the server's own page. Throws
+   * `unauthenticated` or `rate_limited`.
+   */
+  identify(request: Request, from?: { page: boolean }): Promise<AuthenticatedRequest>;
   /** Counts a request without a key that may be an attempt to guess a secret. Throws `rate_limited`. */
   countUnauthenticated(): void;
 }
@@ -45,8 +49,9 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   const rates = new RequestRates(options.requestsPerMinuteMax, () => options.now());
   return {
     checkOrigin: (request) => guard.check(request),
-    identify: async (request) => {
-      const secret = secretOf(request);
+    identify: async (request, { page } = { page: false }) => {
+      const mayBePage = page && !request.headers.has("authorization") && guard.check(request) === null;
+      const secret = mayBePage ? secretOfPage(request) : secretOf(request);
       const caller = secret === undefined ? null : await options.authenticate(secret);
       if (secret === undefined || caller === null) {
         const detail =

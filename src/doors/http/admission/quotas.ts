@@ -1,4 +1,5 @@
 /** The limits of one user: requests per minute, and concurrent turns (H5). */
+import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 
 /** If there are more buckets, the full ones are deleted, so that the table stays small over months. */
@@ -43,21 +44,30 @@ export class RequestRates {
   }
 }
 
+export interface RunSlotLimits {
+  concurrentRunsPerUserMax: number;
+  /** The limit of those who run the server. Null: there is none. */
+  concurrentRunsOfOwnerMax: number | null;
+}
+
 /** Counts the concurrent turns of each user. */
 export class RunSlots {
   readonly #running = new Map<string, number>();
-  readonly #max: number;
+  readonly #limits: RunSlotLimits;
 
-  constructor(max: number) {
-    this.#max = max;
+  constructor(limits: RunSlotLimits) {
+    this.#limits = limits;
   }
 
   /** Takes a slot, and returns the function that frees it. Only its first call counts. Throws `runs_limited`. */
-  take(userId: string): () => void {
+  take(caller: Caller): () => void {
+    const { userId } = caller;
+    const { concurrentRunsOfOwnerMax, concurrentRunsPerUserMax } = this.#limits;
+    const limit = runsTheServer(caller) ? concurrentRunsOfOwnerMax : concurrentRunsPerUserMax;
     const running = this.#running.get(userId) ?? 0;
-    if (running >= this.#max) {
-      const detail = `${running} of your turns are running, and the limit is ${this.#max}; wait for one or interrupt it`;
-      throw new AptoveError("runs_limited", detail, { facts: { limit: this.#max, retryAfterSeconds: 1 } });
+    if (limit !== null && running >= limit) {
+      const detail = `${running} of your turns are running, and the limit is ${limit}; wait for one or interrupt it`;
+      throw new AptoveError("runs_limited", detail, { facts: { limit, retryAfterSeconds: 1 } });
     }
     this.#running.set(userId, running + 1);
     let isFree = false;

@@ -1,8 +1,14 @@
 /** Handlers for contexts (G1): those in effect, and the org's own ones, which admins edit. */
 import { AptoveError } from "../../../domain/errors.ts";
 import { isoTime } from "../../../domain/ids.ts";
-import type { ContextEntry } from "../../../engine/engine.ts";
-import { contextFields, toFileKeys, toWireVersion, type WireContext } from "../../../protocol/context.ts";
+import type { ContextEntry, OfferedModel } from "../../../engine/engine.ts";
+import {
+  contextFields,
+  toFileKeys,
+  toWireVersion,
+  type WireContext,
+  type WireOfferedModel,
+} from "../../../protocol/context.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
@@ -11,7 +17,8 @@ type ContextRoute =
   | "getContextEntry"
   | "putContextEntry"
   | "retireContextEntry"
-  | "listContextVersions";
+  | "listContextVersions"
+  | "listModels";
 
 export function contextHandlers({ engine: { contexts } }: HandlerDependencies): RouteHandlers<ContextRoute> {
   return {
@@ -32,11 +39,17 @@ export function contextHandlers({ engine: { contexts } }: HandlerDependencies): 
       const retired = await contexts.retire(caller, { kind, id, ...withoutNullish({ expected }) });
       return answer("retireContextEntry", toWireVersion(retired));
     },
+    listModels: async ({ caller, query: { workspaceId = null } }) =>
+      answer("listModels", { models: (await contexts.models(caller, workspaceId)).map(toWireModel) }),
     listContextVersions: async ({ caller, params: { kind, name: id }, query }) => {
       const versions = await contexts.versions(caller, { kind, id }, withoutNullish(query));
       return answer("listContextVersions", { versions: versions.map(toWireVersion) });
     },
   };
+}
+
+function toWireModel({ provider, model, contextTokens, price }: OfferedModel): WireOfferedModel {
+  return { provider, model, contextTokens, price };
 }
 
 function tag(version: number | null): Record<string, string> {

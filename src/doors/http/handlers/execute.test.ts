@@ -286,3 +286,22 @@ test("[M1] [M2] [H1] a client sends its rules and its place, and the turn shows 
     await refused("request_invalid", `POST ${execute}`, { json: { instruction: "hello", ...wrong } });
   }
 });
+
+test("[C6] [H1] a request may have the history summarised first, as JSON and in the query", async (t) => {
+  const isSummary = (prompt: string | null): boolean => prompt?.startsWith("You condense") === true;
+  const { call, provider, refused } = await testDoor(t, {
+    script: ({ prompt }) => (isSummary(prompt) ? "the gist" : "fine"),
+  });
+  const first = await answerOf(await call(`POST ${execute}`, { json: { instruction: "remember heron" } }));
+  const { sessionId } = first;
+  const summaries = (): number => provider.exchanges.filter((one) => isSummary(one.call.prompt)).length;
+  const json = { sessionId, instruction: "which word?", compact: true };
+  const second = await answerOf(await call(`POST ${execute}`, { json }));
+  assert.deepEqual([second.kind, summaries()], ["answer", 1]);
+  assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /the gist.*which word/s);
+  const headers = { "content-type": "text/plain" };
+  await call(`POST ${execute}?sessionId=${sessionId}&compact=true`, { body: "and now?", headers });
+  assert.equal(summaries(), 2);
+  const steer = { ...json, ifBusy: "steer" };
+  await refused("request_invalid", `POST ${execute}`, { json: steer });
+});

@@ -51,7 +51,7 @@ async function continued(
 
 /** Starts the turn. It holds one of the caller's slots until the turn has finished. A repeat starts nothing and holds none (T13). */
 async function run(door: HandlerDependencies, caller: Caller, turn: TurnRequest): Promise<RunningTurn> {
-  const free = door.slots.take(caller.userId);
+  const free = door.slots.take(caller);
   try {
     const running = await door.engine.turns.run(caller, turn);
     if (running.isRepeat) free();

@@ -13,13 +13,12 @@ import {
 import type { RouteName } from "../../../protocol/routes/paths.ts";
 import type { ReportFault } from "../problem-answer.ts";
 import type { Observer } from "../../../telemetry/observer.ts";
-import type { RunSlots } from "../admission/quotas.ts";
+import type { RunSlotLimits, RunSlots } from "../admission/quotas.ts";
 
-export interface HttpLimits {
+export interface HttpLimits extends RunSlotLimits {
   requestBodyBytesMax: number;
   importBytesMax: number;
   activeFilesPerTurnMax: number;
-  concurrentRunsPerUserMax: number;
   requestsPerMinuteMax: number;
 }
 

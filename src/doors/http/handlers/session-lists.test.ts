@@ -77,17 +77,3 @@ test("[H2] [T6] head moves can be read, oldest first", async (t) => {
     ],
   );
 });
-
-test("[H2] [H4] a browser finds a page for people at / and /pair, without a key, and nothing in it runs", async (t) => {
-  const door = await testDoor(t);
-  for (const path of ["/", "/pair"]) {
-    const page = await door.call(`GET ${path}`, { as: null, headers: { accept: "text/html,*/*" } });
-    assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
-    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
-    assert.match(await page.text(), /<h1>.*aptove<\/h1>/);
-    const text = await door.call(`GET ${path}`, { as: null });
-    assert.match(text.headers.get("content-type") ?? "", /^text\/plain/);
-    await door.refused("unauthenticated", `POST ${path}`, { as: null });
-  }
-  await door.refused("origin_refused", "GET /", { as: null, headers: { origin: "https://evil.example" } });
-});

@@ -7,7 +7,7 @@ import type { Engine, RunningTurn } from "../../../engine/engine.ts";
 import { toAgUi, type RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
-import { eventStream, eventStreamHeaders, type IdentifiedEvent } from "./event-stream.ts";
+import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../../event-stream.ts";
 import { lastEventId, positionInTurn } from "./last-event-id.ts";
 
 export function streamHandlers(door: HandlerDependencies): RouteHandlers<"turnEvents" | "sessionEvents"> {
@@ -47,7 +47,7 @@ export function runAnswer(door: HandlerDependencies, listener: StreamListener, r
 
 interface EventAnswer {
   listener: StreamListener;
-  events: AsyncGenerator<IdentifiedEvent>;
+  events: AsyncGenerator<ServerSentEvent>;
   gone: AbortController;
 }
 
@@ -70,8 +70,8 @@ function eventAnswer(door: HandlerDependencies, { listener, events, gone }: Even
 async function replay(door: HandlerDependencies, { listener, events, gone }: EventAnswer): Promise<Response> {
   const first = await events.next();
   if (first.done) return nothingMore();
-  async function* all(): AsyncGenerator<IdentifiedEvent> {
-    yield (first as IteratorYieldResult<IdentifiedEvent>).value;
+  async function* all(): AsyncGenerator<ServerSentEvent> {
+    yield (first as IteratorYieldResult<ServerSentEvent>).value;
     yield* events;
   }
   return eventAnswer(door, { listener, events: all(), gone });
@@ -85,9 +85,12 @@ function runOf(turn: Turn): RunIds {
   return { sessionId: turn.sessionId, turnId: turn.id };
 }
 
-async function* identified(events: AsyncIterable<SequencedEvent>, run: RunIds): AsyncGenerator<IdentifiedEvent> {
+async function* identified(events: AsyncIterable<SequencedEvent>, run: RunIds): AsyncGenerator<ServerSentEvent> {
   for await (const sequenced of events) {
-    yield { id: formatEventId({ turnId: run.turnId, seq: sequenced.seq }), event: toAgUi(sequenced, run) };
+    yield {
+      id: formatEventId({ turnId: run.turnId, seq: sequenced.seq }),
+      data: JSON.stringify(toAgUi(sequenced, run)),
+    };
   }
 }
 
@@ -95,7 +98,7 @@ interface SessionEvents {
   caller: Caller;
   first: Turn;
   /** The remaining events of the first turn. */
-  rest: AsyncGenerator<IdentifiedEvent>;
+  rest: AsyncGenerator<ServerSentEvent>;
   signal: AbortSignal;
 }
 
@@ -103,7 +106,7 @@ interface SessionEvents {
  * Yields the rest of a turn, then every later turn of the session's agent that exists. Turns of subagents run beside them and
  * have streams of their own.
  */
-async function* eventsOfLaterTurns(engine: Engine, from: SessionEvents): AsyncGenerator<IdentifiedEvent> {
+async function* eventsOfLaterTurns(engine: Engine, from: SessionEvents): AsyncGenerator<ServerSentEvent> {
   const { caller, first, rest, signal } = from;
   yield* rest;
   for (let { sequence } = first; !signal.aborted;) {

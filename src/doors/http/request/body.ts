@@ -1,7 +1,7 @@
 /** Reads the body of a request within its limit. Bytes are counted as they arrive, because a header may be wrong (H5). */
 import type { ReadableStreamReadResult } from "node:stream/web";
 import { AptoveError } from "../../../domain/errors.ts";
-import { parseJson } from "./json-body.ts";
+import { parseJson } from "../../json-body.ts";
 
 export async function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   return Buffer.concat(await Array.fromAsync(bodyPieces(request, bytesMax)));

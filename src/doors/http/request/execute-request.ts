@@ -15,9 +15,9 @@ import {
 } from "../../../protocol/execute.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { parseWithSchema } from "../../../protocol/parse.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { bodyText, mediaType, readBody, requireMediaType } from "./body.ts";
-import { parseJson } from "./json-body.ts";
+import { parseJson } from "../../json-body.ts";
 import { readInput, takeInputFiles } from "./read-input.ts";
 import { readQuery } from "./query.ts";
 
@@ -151,6 +151,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
         rerun: request.rerun,
         retry: request.retry || null,
         fire: request.fire || null,
+        compact: request.compact || null,
         ifBusy: request.ifBusy,
         mode: request.mode,
         agentContextId: request.agentContextId,

@@ -20,7 +20,7 @@ import {
 import type { RecordStore } from "../../../records/record-store.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
-import { applyRecipe, type RequestRecipe } from "../request/recipe.ts";
+import { applyRecipe, earlierTexts, messageTexts, type RequestRecipe } from "../request/recipe.ts";
 import { blobKeys, readBlob, type OpeningBlob } from "./turn-blobs.ts";
 
 export class Histories {
@@ -154,7 +154,8 @@ export class Histories {
 
   /** Rebuilds a request from its recipe (K3, D3). */
   async #rebuild(recipe: RequestRecipe, opening: OpeningBlob, base: () => Promise<string | null>): Promise<string> {
-    const known = new Map(opening.message.map((text, index) => [`message/${index}`, text]));
+    const stored = [...messageTexts(opening.message), ...earlierTexts(opening.earlier ?? [])];
+    const known = new Map(stored.map(({ name, text }) => [name, text]));
     for (const piece of recipe.pieces) {
       if (typeof piece === "string" || known.has(piece.known)) continue;
       const text = await namedMedia(this.#blobs, piece.known);

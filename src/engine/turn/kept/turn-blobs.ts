@@ -27,8 +27,10 @@ import type { KeptEvent } from "../../../domain/events.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { StateFile } from "../../../domain/lineage.ts";
+import { stateBytes } from "../../../records/state-bytes.ts";
 import type { Step } from "../../../domain/step.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
+import type { BlobWrite, SharedHistory } from "../../../records/turn-store.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
 import type { TurnBeginning } from "./turn-state.ts";
@@ -38,8 +40,15 @@ export interface AskedBeside {
   language?: string;
   pathPrefixes?: string[];
   toolChoice?: string;
+  /** The client's tools that the model could call. Absent: all of them. */
+  allowedTools?: string[];
+  mustCallTool?: true;
+  onlyNamedTools?: true;
   /** True if the model could only see the client's tools, and not call them. */
   onlyListsTools?: true;
+  /** The place of the request's own instructions in the boot prompt (O4). Absent: there were none. */
+  instructionsAt?: { from: number; to: number };
+  clientData?: Record<string, unknown>;
 }
 
 export interface OpeningBlob {
@@ -48,6 +57,8 @@ export interface OpeningBlob {
   /** The turn whose first request is the base of the recipes of this turn (K3). Null if there is none. */
   base: string | null;
   instruction: string;
+  /** The earlier items, as the history has it. Absent: nothing. */
+  earlier?: HistoryItem[];
   toolResults: ToolFeedback[];
   /** The messages of the mailbox that the turn delivered (A2). Absent: none. */
   mailbox?: DeliveredMessage[];
@@ -143,6 +154,12 @@ export const blobKeys = {
 
 export function encodeBlob<K extends keyof BlobTypes>(_kind: K, content: BlobTypes[K]): Uint8Array {
   return Buffer.from(JSON.stringify(content));
+}
+
+/** Returns a state as it is stored, and where each of its entries stands in the bytes. */
+export function encodeState(key: string, state: StateFile): { write: BlobWrite; history: SharedHistory } {
+  const { bytes, entries } = stateBytes(state);
+  return { write: { key, bytes }, history: { key, entries } };
 }
 
 /**

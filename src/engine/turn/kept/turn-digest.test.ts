@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { newId } from "../../../domain/ids.ts";
 import { archiveTurn, type CompletedTurn } from "../../../domain/turn.ts";
+import { plainEnds } from "../../../records/sql/ends/plain-ends.ts";
 import { turnToRow, rowToTurn } from "../../../records/sql/rows/turn-row.ts";
 import {
   awkwardText,
@@ -50,7 +51,7 @@ test("[D2] [B2] a digest is the same before and after a turn was a row, whatever
     for (const end of [completedSample(pending), parkedSample(pending), failedSample(pending)]) {
       const manifest = { ...end.manifest, settings: settings as { temperature?: number } };
       const turn = { ...end, ...fields, manifest, digest: null };
-      const back = rowToTurn(turnToRow(turn));
+      const back = rowToTurn(turnToRow(turn), plainEnds);
       assert.ok(back.status !== "pending");
       assert.equal(turnDigest(back, parts), turnDigest(turn, parts));
     }

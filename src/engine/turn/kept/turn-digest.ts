@@ -32,11 +32,11 @@ export function turnDigest(turn: FinishedTurn | ArchivedTurn, { parent, steps, h
 }
 
 /**
- * Returns the part of a finished turn that never changes. Archiving changes the status and its time, and keeps the
+ * Returns the part of a finished turn that never changes. Hiding adds its time. Archiving changes the status and its time, and keeps the
  * outcome (T2).
  */
 function sealedRow(turn: FinishedTurn | ArchivedTurn): object {
-  const { digest: _digest, statusAt: _statusAt, ...row } = turn;
+  const { digest: _digest, statusAt: _statusAt, hiddenAt: _hiddenAt, ...row } = turn;
   if (row.status !== "archived") return row;
   const { was, ...rest } = row;
   return { ...rest, ...was };

@@ -4,16 +4,16 @@
  * from it. When the turn ends, its run and its state have the same content, and the progress is deleted.
  */
 import type { BlobStore } from "../../../blobs/blob-store.ts";
+import type { BlobWrite } from "../../../records/turn-store.ts";
 import { blobKeys, encodeBlob, readBlob, type ProgressBlob, type ProgressPart } from "./turn-blobs.ts";
 import type { TurnBeginning } from "./turn-state.ts";
 
-/** Stores the part that precedes the model call `step`. */
-export async function putProgress(
-  blobs: BlobStore,
+/** Returns the blob of the part that precedes the model call `step`. */
+export function progressBlob(
   { turnId, step }: { turnId: string; step: number },
   part: ProgressPart & { beginning: TurnBeginning | null },
-): Promise<void> {
-  await blobs.put(blobKeys.progress(turnId, step), encodeBlob("progress", { format: 1, turnId, ...part }));
+): BlobWrite {
+  return { key: blobKeys.progress(turnId, step), bytes: encodeBlob("progress", { format: 1, turnId, ...part }) };
 }
 
 /**
@@ -43,8 +43,7 @@ async function progressKeys(blobs: BlobStore, turnId: string): Promise<string[]>
   return (await blobs.list(prefix)).toSorted((a, b) => stepOf(a) - stepOf(b));
 }
 
-/** Deletes all parts, and the messages that were stored while the turn ran (V4). */
-export async function dropProgress(blobs: BlobStore, turnId: string): Promise<void> {
-  const keys = await blobs.list(`turns/${turnId}/`);
-  for (const key of keys.filter((one) => /\/(?:progress|steer)-[^/]*$/.test(one))) await blobs.delete(key);
+/** Returns the prefixes of what only a running turn needs: all parts, and the messages that were stored while it ran (V4). */
+export function runningBlobs(turnId: string): string[] {
+  return [`turns/${turnId}/progress-`, `turns/${turnId}/steer-`];
 }

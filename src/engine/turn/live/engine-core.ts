@@ -2,6 +2,8 @@
 import type { Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
+import type { TurnStore } from "../../../records/turn-store.ts";
+import { blobsFirst } from "../kept/blobs-first.ts";
 import { Histories } from "../kept/histories.ts";
 import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
@@ -14,6 +16,7 @@ import type { Tool } from "../../../tools/tool.ts";
 export interface EngineCore {
   readonly quotas: QuotaKeeper;
   readonly deps: EngineDependencies;
+  readonly turnStore: TurnStore;
   readonly histories: Histories;
   readonly live: LiveTurns;
   readonly windows: KnownWindows;
@@ -27,6 +30,8 @@ export interface EngineCore {
   readonly subagentTools: readonly Tool[];
   /** The turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
   readonly unsettled: Map<string, Failure>;
+  /** The registries of turns whose content is not kept (O3). They end with the process like all others (R4). */
+  readonly beside: Set<LiveTurns>;
   isShuttingDown: boolean;
   /** Aborts when the process begins to stop (R4). */
   readonly closing: AbortController;
@@ -41,6 +46,7 @@ export function engineCore(
     subagentTools: [],
     deps,
     quotas: new QuotaKeeper(deps),
+    turnStore: deps.turnStore ?? blobsFirst(deps),
     histories: new Histories(deps.blobs, deps.records),
     live: new LiveTurns(),
     windows: new KnownWindows(deps),
@@ -49,6 +55,7 @@ export function engineCore(
     rules: new RulesOfSessions(deps.blobs),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Map(),
+    beside: new Set(),
     isShuttingDown: false,
     closing: new AbortController(),
   };

@@ -75,7 +75,7 @@ async function sendAnswer(
   return isTaken;
 }
 
-async function questionsOf({ deps }: EngineCore, { id }: PendingTurn): Promise<OpenQuestion[]> {
+export async function questionsOf({ deps }: EngineCore, { id }: PendingTurn): Promise<OpenQuestion[]> {
   const events = (await deps.log.read(id, 0)) ?? [];
   return openQuestionsIn(events.map(({ event }) => event));
 }

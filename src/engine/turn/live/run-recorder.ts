@@ -9,6 +9,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
+import { endOfRound } from "../../../system/end-of-round.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
 
@@ -24,7 +25,7 @@ export interface RunRecorderParts {
 const maskedWarning: Warning = {
   code: "response_masked",
   message:
-    "the provider's error repeated a configured key; it is replaced by [secret] in the stored response, and the digest is of that",
+    "the provider's answer repeated a configured key; it is replaced by [secret] in the stored response, and the digest is of that",
 };
 
 export class RunRecorder {
@@ -84,9 +85,9 @@ export class RunRecorder {
   }
 
   async #flush(): Promise<void> {
-    // Events that arrive together are appended together, one turn of the event loop later.
-    await Promise.resolve();
     while (this.#queue.length > 0) {
+      // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
+      await endOfRound();
       const batch = this.#queue;
       this.#queue = [];
       if (this.#logFailed) continue;

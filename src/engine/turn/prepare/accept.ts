@@ -31,7 +31,9 @@ import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
-import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
+import { bootPrompt, mergeTools, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
+import { acceptEarlier } from "./earlier.ts";
+import { noModel } from "./no-model.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -77,17 +79,24 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
+  const reading = { ...model, urls: deps.urls };
+  const earlier = await acceptEarlier(request.earlier ?? [], reading);
+  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
   const files = checkFiles(request.activeFiles ?? []);
   return {
     instruction,
+    earlier: earlier.items,
     input,
     toolResults: request.toolResults ?? [],
     files,
-    asked: askedBeside(asked),
+    asked: { ...askedBeside(asked), ...placeOfInstructions(contexts, request) },
     ...contexts,
-    ...promptOf(contexts, surroundings),
+    ...promptOf(contexts, surroundings, request),
     ...model,
+    // A summary needs the model.
+    ...(request.withoutModel === true && !model.compacts && noModel),
+    withoutModel: request.withoutModel === true,
+    hides: [...(request.hides ?? [])],
     surroundings,
     ...offerTools(deps, asked, { contexts, input }),
     caller,
@@ -112,17 +121,32 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
 function promptOf(
   { conversationContext }: ContextChoice,
   { rules }: AcceptedSurroundings,
+  { instructions }: TurnRequest,
 ): Pick<ChosenContexts, "prompt" | "promptHash"> {
-  const prompt = bootPrompt(conversationContext, rules?.section);
+  const prompt = bootPrompt(withInstructions(conversationContext, instructions), rules?.section);
   return { prompt, promptHash: sha256(prompt) };
 }
 
+/** Returns where the request's own instructions are in the boot prompt, so that they are stored once for all turns. */
+function placeOfInstructions(
+  { conversationContext }: ContextChoice,
+  { instructions }: TurnRequest,
+): Pick<AskedBeside, "instructionsAt"> {
+  if (instructions === undefined) return {};
+  const to = withInstructions(conversationContext, instructions).bootPrompt.length;
+  return { instructionsAt: { from: to - instructions.length, to } };
+}
+
 function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
-  const { language, pathPrefixes, toolChoice } = request;
+  const { language, pathPrefixes, toolChoice, allowedTools, mustCallTool, onlyNamedTools, clientData } = request;
   return {
     ...(language !== undefined && { language }),
     ...(pathPrefixes !== undefined && { pathPrefixes: [...pathPrefixes] }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(allowedTools !== undefined && { allowedTools: [...allowedTools] }),
+    ...(mustCallTool === true && { mustCallTool }),
+    ...(onlyNamedTools === true && { onlyNamedTools }),
+    ...(clientData !== undefined && { clientData }),
     ...(!clientTools.mayCall && { onlyListsTools: true as const }),
   };
 }
@@ -150,9 +174,16 @@ async function folderOf(
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
-function checkedInstruction({ instruction, input = [], toolResults = [] }: TurnRequest): string {
+function checkedInstruction({
+  instruction,
+  input = [],
+  toolResults = [],
+  earlier = [],
+  withoutModel,
+}: TurnRequest): string {
   const text = withTexts(instruction, input);
-  checkInstruction(text, toolResults.length > 0);
+  const hasMore = toolResults.length > 0 || earlier.length > 0 || input.some(({ type }) => type !== "text");
+  checkInstruction(text, hasMore || withoutModel === true);
   checkFeedback(toolResults);
   return text;
 }
@@ -167,7 +198,8 @@ async function chooseModel(
   const standing = standingChoice(known, session);
   // A repeated turn asks for everything that it had, so nothing that was chosen since then is added (T7).
   const choice = changedChoice(known, given === undefined ? standing : contextsAlone(standing), request);
-  const forSession = given === undefined ? choice : changedChoice(known, standing, given);
+  const kept = given === undefined ? choice : changedChoice(known, standing, given);
+  const forSession = request.isSettingsOnce === true ? { ...kept, settings: standing.settings } : kept;
   const { agentContext, conversationContext, model: chosen } = meaningOf(known, choice);
   const provider = await providerOf(settings, agentContext);
   const mode = modeOf(conversationContext, request.mode ?? "ask");
@@ -179,7 +211,7 @@ async function chooseModel(
     provider,
     model: chosen ?? modelOf(conversationContext, provider),
     settings: { ...conversationContext.settings, ...choice.settings },
-    history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
+    history: provider.remembers && deps.isReplayOnly !== true ? (conversationContext.history ?? "chain") : "replay",
     compacts: request.compact === true,
   };
   return { contexts: { agentContext, conversationContext, contextRefs, mode, forSession }, model };
@@ -201,16 +233,21 @@ function offerTools(
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
-  const configured = subagent === undefined ? deps.tools : [];
+  const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
   const tools = mergeTools(defaults, given.tools);
-  const closed = new Set(given.mayCall ? [] : given.tools.map(({ name }) => name));
+  const { allowedTools } = request;
+  const isClosed = ({ name }: ToolDefinition): boolean => !given.mayCall || allowedTools?.includes(name) === false;
+  const closed = new Set(given.tools.filter(isClosed).map(({ name }) => name));
   return {
-    toolUse: toolUse(tools, mode, { choice: request.toolChoice, closed }),
+    toolUse: {
+      ...toolUse(tools, mode, { choice: request.toolChoice, closed }),
+      mustCall: request.mustCallTool === true,
+    },
     clientTools: given,
     toolsHash: toolsHash(tools),
     serverTools,

@@ -10,6 +10,7 @@ import type {
   Place,
 } from "../../../domain/context.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
+import type { ItemRef } from "../../../domain/lineage.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
@@ -26,6 +27,7 @@ import type { BoundedRules } from "../request/rules-block.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
+import type { EarlierItem } from "./earlier.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -33,6 +35,10 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   workspaceId: string | null;
   /** The subagent whose turn this is. Null for a turn of the session's agent. */
   subagent: SubagentRef | null;
+  /** True if the turn only stores what it is given. */
+  withoutModel: boolean;
+  /** The items of the history that this turn hides. */
+  hides: ItemRef[];
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
@@ -56,7 +62,9 @@ export interface AcceptedSurroundings {
 export interface AcceptedInput {
   /** The instruction, with the text parts of the input appended to it. */
   instruction: string;
-  /** The parts of the input that are not text (I1). */
+  /** The earlier items. */
+  earlier: readonly EarlierItem[];
+  /** The parts of the input that are not text (I1). Those of `earlier` come first. */
   input: AcceptedPart[];
   /** Answers to the tool calls that the parent turn waits for (T9). */
   toolResults: ToolFeedback[];
@@ -92,7 +100,7 @@ export interface ModelChoice {
 
 /** The tools that the model may call, and how their calls are carried out. */
 export interface OfferedTools {
-  toolUse: ToolUse;
+  toolUse: ToolUse & { mustCall: boolean };
   clientTools: ClientTools;
   toolsHash: string;
   /** The offered tools that run beside the engine, by name. The client runs all others. */

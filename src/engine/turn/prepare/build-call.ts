@@ -5,7 +5,7 @@
 import type { ModelSettings } from "../../../domain/context.ts";
 import type { Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
-import { visibleItems, type State } from "../../../domain/lineage.ts";
+import { visibleItems, visibleMedia, type State } from "../../../domain/lineage.ts";
 import { modelFamily } from "../../../domain/models.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
@@ -49,7 +49,7 @@ interface CallOptions {
 function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions): ModelCall {
   const { accepted, visible, newItems, input } = ground;
   const chained = usesChain(decision);
-  const { tools, choice, allowed } = accepted.toolUse;
+  const { tools, choice, allowed, mustCall } = accepted.toolUse;
   // If the tool were forced again after its result, the model would call it without end.
   const toolChoice = isFirst ? choice : null;
   const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
@@ -61,12 +61,15 @@ function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions
   return {
     model: accepted.model,
     prompt: chained || accepted.prompt === "" ? null : accepted.prompt,
-    items: items.map((item) => (item.type === "user" ? withMediaTaken(item, taken) : item)),
+    items: items.map((item) =>
+      item.type === "user" ? withRankTaken(withMediaTaken(item, taken), accepted.provider) : item,
+    ),
     media: input.loaded,
     previousResponseId: chained ? decision.use : null,
     store: accepted.history === "chain",
     tools: resend || !chained ? tools : [],
     toolChoice,
+    ...(isFirst && mustCall && { mustCall }),
     allowedTools: allowed,
     settings: modelSettings(accepted.settings),
   };
@@ -91,6 +94,13 @@ function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly strin
   return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
 }
 
+/** Returns the item with a label in place of a rank that this provider cannot express (C5). */
+function withRankTaken(item: UserItem, { ranks }: AcceptedRequest["provider"]): UserItem {
+  if (item.rank === undefined || ranks === true) return item;
+  const { rank: _rank, ...message } = item;
+  return { ...message, parts: message.parts.map((text) => `[SYSTEM]\n${text}`) };
+}
+
 /** Returns true if another model than this one answered the last turn. Models of one family read each other's memory. */
 function switchesModel({ provider, model }: AcceptedRequest, parent: ParentTurn | null): boolean {
   return parent === null || parent.provider !== provider.name || modelFamily(parent.model) !== modelFamily(model);
@@ -108,8 +118,7 @@ export interface SentHistory {
 export function mediaWarnings({ accepted, visible, parent, decision }: SentHistory): Warning[] {
   if (usesChain(decision) || (decision === "replay" && !switchesModel(accepted, parent))) return [];
   const taken = accepted.provider.takes?.(accepted.model) ?? [];
-  const media = visibleItems(visible).flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
-  const dropped = media.filter(({ mediaType }) => !taken.includes(mediaType));
+  const dropped = visibleMedia(visible).filter(({ mediaType }) => !taken.includes(mediaType));
   if (dropped.length === 0) return [];
   const names = dropped.map(({ name, mediaType }) => `${name} (${mediaType})`).join(", ");
   return [{ code: "media_dropped", message: `left out, because ${accepted.model} cannot see it: ${names}` }];

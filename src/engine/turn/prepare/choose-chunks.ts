@@ -1,6 +1,7 @@
 /**
- * Chooses the chunks that the model receives (Q3): the best ones first, a limited number, within a budget of tokens,
- * and not all from one file. Nothing is sent twice in a chain (Q4), and nothing beside its whole file (X6).
+ * Chooses the chunks that the model receives (Q3): the best ones first, as many as the budget of tokens holds, several of
+ * the best file and fewer of the others. So the answer is there if the best file is the right one, and probably also if
+ * it is not. Nothing is sent twice in a chain (Q4), and nothing beside its whole file (X6).
  */
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -17,22 +18,20 @@ export interface ChunkChoice<C extends Chunk> {
 
 export interface ChunkBounds {
   chunksMax: number;
-  chunksPerFileMax: number;
   tokensMax: number;
 }
 
 const defaultBounds: ChunkBounds = {
   chunksMax: limits.retrievalChunksMax,
-  chunksPerFileMax: limits.retrievalChunksPerFileMax,
   tokensMax: limits.retrievalTokensMax,
 };
 
 /**
- * Chooses among `candidates`, which are sorted with the best one first. A chunk that the model already has takes up one
- * of the limited number, because it answers the question as well as a new one, but none of the tokens. A chunk of an
- * active file is listed and takes up neither; otherwise a question about that file would leave no room for anything
- * else. The same holds for a chunk that is not current. A chunk that does not fit is left out, and a smaller one may
- * follow.
+ * Chooses among `candidates`, which are sorted with the best one first. A chunk that the model already has takes up its
+ * place and its tokens, because it answers the question as well as a new one: otherwise each follow-up would fill the
+ * budget with worse chunks. A chunk of an active file is listed and takes up neither; otherwise a question about that
+ * file would leave no room for anything else. The same holds for a chunk that is not current. A chunk that does not fit
+ * is left out, and a smaller one may follow.
  */
 export function chooseChunks<C extends Chunk>(
   candidates: readonly C[],
@@ -54,9 +53,12 @@ export function chooseChunks<C extends Chunk>(
       continue;
     }
     const ofFile = chosenOfFile.get(chunk.path) ?? 0;
+    // The place of a file counts, not whether one of its chunks was chosen.
+    chosenOfFile.set(chunk.path, ofFile);
     const isKnown = known.sent.chunkKeys.has(chunkKey(chunk));
-    const cost = isKnown ? 0 : estimateTokens(chunk.text);
-    if (ofFile >= bounds.chunksPerFileMax || tokens + cost > bounds.tokensMax) continue;
+    const cost = estimateTokens(chunk.text);
+    const ofFileMax = chunksOfFileMax([...chosenOfFile.keys()].indexOf(chunk.path));
+    if (ofFile >= ofFileMax || tokens + cost > bounds.tokensMax) continue;
     chosenOfFile.set(chunk.path, ofFile + 1);
     chosen += 1;
     tokens += cost;
@@ -67,6 +69,12 @@ export function chooseChunks<C extends Chunk>(
     }
   }
   return choice;
+}
+
+/** Returns how many chunks may be sent of the file at this place, from 0. */
+export function chunksOfFileMax(place: number): number {
+  if (place === 0) return limits.retrievalChunksOfBestFileMax;
+  return place === 1 ? limits.retrievalChunksOfSecondFileMax : limits.retrievalChunksOfOtherFileMax;
 }
 
 /**

@@ -113,7 +113,6 @@ function skip(gathered: GatheredFiles, file: CheckedFile, isWaiting: boolean): v
 export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLimits): ChunkBounds {
   return {
     chunksMax: retrievalChunksMax,
-    chunksPerFileMax: limits.retrievalChunksPerFileMax,
     tokensMax: retrievalTokensMax,
   };
 }

@@ -35,8 +35,17 @@ import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts
 import { newsNotes, type FileNews } from "../request/file-news.ts";
 import { endingNotes, noteBlock, unheardNote } from "../request/note-block.ts";
 import { rulesNotes } from "../request/rules-block.ts";
-import { makeRecipe, messageTexts } from "../request/recipe.ts";
-import { rulesSent, rulesWarnings, surroundingsNews, surroundingsRefs, type SurroundingsNews } from "./surroundings.ts";
+import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
+import { earlierHistory } from "./earlier.ts";
+import type { PartRef } from "../../../domain/input-part.ts";
+import {
+  noteRulesFiles,
+  rulesSent,
+  rulesWarnings,
+  surroundingsNews,
+  surroundingsRefs,
+  type SurroundingsNews,
+} from "./surroundings.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
@@ -85,19 +94,26 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const { input, message, files, chunks } = gathered;
   const decision = decideHistory(accepted, parent, now);
   const base = await requestBase(histories, state);
-  const newItems = [...closed.results, ...(message === null ? [] : [message])];
+  const earlier = earlierOf(accepted, input.media);
+  const newItems = [...closed.results, ...earlier, ...(message === null ? [] : [message])];
   const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
   const isAsked = accepted.compacts && state.entries.length > 0;
-  const isTooLong = isAsked || nearsWindow(ground, parent, windows.of(accepted));
-  const isFirstKnown = closed.approved.length === 0 && !isTooLong;
+  const { withoutModel } = accepted;
+  const isTooLong = isAsked || (!withoutModel && nearsWindow(ground, parent, windows.of(accepted)));
+  const isFirstKnown = closed.approved.length === 0 && !isTooLong && !withoutModel;
   const parts = message?.parts ?? [];
-  const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
+  const first = isFirstKnown
+    ? await firstRequest(ground, { decision, base, message: parts, earlier, histories })
+    : null;
   const plan: TurnPlan = {
     ...ground,
     state,
     isTooLong,
     message: parts,
-    sent: withNews(sentWith(chunks, files), gathered),
+    sent: {
+      ...withNews(sentWith(chunks, files), gathered),
+      ...(accepted.hides.length > 0 && { hides: accepted.hides }),
+    },
     manifest: manifest(turn.live.turnId, accepted, { gathered, state, decision }),
     approved: closed.approved,
     decision,
@@ -130,6 +146,8 @@ async function gatherContext(
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
+  const around = surroundingsNews(accepted, state);
+  noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
@@ -138,7 +156,6 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const around = surroundingsNews(accepted, state);
   const gathered = { files, chunks, news: versions.news, around, input };
   const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
   const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
@@ -177,26 +194,39 @@ interface FirstRequest {
   decision: HistoryDecision;
   base: RequestBase | null;
   message: readonly string[];
+  earlier: readonly HistoryItem[];
 }
 
 async function firstRequest(
   ground: CallGround,
-  { decision, base, message, histories }: FirstRequest,
+  { decision, base, message, earlier, histories }: FirstRequest,
 ): Promise<TurnPlan["first"]> {
   const call = firstCall(ground, decision);
   await histories.loadMedia(call, ground.input.loaded);
   const request = ground.accepted.provider.prepare(call);
   const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
-  return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, known) };
+  const inOrder = earlierTexts(earlier);
+  return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, { known, inOrder }) };
+}
+
+/** Returns the earlier items as items of the history. `media` are all images and documents of the turn. */
+export function earlierOf(
+  { mode, earlier }: Pick<AcceptedRequest, "mode" | "earlier">,
+  media: readonly PartRef[],
+): HistoryItem[] {
+  return earlierHistory(mode.id, earlier, media);
+}
+
+/** Returns the images and documents of the message: those that no earlier item has. */
+function ownMedia({ earlier }: AcceptedRequest, { media }: PlacedInput): PartRef[] {
+  return media.slice(earlier.reduce((sum, item) => sum + item.media, 0));
 }
 
 /** Returns the plan with the results of the allowed calls, in front of the new message (T9). */
 export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]): TurnPlan {
-  const isMessage = (item: HistoryItem): boolean => item.type === "user";
-  return {
-    ...plan,
-    newItems: [...plan.newItems.filter((item) => !isMessage(item)), ...results, ...plan.newItems.filter(isMessage)],
-  };
+  const after = plan.newItems.findIndex((item) => item.type !== "tool_result");
+  const at = after === -1 ? plan.newItems.length : after;
+  return { ...plan, newItems: plan.newItems.toSpliced(at, 0, ...results) };
 }
 
 interface MessageContent {
@@ -215,9 +245,10 @@ function buildMessage(
 ): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
-  const media = input.media.length > 0 ? { media: input.media } : {};
+  const own = ownMedia(accepted, input);
+  const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") {
+  if (instruction !== "" || own.length > 0) {
     return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
   }
   const parts = [note, context].filter((part) => part !== null);

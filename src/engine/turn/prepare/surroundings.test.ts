@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { testEngine, type TestEngine } from "../../../../testing/engine.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
+import type { ActiveFile } from "../../../domain/active-file.ts";
 import { builtInModes, type Place, type RulesFile } from "../../../domain/context.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -83,6 +84,38 @@ test("[M1] [E6] rules that change in mid-session come as a note, once, and the p
   await world.ask("five", { sessionId, ...rules([...top], ["src/AGENTS.md", "Use spaces."]) });
   assert.match(lastCall(world).parts[1] ?? "", /Use tabs\.\n.*Use spaces\..*CLAUDE\.md no longer count/s);
   assert.equal(promptsOf(world).size, 1);
+});
+
+function active(path: string, text: string): { activeFiles: ActiveFile[] } {
+  return { activeFiles: [{ path, content: Buffer.from(text), sha256: null, isTouched: true }] };
+}
+
+test("[M1] [X8] a modified file with rules is sent once, as rules, also after it changes", async (t) => {
+  const world = await testEngine(t, { remembers: false });
+  const first = await world.ask("one", { ...rules([...top]), ...active("AGENTS.md", "Use tabs.\r\n") });
+  assert.deepEqual(lastCall(world).parts.length, 1);
+  const { sessionId } = first;
+  assert.deepEqual(
+    first.manifest.activeFiles.map(({ path, wasSentToLLM }) => [path, wasSentToLLM]),
+    [["AGENTS.md", false]],
+  );
+  assert.deepEqual([first.warnings, first.manifest.skippedFiles], [[], []]);
+  const text = "Use tabs and no comments.\n";
+  await world.ask("two", { sessionId, ...rules(["AGENTS.md", text]), ...active("AGENTS.md", text) });
+  assert.equal(lastCall(world).parts.join("").split("no comments").length, 2);
+  await world.ask("three", { sessionId, ...rules(["AGENTS.md", text]), ...active("AGENTS.md", text) });
+  assert.doesNotMatch(lastCall(world).parts.join(""), /no comments/);
+});
+
+test("[M1] [X8] a modified file that the model has as rules only in part, or in another version, is sent", async (t) => {
+  const world = await testEngine(t, { remembers: false });
+  const long = "Use tabs.\n".repeat(limits.rulesFileBytesMax / 10 + 1);
+  await world.ask("one", { ...rules(["AGENTS.md", long]), ...active("AGENTS.md", long) });
+  assert.match(lastCall(world).parts.join(""), /=== FILE 1 ===\nPath: AGENTS\.md/);
+  await world.ask("one", { ...rules([...top]), ...active("AGENTS.md", "Use spaces.\n") });
+  assert.match(lastCall(world).parts.join(""), /```\w*\nUse spaces\.\n```/);
+  await world.ask("one", { ...rules([...top]), ...active("src/AGENTS.md", top[1]) });
+  assert.match(lastCall(world).parts.join(""), /Path: src\/AGENTS\.md/);
 });
 
 test("[M1] [T6] [T7] a fork, a rerun and another server keep the frozen rules and get changes as a note", async (t) => {

@@ -12,12 +12,27 @@ import type {
   RulesRef,
 } from "../../../domain/context.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
-import { historyTexts, notedRules, type NotedRules, type State } from "../../../domain/lineage.ts";
+import {
+  knownPlace,
+  notedRules,
+  placeHeader,
+  type AlreadySent,
+  type NotedRules,
+  type State,
+} from "../../../domain/lineage.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { placeBlock, placeRef } from "../request/place-block.ts";
-import { boundRules, rulesRef, rulesSection, type BoundedRules, type RulesNews } from "../request/rules-block.ts";
+import {
+  boundRules,
+  rulesHash,
+  rulesRef,
+  rulesSection,
+  type BoundedRules,
+  type RulesNews,
+} from "../request/rules-block.ts";
+import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 
@@ -85,6 +100,8 @@ export interface SurroundingsNews {
   place: string | null;
   /** True if the model has the block from an earlier message. */
   isPlaceKnown: boolean;
+  /** The hash of each file with rules that the model has with this message, by path. Empty: it no longer counts. */
+  had: ReadonlyMap<string, string>;
 }
 
 type WithSurroundings = Pick<AcceptedRequest, "instruction" | "surroundings" | "retrieval">;
@@ -100,12 +117,12 @@ export function surroundingsNews(
 ): SurroundingsNews {
   const { now, place } = surroundings;
   const block = place === null ? null : placeBlock(place, retrieval.repo);
-  const known = [...own.message, ...historyTexts(state)].find((text) => text.startsWith("[PLACE]\n"));
+  const known = own.message.find((text) => text.startsWith(placeHeader)) ?? knownPlace(state);
+  const before = knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules);
+  const rules = now === null ? { texts: [], gone: [] } : newRules(now, before);
   return {
-    rules:
-      now === null
-        ? { texts: [], gone: [] }
-        : newRules(now, knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules)),
+    rules,
+    had: new Map([...before, ...(rulesSent(rules).rules ?? []).map(({ path, hash }) => [path, hash] as const)]),
     // A turn that only brings results of tools has no message that could say it.
     place: instruction === "" || block === known ? null : block,
     isPlaceKnown: block !== null && block === known,
@@ -130,6 +147,14 @@ function knownRules(
 ): Map<string, string> {
   const files = (prompt?.files ?? []).map(({ path, contentHash }) => [path, contentHash] as const);
   return new Map([...files, ...notedRules(state), ...own.map(({ path, hash }) => [path, hash] as const)]);
+}
+
+/** Notes the files of a request that the model has as rules, so that it does not receive them a second time (X8). */
+export function noteRulesFiles(sent: AlreadySent, files: readonly CheckedFile[], { had }: SurroundingsNews): void {
+  for (const { path, hash, current } of files) {
+    const known = had.get(path);
+    if (known === hash || (current !== null && known === rulesHash(current))) sent.files.set(path, hash);
+  }
 }
 
 /** Returns what a person has to know of the rules, when the model gets them: once, not with every turn. */

@@ -18,15 +18,17 @@ export function instructionOf({ parts: [first = ""] }: UserItem): string {
   return header === null ? "" : first.slice(header[0].length);
 }
 
-/**
- * Throws if no model can receive the instruction: it is empty, contains a NUL or half a surrogate pair, or exceeds the
- * limit.
- */
+/** Throws if no model can receive the instruction: it is empty, or `checkText` refuses it. */
 export function checkInstruction(instruction: string, mayBeEmpty: boolean): void {
   if (instruction.trim() === "") {
     if (mayBeEmpty && instruction === "") return;
     throw new AptoveError("instruction_empty", "write what the model is to do");
   }
+  checkText(instruction);
+}
+
+/** Throws if no model can receive the text: it contains a NUL or half a surrogate pair, or exceeds the limit. */
+export function checkText(instruction: string): void {
   if (!instruction.isWellFormed()) {
     throw new AptoveError(
       "instruction_not_text",

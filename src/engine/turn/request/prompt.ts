@@ -1,5 +1,5 @@
 /** The boot prompt and the list of tools, which stay unchanged at the front of every request of a session (E6). */
-import { mayCall, type ConversationContext, type Mode } from "../../../domain/context.ts";
+import { builtInBootPrompt, mayCall, type ConversationContext, type Mode } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -14,6 +14,16 @@ export function bootPrompt(context: Pick<ConversationContext, "bootPrompt" | "mo
     .filter((mode) => mode.instructions !== "")
     .map((mode) => `When a message says [MODE: ${mode.id}]:\n${mode.instructions}`);
   return [context.bootPrompt, ...sections, rules].filter((section) => section !== "").join("\n\n");
+}
+
+/**
+ * Returns the context with the instructions of one request (O4). They follow a boot prompt that the context configures, and
+ * replace the built-in one, which describes a program of its own.
+ */
+export function withInstructions(context: ConversationContext, instructions: string | undefined): ConversationContext {
+  if (instructions === undefined) return context;
+  const configured = context.bootPrompt === builtInBootPrompt ? "" : context.bootPrompt;
+  return { ...context, bootPrompt: [configured, instructions].filter((text) => text !== "").join("\n\n") };
 }
 
 const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;

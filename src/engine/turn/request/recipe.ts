@@ -7,6 +7,7 @@
  * log2(n) + 1 recipes.
  */
 import { AptoveError } from "../../../domain/errors.ts";
+import type { HistoryItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
 
 /** A text that a recipe can refer to instead of containing it, by its name. */
@@ -33,17 +34,45 @@ export function messageTexts(message: readonly string[]): KnownText[] {
   return message.map((text, index) => ({ name: `message/${index}`, text }));
 }
 
+/** Returns the texts of the earlier items, which are stored with the turn anyway, in their order (O5). */
+export function earlierTexts(items: readonly HistoryItem[]): KnownText[] {
+  return items.flatMap((item, index) => {
+    const text = textOf(item);
+    return text === null ? [] : [{ name: `earlier/${index}`, text }];
+  });
+}
+
+function textOf(item: HistoryItem): string | null {
+  switch (item.type) {
+    case "user":
+      return item.parts[0] ?? null;
+    case "assistant":
+    case "reasoning":
+      return item.text;
+    case "tool_call":
+      return item.arguments;
+    case "tool_result":
+      return item.output;
+  }
+}
+
+/** The texts that a recipe can refer to. Those in `inOrder` stand in the body in this order, so that each is searched once. */
+export interface KnownTexts {
+  known: readonly KnownText[];
+  inOrder?: readonly KnownText[];
+}
+
 /** Shorter texts are cheaper to contain than to refer to. */
 const knownTextCharactersMin = 64;
 
-export function makeRecipe(body: string, base: string | null, known: readonly KnownText[]): RequestRecipe {
+export function makeRecipe(body: string, base: string | null, { known, inOrder = [] }: KnownTexts): RequestRecipe {
   const front = base === null ? 0 : commonFront(base, body);
   const end = base === null ? 0 : commonEnd(base, body, front);
   return {
     hasBase: base !== null,
     front,
     end,
-    pieces: namePieces(body.slice(front, body.length - end), known),
+    pieces: namePieces(cutInOrder(body.slice(front, body.length - end), inOrder), known),
     bytes: Buffer.byteLength(body),
     sha256: sha256(body),
   };
@@ -70,8 +99,32 @@ function insideOfJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-function namePieces(text: string, known: readonly KnownText[]): RecipePiece[] {
-  let pieces: RecipePiece[] = text === "" ? [] : [text];
+/** How many texts in order may be missing from a body before the rest is not searched any more. */
+const missingMax = 8;
+
+/** Names the texts that stand in this order. Each search begins where the one before ended, whatever the size of the body. */
+function cutInOrder(text: string, inOrder: readonly KnownText[]): RecipePiece[] {
+  const pieces: RecipePiece[] = [];
+  let from = 0;
+  let missing = 0;
+  for (const { name, text: knownText } of inOrder) {
+    if (knownText.length < knownTextCharactersMin) continue;
+    const written = insideOfJson(knownText);
+    const at = text.indexOf(written, from);
+    if (at === -1) {
+      missing += 1;
+      if (missing > missingMax) break;
+      continue;
+    }
+    if (at > from) pieces.push(text.slice(from, at));
+    pieces.push({ known: name });
+    from = at + written.length;
+  }
+  return from < text.length ? [...pieces, text.slice(from)] : pieces;
+}
+
+function namePieces(cut: RecipePiece[], known: readonly KnownText[]): RecipePiece[] {
+  let pieces = cut;
   for (const { name, text: knownText } of known) {
     if (knownText.length < knownTextCharactersMin) continue;
     const written = insideOfJson(knownText);

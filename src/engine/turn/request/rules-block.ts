@@ -65,6 +65,11 @@ function plain(text: string): string {
     .toWellFormed();
 }
 
+/** Returns the hash of a file as the model receives it among the rules, if it is not cut. */
+export function rulesHash(text: string): string {
+  return sha256(plain(text));
+}
+
 const cutMark = "[… the rest of this file is left out …]\n";
 
 function cut(text: string, room: number): { text: string; isCut: boolean } {

@@ -47,7 +47,13 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
 
 const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
 
-function shown({ recorder }: ModelRun, { call: { callId } }: ToolCall, view: ToolCallView): null {
+/** Shows a call that does not run now. */
+export async function showCall(run: ModelRun, toolCall: Pick<ToolCall, "call" | "tool" | "args">): Promise<void> {
+  const { view } = await previewToolCall(toolCall.tool, toolCall.args);
+  shown(run, toolCall, view);
+}
+
+function shown({ recorder }: ModelRun, { call: { callId } }: Pick<ToolCall, "call">, view: ToolCallView): null {
   recorder.emit({ type: "tool_call_view", callId, view });
   return null;
 }

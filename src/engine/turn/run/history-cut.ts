@@ -3,7 +3,7 @@
  * Pure. A cut never separates a call from its result, nor reasoning from the call or the text that it led to.
  */
 import type { HistoryItem } from "../../../domain/history.ts";
-import { historySummary, summarisedItems } from "../../../domain/lineage.ts";
+import { historySummary, shownItems, summarisedItems } from "../../../domain/lineage.ts";
 import { itemsTokens } from "../prepare/history-size.ts";
 import { ownSummarised, type TurnPlan } from "../prepare/turn-plan.ts";
 
@@ -21,10 +21,11 @@ export interface PlacedItem {
 /** Returns all items that no summary stands for, oldest first: of the history, then of this turn. */
 export function placedItems(plan: TurnPlan, produced: readonly HistoryItem[]): PlacedItem[] {
   const summary = historySummary(plan.visible);
+  const isShown = shownItems(plan.visible);
   const earlier = plan.state.entries.flatMap((entry) => {
     const { turnId, depth, items } = entry;
     const all = items.map((item, at) => ({ item, turnId, depth, number: at + 1, endsTurn: at + 1 === items.length }));
-    return all.slice(summarisedItems(entry, summary));
+    return all.slice(summarisedItems(entry, summary)).filter(({ number }) => isShown(turnId, number - 1));
   });
   const own = [...plan.newItems, ...produced].map((item, at) => ({
     item,

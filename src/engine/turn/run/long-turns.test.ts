@@ -241,3 +241,18 @@ test("[T10] an interrupt while a summary is written keeps what the turn has", as
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted", JSON.stringify(turn));
 });
+
+test("[X3] [C6] a file that a summary between two steps hides is not sent again in that turn, and is with the next", async (t) => {
+  const engine = await testEngine(t, { script: looking(30), contextTokens: () => 2_000, tools: [reader(800)] });
+  const content = Buffer.from("export const answer = 42;\n");
+  const activeFiles = [{ path: "answer.ts", content, sha256: null, isTouched: true }];
+  const files = (exchange: ScriptedExchange | undefined): number =>
+    textOf(exchange?.context ?? []).split("export const answer").length - 1;
+  const first = await engine.ask("look around", { activeFiles });
+  assert.ok(codes(first).includes("history_compacted"));
+  const inTurn = engine.provider.exchanges.filter(({ call }) => !isSummaryCall(call)).map(files);
+  assert.deepEqual([inTurn[0], inTurn.at(-1), Math.max(...inTurn)], [1, 0, 1]);
+  const next = await engine.ask("and?", { sessionId: first.sessionId, activeFiles });
+  assert.equal(next.manifest.activeFiles[0]?.wasSentToLLM, true);
+  assert.equal(files(engine.provider.exchanges.at(-1)), 1);
+});

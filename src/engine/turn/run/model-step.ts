@@ -7,8 +7,9 @@ import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
-import { holdsLease, runnerLost, lose } from "../live/leases.ts";
+import { holdsLease, runnerLost } from "../live/leases.ts";
 import type { ModelRun } from "./model-run.ts";
+import { storeStep } from "./store-step.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
 export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;
@@ -86,17 +87,6 @@ async function watchedCall(
       : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
   activity.end({ ...reported, usage: priced(reported.model, end.usage), firstOutputMs });
   return end;
-}
-
-/**
- * Stores the step that ended last, if it is not stored yet. If another runner has taken the turn over, the run stops
- * (R1).
- */
-export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
-  const { records, runner } = core.deps;
-  if (recorder.unstoredStep === null) return;
-  if (!(await records.turns.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
-  recorder.unstoredStep = null;
 }
 
 function priced(model: string, usage: Usage): Usage {

@@ -27,10 +27,11 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
     return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
   }
   const { plan } = turn.prepared;
-  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
+  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core, plan) };
   try {
     if (plan.approved.length > 0) run.plan = withResults(plan, await runApproved(core, run, plan.approved));
     if (plan.isTooLong) await shorten(core, run, { wasRefused: false });
+    if (plan.accepted.withoutModel) return { plan: run.plan, deferredCalls: [], answer: nothingAsked };
     return await loop(core, run);
   } catch (error) {
     // A store failed between two calls, or the history could not be summarised. The output so far is kept.
@@ -40,6 +41,9 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
     return { plan: run.plan, deferredCalls: [], answer };
   }
 }
+
+/** The end of a turn that calls no model. */
+const nothingAsked: ModelAnswer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 };
 
 async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
   const { recorder } = run;
@@ -87,7 +91,7 @@ async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRef
   const window = wasRefused ? await core.windows.find(plan.accepted) : core.windows.of(plan.accepted);
   const compacted = await compact(core, run, { tokens, window, wasRefused });
   if (compacted === null) return false;
-  // Between two steps, files and chunks wait for the next turn: the model works with what its tools return.
+  // Tools may have changed the files since the turn began, so between two steps none is sent again (decision 0037).
   run.plan = isFirst ? await sendAgain(core, compacted) : compacted;
   return true;
 }

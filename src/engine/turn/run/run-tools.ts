@@ -8,13 +8,13 @@ import type { DeferredCall } from "../../../domain/tool.ts";
 import { failedResult, outputForModel, parseArguments } from "../../../tools/tool-call.ts";
 import type { ToolResult } from "../../../tools/tool.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
-import { callTool, type ToolCall } from "./call-tool.ts";
+import { callTool, showCall, type ToolCall } from "./call-tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelRun } from "./model-run.ts";
-import { storeStep } from "./model-step.ts";
+import { storeStep } from "./store-step.ts";
 
 /** What happens to a call: it waits for the caller, or it has a result now, or it runs. */
-type Fate = { waits: DeferredCall["waitsFor"] } | { result: ToolResult } | { run: ToolCall };
+type Fate = { waits: "client" } | { waits: "approval"; shows: ToolCall } | { result: ToolResult } | { run: ToolCall };
 
 /**
  * Answers every call of the last answer that can be answered here, in the order of the calls, and returns those that
@@ -24,7 +24,7 @@ export async function runTools(core: EngineCore, run: ModelRun): Promise<Deferre
   const calls = openToolCalls(run.recorder.items);
   const fates = calls.map((call) => ({ call, fate: fateOf(call, run) }));
   // Tools may take long, and the process may end meanwhile. So the step that called them is stored first (R2).
-  if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run);
+  if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run, { survives: "the process" });
   const results = await resultsOf(core, run, fates);
   for (const result of results) if (result !== null) run.recorder.items.push(result);
   return fates.flatMap(({ call, fate }) =>
@@ -88,7 +88,11 @@ function changesSomething(fate: Fate): boolean {
  * Returns the result of a call, or null if the caller answers it. Listeners receive a result as soon as there is one.
  */
 async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided): Promise<ToolResultItem | null> {
-  if ("waits" in fate) return null;
+  if ("waits" in fate) {
+    // A person must see the exact command or change before they answer, at any door and at any later time.
+    if (fate.waits === "approval") await showCall(run, fate.shows);
+    return null;
+  }
   const result = "result" in fate ? fate.result : await callTool(core, run, fate.run);
   const { recorder } = run;
   const output = outputForModel(result.output, (whole) =>
@@ -123,7 +127,8 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
   }
   const asks = tool.needsApproval(args);
   if (asks && plan.accepted.subagent !== null) return { result: noPersonToAsk };
-  return asks && askApproval === null ? { waits: "approval" } : { run: { call, tool, args, asks } };
+  const toolCall = { call, tool, args, asks };
+  return asks && askApproval === null ? { waits: "approval", shows: toolCall } : { run: toolCall };
 }
 
 function notOffered(name: string, { mode, toolUse, clientTools }: AcceptedRequest, offered: readonly string[]): string {

@@ -20,7 +20,7 @@ import {
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
-import { rulesSent, surroundingsNews, type SurroundingsNews } from "../prepare/surroundings.ts";
+import { noteRulesFiles, rulesSent, surroundingsNews, type SurroundingsNews } from "../prepare/surroundings.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**
@@ -30,12 +30,13 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const { accepted } = plan;
   const sent = alreadySent(plan.visible);
   noteSent(sent, plan.sent);
+  const around = surroundingsNews(accepted, plan.visible, plan);
+  noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
   // The commit is left out, because its warning was already in the plan of the turn.
   const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
-  const around = surroundingsNews(accepted, plan.visible, plan);
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
   const blocks = [note, around.place, context].filter((block) => block !== null);
@@ -53,7 +54,7 @@ interface Again {
 function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: blocks };
   const sentNow = sentWith(chunks, files);
-  const at = plan.newItems.findIndex((item) => item.type === "user");
+  const at = plan.newItems.findLastIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
   return {
     ...plan,

@@ -10,6 +10,8 @@ export interface MigratableEngine {
   db: Kysely<Tables>;
   /** Type of the columns that hold ids; it must compare by bytes, because lists are ordered by id. */
   idType: string;
+  /** True if the ends of turns are in the table of contents. */
+  hasContents?: true;
   /** Version of the data; 0 where there is none yet. Called before anything else is, and changes nothing. */
   readVersion(db: Kysely<Tables>): Promise<DataVersion>;
   writeVersion(tx: Transaction<Tables>, version: DataVersion): Promise<void>;
@@ -56,10 +58,13 @@ async function migrateIn(
   const found = await engine.readVersion(tx);
   if (isUsable(found, migrations.length)) return;
   for (const migration of migrations.slice(found.version)) {
-    for (const statement of migration.statements({ id: engine.idType })) await sql.raw(statement).execute(tx);
+    const types = { id: engine.idType, hasContents: engine.hasContents === true };
+    for (const statement of migration.statements(types)) await sql.raw(statement).execute(tx);
     await migration.rewrite?.(tx);
   }
-  const oldest = 1 + migrations.findLastIndex(({ isAdditive }) => isAdditive !== true);
+  const isAdditive = (migration: Migration): boolean =>
+    migration.isAdditive === true || (migration.isAdditive === "without contents" && engine.hasContents !== true);
+  const oldest = 1 + migrations.findLastIndex((migration) => !isAdditive(migration));
   await engine.writeVersion(tx, { version: migrations.length, oldest });
 }
 

@@ -5,29 +5,50 @@
 import type { Transaction } from "kysely";
 import type { Tables } from "../tables.ts";
 import { peopleTables, runTables, sessionTables, turnTables } from "./version-1.ts";
+import { contentsTables } from "./version-3.ts";
 
 export interface Migration {
-  /** Returns the statements that change the tables. `id` is the type of the columns that hold ids. */
-  statements(types: { id: string }): string[];
+  /**
+   * Returns the statements that change the tables. `id` is the type of the columns that hold ids. `hasContents` is true if the
+   * engine keeps the ends of turns in the table of contents, as SQLite does.
+   */
+  statements(engine: { id: string; hasContents: boolean }): string[];
   /** Changes the rows that exist where SQL alone cannot do it. It runs after the statements. */
   rewrite?(tx: Transaction<Tables>): Promise<void>;
   /**
    * True if a program of the version before can continue to use the data, and can start on it: nothing that it reads or
-   * writes is changed or gone, and what it does not write has a value. Servers are then replaced one by one.
+   * writes is changed or gone, and what it does not write has a value. Servers are then replaced one by one. `"without contents"`:
+   * true only for engines without the table of contents.
    */
-  isAdditive?: true;
+  isAdditive?: true | "without contents";
 }
 
 export const migrations: readonly Migration[] = [
   { statements: ({ id }) => [...sessionTables(id), ...turnTables(id), ...runTables(id), ...peopleTables(id)] },
   {
-    statements: () => [
+    statements: ({ id }) => [
       ...["label", "role_max"].map((name) => `alter table pairing_codes add column ${name} text`),
       `alter table sessions add column is_draft integer not null default 0`,
       `alter table sessions add column folded_details text not null default ''`,
+      `alter table turns add column history_key text`,
+      `alter table turns add column hidden_at bigint`,
+      `create table unkept_turns (
+        id ${id} not null primary key,
+        org_id ${id} not null,
+        user_id ${id} not null,
+        runner_id ${id} not null,
+        started_at bigint not null,
+        ended_at bigint,
+        request_hash text not null,
+        doc text not null
+      )`,
+      `create index unkept_turns_by_user on unkept_turns (user_id, id)`,
+      `create index unkept_turns_running on unkept_turns (runner_id) where ended_at is null`,
+      `create index turns_by_history on turns (history_key) where history_key is not null`,
     ],
     isAdditive: true,
   },
+  { statements: ({ hasContents }) => (hasContents ? contentsTables : []), isAdditive: "without contents" },
 ];
 
 /** The version that this program reads and writes. */

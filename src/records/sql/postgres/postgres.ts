@@ -12,6 +12,8 @@ import type { DataVersion } from "../migrations/migrate.ts";
 import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
 import { isRetryable } from "../postgres-faults.ts";
+import { plainEnds } from "../ends/plain-ends.ts";
+import { plain } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { Tables } from "../tables.ts";
 
@@ -87,8 +89,12 @@ export async function openPostgresRecords({
     // The collation of a language would order ids differently.
     idType: 'text collate "C"',
     dialect: {
+      ends: plainEnds,
       lockRows: (strength) => sql.raw(`for ${strength}`),
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+      lockedRows: (strength) => plain([`for ${strength}`]),
+      plainNow: () => plain`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+      placeholder: (number) => `$${number}`,
       exclusiveLock: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
       // The collation of a language would lower letters differently.
       containsWord: ({ text, folded }, word) =>

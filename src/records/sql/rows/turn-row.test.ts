@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { anyCharacter } from "../../../../testing/any-character.ts";
 import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../../domain/turn.ts";
 import { completedSample, draftOf, failedSample, parkedSample, pendingOf, sessionOf } from "../../suite/samples.ts";
+import { plainEnds } from "../ends/plain-ends.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
 
 const usage = fc.record(
@@ -59,7 +60,7 @@ function roundTrip(turn: Turn): Turn {
     column,
     typeof value === "string" ? Buffer.from(value).toString() : value,
   ]);
-  return rowToTurn(Object.fromEntries(row) as ReturnType<typeof turnToRow>);
+  return rowToTurn(Object.fromEntries(row) as ReturnType<typeof turnToRow>, plainEnds);
 }
 
 test("[T3] any turn reads back from its row unchanged: pending, completed, waiting, failed or archived", () => {

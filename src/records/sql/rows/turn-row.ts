@@ -5,12 +5,17 @@ import type { ContextManifest } from "../../../domain/context.ts";
 import type { ProviderChain, Turn, TurnBlobs, TurnStatus } from "../../../domain/turn.ts";
 import type { RunSummary } from "../../../domain/usage.ts";
 import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
+import { plain, runPlain, type Placeholders } from "../plain/plain-sql.ts";
 import type { Tables, TurnRow } from "../tables.ts";
+import type { TurnEnds } from "../ends/turn-ends.ts";
 
 type ColumnField = keyof ReturnType<typeof columnFields>;
 type LeaseField = "runnerId" | "leaseExpiresAt";
 /** The fields in the document of a row with this status. */
-type DocumentFields<Status extends TurnStatus> = Omit<Extract<Turn, { status: Status }>, ColumnField | LeaseField>;
+type DocumentFields<Status extends TurnStatus> = Omit<
+  Extract<Turn, { status: Status }>,
+  ColumnField | LeaseField | "historyKey" | "hiddenAt"
+>;
 
 /** The fields that every row of their status has. A new field needs a default, a column, or to be optional. */
 type StoredField = "provider" | "model" | "instructionSummary" | "statusAt" | OutcomeField;
@@ -59,7 +64,8 @@ export function turnToRow(turn: Turn): TurnRow {
     turn.status === "pending" ? turn : { ...turn, runnerId: null, leaseExpiresAt: null };
   const { id, sessionId, parentId, sequence, depth, kind, status, createdBy, createdAt, ...rest } = stored;
   const run = "run" in rest ? { run: withoutOnlyModel(rest.run, turn.model) } : {};
-  const doc = { ...rest, ...run, blobs: mapKeys(turn.blobs, (key) => shortKey(id, key)) };
+  const { historyKey = null, hiddenAt = null, ...stays } = { historyKey: undefined, hiddenAt: undefined, ...rest };
+  const doc = { ...stays, ...run, blobs: mapKeys(turn.blobs, (key) => shortKey(id, key)) };
   return {
     id,
     session_id: sessionId,
@@ -73,16 +79,20 @@ export function turnToRow(turn: Turn): TurnRow {
     runner_id: runnerId,
     lease_expires_at: leaseExpiresAt,
     subagent_id: turn.subagent?.id ?? null,
+    history_key: historyKey,
+    hidden_at: hiddenAt,
     doc: leanJson(doc, defaults[status]),
   };
 }
 
-export function rowToTurn(row: TurnRow): Turn {
+export function rowToTurn(row: TurnRow, ends: Pick<TurnEnds, "docOf">): Turn {
   const lease = row.status === "pending" ? { runnerId: row.runner_id, leaseExpiresAt: row.lease_expires_at } : {};
-  const doc = fullJson<Pick<Turn, "blobs" | "model"> & { run?: ShortRun }>(row.doc, defaults[row.status]);
+  const doc = fullJson<Pick<Turn, "blobs" | "model"> & { run?: ShortRun }>(ends.docOf(row), defaults[row.status]);
   const run = doc.run === undefined ? {} : { run: withOnlyModel(doc.run, doc.model) };
+  const historyKey = row.history_key === null ? {} : { historyKey: row.history_key };
+  const hiddenAt = row.hidden_at === null ? {} : { hiddenAt: row.hidden_at };
   const blobs = mapKeys(doc.blobs, (key) => fullKey(row.id, key));
-  return { ...doc, ...columnFields(row), ...lease, ...run, blobs } as Turn;
+  return { ...doc, ...columnFields(row), ...lease, ...run, ...historyKey, ...hiddenAt, blobs } as Turn;
 }
 
 /** Returns the fields of every turn that have a column of their own. */
@@ -126,7 +136,11 @@ function mapKeys({ opening, run, state }: TurnBlobs, map: (key: string) => strin
   return { opening: map(opening), run: run === null ? null : map(run), state: state === null ? null : map(state) };
 }
 
-export async function selectTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
-  const row = await db.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
-  return row === undefined ? null : rowToTurn(row);
+export async function selectTurn(
+  db: Kysely<Tables>,
+  dialect: Placeholders & { ends: Pick<TurnEnds, "docOf"> },
+  id: string,
+): Promise<Turn | null> {
+  const { rows } = await runPlain<TurnRow>(db, dialect, plain`select * from turns where id = ${id}`);
+  return rows[0] === undefined ? null : rowToTurn(rows[0], dialect.ends);
 }

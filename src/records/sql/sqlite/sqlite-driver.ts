@@ -1,10 +1,10 @@
 /**
  * The query builder's driver on better-sqlite3, for a file that several processes use at once (B4). The builder's own driver
  * begins transactions that fail when another process writes in between, and blocks the whole process while it waits for a
- * lock. This driver takes the write lock first, and waits for it without blocking.
+ * lock. This driver takes the write lock first, and waits for it without blocking. Transactions share commits
+ * (`shared-commits.ts`), and queries outside of a transaction see only what is committed.
  */
-import { setTimeout as delay } from "node:timers/promises";
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
 import {
   SqliteAdapter,
   SqliteIntrospector,
@@ -15,108 +15,152 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
-
-/** How long a writer waits for the transactions of other processes, in milliseconds. Ours take a few. */
-const lockWaitMs = 10_000;
-/** The longest pause between two attempts to get the lock, in milliseconds. */
-const lockPauseMaxMs = 10;
+import { SharedCommits } from "./shared-commits.ts";
+import { SqliteStatements } from "./sqlite-statements.ts";
 
 export function sqliteDialect(database: Database.Database): Dialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => new SharingAdapter(),
     createDriver: () => new SqliteFileDriver(database),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
 }
 
-/** The driver. The builder gives the connection to one caller at a time, and a transaction keeps it until its end. */
+/** Lets several callers have a connection at once: `SharedCommits` puts them in order. */
+class SharingAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
 class SqliteFileDriver implements Driver {
-  readonly #database: Database.Database;
-  readonly #connection: SqliteFileConnection;
+  readonly #file: SqliteFile;
 
   constructor(database: Database.Database) {
-    this.#database = database;
-    this.#connection = new SqliteFileConnection(database);
+    this.#file = new SqliteFile(database);
   }
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
+  async acquireConnection(): Promise<SqliteConnection> {
+    return new SqliteConnection(this.#file);
   }
 
-  async beginTransaction(): Promise<void> {
-    await this.#connection.run("begin immediate", []);
+  async beginTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.begin();
   }
 
-  async commitTransaction(): Promise<void> {
-    await this.#connection.run("commit", []);
+  async commitTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.commit();
   }
 
-  /** Rolls back an open transaction. A full device ends a transaction by itself; a second rollback would hide that error behind another. */
-  async rollbackTransaction(): Promise<void> {
-    if (this.#database.inTransaction) await this.#connection.run("rollback", []);
+  async rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.rollback();
   }
 
-  async releaseConnection(): Promise<void> {}
+  async releaseConnection(connection: SqliteConnection): Promise<void> {
+    connection.release();
+  }
 
   async destroy(): Promise<void> {
-    this.#database.close();
+    await this.#file.close();
   }
 }
 
-/** The maximum number of prepared statements: several times as many as the program has. */
-const statementsMax = 500;
-
-class SqliteFileConnection implements DatabaseConnection {
-  readonly #database: Database.Database;
-  /**
-   * The prepared statements by their text. All values are parameters, but a list has one placeholder per value, and the text of
-   * a search may differ each time; so the oldest statements are dropped.
-   */
-  readonly #statements = new Map<string, Database.Statement>();
+/** The handles of this process on the file. */
+class SqliteFile {
+  readonly main: SqliteStatements;
+  readonly commits: SharedCommits;
+  #reader: SqliteStatements | null = null;
 
   constructor(database: Database.Database) {
-    this.#database = database;
+    this.main = new SqliteStatements(database);
+    this.commits = new SharedCommits(this.main);
+  }
+
+  /** A handle that shows only what is committed. The second one is opened when it is first needed. */
+  get committed(): SqliteStatements {
+    if (!this.commits.isOpen) return this.main;
+    this.#reader ??= new SqliteStatements(openReader(this.main.database.name));
+    return this.#reader;
+  }
+
+  async close(): Promise<void> {
+    await this.commits.close();
+    this.#reader?.database.close();
+    this.main.database.close();
+  }
+}
+
+function openReader(file: string): Database.Database {
+  const reader = new Database(file, { readonly: true, fileMustExist: true });
+  reader.pragma("busy_timeout = 0");
+  return reader;
+}
+
+/** What one caller has: nothing yet, the handle alone, or a transaction that shares its commit or does not. */
+type Holding = "nothing" | "the handle" | "a transaction alone" | "a transaction";
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #file: SqliteFile;
+  #holding: Holding = "nothing";
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    return (await this.run(sql, parameters)) as QueryResult<Row>;
+    return (await this.#run(sql, parameters)) as QueryResult<Row>;
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
     yield await this.executeQuery<Row>(query);
   }
 
-  /** Runs the statement, and waits while another process writes. Inside a transaction there is nothing to wait for. */
-  async run(text: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
-    const deadline = performance.now() + lockWaitMs;
-    for (let pause = 1; ; pause = Math.min(pause * 2, lockPauseMaxMs)) {
-      try {
-        return this.#runNow(text, parameters);
-      } catch (error) {
-        if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
-      }
-      await delay(Math.random() * pause);
-    }
+  async #run(text: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
+    const { main, commits } = this.#file;
+    if (this.#holding !== "nothing") return await main.run(text, parameters);
+    if (main.isQuery(text)) return await this.#file.committed.run(text, parameters);
+    await commits.takeAlone();
+    this.#holding = "the handle";
+    return await main.run(text, parameters);
   }
 
-  #runNow(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
-    const statement = this.#prepared(text);
-    if (statement.reader) return { rows: statement.all(...parameters) };
-    return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
+  /** A caller who has the handle alone has changed it, so its transaction shares nothing. */
+  async begin(): Promise<void> {
+    if (this.#holding === "the handle") {
+      await this.#file.main.run("begin immediate", []);
+      this.#holding = "a transaction alone";
+      return;
+    }
+    await this.#file.commits.begin();
+    this.#holding = "a transaction";
   }
 
-  #prepared(text: string): Database.Statement {
-    let statement = this.#statements.get(text);
-    if (statement === undefined) {
-      statement = this.#database.prepare(text);
-      this.#statements.set(text, statement);
-      const [oldest] = this.#statements.keys();
-      if (this.#statements.size > statementsMax && oldest !== undefined) this.#statements.delete(oldest);
-    }
-    return statement;
+  async commit(): Promise<void> {
+    const held = this.#holding;
+    this.#holding = afterTransaction(held);
+    if (held === "a transaction") await this.#file.commits.commit();
+    else await this.#file.main.run("commit", []);
   }
+
+  /** Called too when a commit failed: then a transaction that shares its commit is rolled back already. */
+  async rollback(): Promise<void> {
+    const { main, commits } = this.#file;
+    const held = this.#holding;
+    this.#holding = afterTransaction(held);
+    if (held === "a transaction") await commits.rollback();
+    // A full device ends a transaction by itself; a second rollback would hide that error behind another.
+    else if (held !== "nothing" && main.database.inTransaction) await main.run("rollback", []);
+  }
+
+  release(): void {
+    if (this.#holding === "the handle") this.#file.commits.leave();
+    this.#holding = "nothing";
+  }
+}
+
+function afterTransaction(held: Holding): Holding {
+  return held === "a transaction alone" ? "the handle" : "nothing";
 }

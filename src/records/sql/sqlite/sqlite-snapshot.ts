@@ -46,3 +46,22 @@ export function* turnIdsIn(file: string): Generator<string> {
     database.close();
   }
 }
+
+const tablesOfBlobs = "select count(*) from sqlite_schema where name in ('blobs', 'contents', 'store_facts')";
+/** Records that name their blob store have the blobs only if the id of that store is among them. */
+const anyBlobs = `select exists (select 1 from blobs where key = 'store/identity.json')
+  or not exists (select 1 from store_facts where name = 'blob_store')
+  and (exists (select 1 from blobs) or exists (select 1 from contents where blobs is not null))`;
+
+/** Returns true if the file has the blobs that belong to its records. */
+export function hasEmbeddedBlobs(file: string): boolean {
+  const database = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    const one = (query: string): unknown => database.prepare(query).pluck().get();
+    return one(tablesOfBlobs) === 3 && one(anyBlobs) === 1;
+  } catch (error) {
+    throw recordsFault(`the records in ${file} could not be read`, error);
+  } finally {
+    database.close();
+  }
+}

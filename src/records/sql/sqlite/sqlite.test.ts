@@ -159,7 +159,7 @@ test("[B2] records of a newer version are used if that version only added someth
   await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
   const added = await openSqliteRecords({ file });
   const { version, oldest, known } = await added.storage.about();
-  assert.deepEqual([version, oldest, known], [dataVersion + 1, 1, dataVersion]);
+  assert.deepEqual([version, oldest, known], [dataVersion + 1, 3, dataVersion]);
   await added.close();
   await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
   const before = await readFile(file);
@@ -215,10 +215,11 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
       await rowsOf(() => runSampleTurn(store, id)),
     ]);
   }
-  // A fork writes its session, turn and author, and the end of both. A rerun and a continue write no session and no author.
+  // A fork writes its session, turn and author, the end of both, and the words and the content of the turn. A rerun and a
+  // continue write no session and no author.
   assert.deepEqual(costs, [
-    [5, 4, 2, 4],
-    [5, 4, 2, 4],
+    [7, 6, 2, 6],
+    [7, 6, 2, 6],
   ]);
 });
 
@@ -233,8 +234,9 @@ test("[K1] a turn needs no new statements: its values are parameters of the stat
     await finishSampleTurn(store, { ...completedSample(turn), statusAt: at + 1 });
   };
   await runOne(1_000);
+  await runOne(2_000);
   const before = prepare.mock.callCount();
-  for (let at = 2_000; at < 5_000; at += 1_000) await runOne(at);
+  for (let at = 3_000; at < 5_000; at += 1_000) await runOne(at);
   const own = prepare.mock.calls.slice(before).map(({ arguments: [text] }) => text);
   assert.deepEqual(own, []);
 });

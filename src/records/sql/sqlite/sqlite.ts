@@ -9,8 +9,15 @@ import { createPrivateFile } from "../../../system/durable-files.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
 import { sqliteDialect } from "./sqlite-driver.ts";
+import { plain } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
+import type { SqlDialect } from "../sql-dialect.ts";
 import type { Tables } from "../tables.ts";
+import { sqlite } from "./sqlite-placeholder.ts";
+import { sealedEnds, type SealedEnds } from "./sealed/sealed-ends.ts";
+
+/** The size of an open write-ahead log after a checkpoint, in bytes. */
+const logBytesMax = 1_048_576;
 
 /** How long opening waits for another process that creates the same file, in milliseconds. */
 const openWaitMs = 10_000;
@@ -21,11 +28,20 @@ export interface SqliteOptions {
   now?: () => number;
 }
 
-/** Opens the file. Creates it if it does not exist (mode 0600, its folder 0700). */
-export async function openSqliteRecords({ file, now = Date.now }: SqliteOptions): Promise<RecordStore> {
+/** Opens the records of a file. Creates it if it does not exist (mode 0600, its folder 0700). */
+export async function openSqliteRecords(options: SqliteOptions): Promise<RecordStore> {
+  return (await openSqlite(options)).records;
+}
+
+/** Opens the file as `openSqliteRecords` does, for who keeps more in it than records. */
+export async function openSqlite({
+  file,
+  now = Date.now,
+}: SqliteOptions): Promise<{ engine: SqliteEngine; records: RecordStore }> {
   const reader = hasLog(file) ? openReader(file) : null;
   try {
-    return await sqlRecords(sqliteEngine(openDatabase(file), now));
+    const engine = sqliteEngine(openDatabase(file), now);
+    return { engine, records: await sqlRecords(engine) };
   } finally {
     reader?.close();
   }
@@ -57,7 +73,13 @@ export function openDatabase(file: string): Database.Database {
     // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
     createPrivateFile(file);
     const database = new Database(file, { timeout: openWaitMs });
+    // Pages that deleting leaves empty can be given back (K6). A file that has tables keeps what it has.
+    if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = incremental");
     database.pragma("journal_mode = wal");
+    // A checkpoint cuts the log to this size; else it stays as long as it ever was.
+    database.pragma(`journal_size_limit = ${logBytesMax}`);
+    // What was purged is not left in the file.
+    database.pragma("secure_delete = fast");
     database.pragma("synchronous = full");
     // On macOS only this reaches the medium; elsewhere it changes nothing (B3).
     database.pragma("fullfsync = on");
@@ -70,16 +92,26 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqlEngine {
+/** The engine on SQLite, where the content of a turn may keep its blobs too. */
+export interface SqliteEngine extends SqlEngine {
+  dialect: SqlDialect & { ends: SealedEnds };
+}
+
+export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqliteEngine {
   const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
   return {
     db,
     idType: "text",
+    hasContents: true,
     dialect: {
+      ends: sealedEnds(database, db),
       // A transaction that writes is the only one at that time.
       lockRows: () => sql``,
       // The time is a parameter because statements are prepared once and cached by their text.
       now: () => sql<number>`${now()}`,
+      lockedRows: () => plain``,
+      plainNow: () => plain`${now()}`,
+      ...sqlite,
       exclusiveLock: () => null,
       containsWord: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cliWorld } from "../../../../testing/cli.ts";
+
+/** Signs in as a browser does, and returns the status of a request after that. */
+async function openAddress(address: string): Promise<number> {
+  const { origin, hash } = new URL(address);
+  const code = hash.replace("#code=", "");
+  const signedIn = await fetch(`${origin}/api/sign-in`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin },
+    body: JSON.stringify({ code, name: "test" }),
+  });
+  if (!signedIn.ok) return signedIn.status;
+  const { pageSecret } = (await signedIn.json()) as { pageSecret: string };
+  const cookie = (signedIn.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  return (await fetch(`${origin}/api/me`, { headers: { cookie, "x-aptove-page": pageSecret } })).status;
+}
+
+test("[U2] npm start prints an address that signs one browser in, before everything else", async (t) => {
+  const world = await cliWorld(t);
+  const server = world.start(["start", "--port", "0"]);
+  await server.saw("Ctrl-C stops the server");
+  const shown = server.output();
+  const address = /http:\S+#code=\S+/.exec(shown)?.[0] ?? assert.fail(shown);
+  assert.ok(shown.indexOf(address) < shown.indexOf("API key"));
+  assert.deepEqual([await openAddress(address), await openAddress(address)], [200, 403]);
+  const again = await world.run(["page"]);
+  assert.equal(await openAddress(again.stdout.trim()), 200);
+  server.signals.emit("SIGTERM");
+  assert.equal((await server.finished).exit, 0);
+});
+
+test("[U2] without a server there is no address", async (t) => {
+  const world = await cliWorld(t);
+  const { exit, stderr } = await world.run(["page"]);
+  assert.equal(exit, 1);
+  assert.match(stderr, /no server runs on this data folder \(no_server\)/);
+});

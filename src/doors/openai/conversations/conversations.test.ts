@@ -1,0 +1,88 @@
+/** Conversations and their items, driven by the official SDK (O1, O2). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testOpenAi, type OpenAiTest } from "../../../../testing/openai-door.ts";
+
+async function textsOf({ openai }: OpenAiTest, id: string): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const item of openai.conversations.items.list(id, { order: "asc", limit: 2 })) {
+    const [part] = item.type === "message" ? (item.content as { text?: string }[]) : [];
+    texts.push(part?.text ?? item.type);
+  }
+  return texts;
+}
+
+test("[O1] a conversation is made, read, changed and deleted", async (t) => {
+  const { openai } = await testOpenAi(t);
+  const made = await openai.conversations.create({ metadata: { topic: "cart" } });
+  assert.match(made.id, /^conv_[0-9a-f]{32}$/);
+  assert.deepEqual((await openai.conversations.retrieve(made.id)).metadata, { topic: "cart" });
+  const updated = await openai.conversations.update(made.id, { metadata: { topic: "tax" } });
+  assert.deepEqual([updated.metadata, updated.created_at], [{ topic: "tax" }, made.created_at]);
+  const deleted = await openai.conversations.delete(made.id);
+  assert.deepEqual([deleted.id, deleted.deleted], [made.id, true]);
+  await assert.rejects(openai.conversations.retrieve(made.id), { status: 404 });
+  await assert.rejects(openai.responses.create({ input: "x", conversation: made.id }), { status: 404 });
+});
+
+test("[O2] responses join their conversation, one after the other, with its first items", async (t) => {
+  const tested = await testOpenAi(t);
+  const { openai, provider } = tested;
+  const { id } = await openai.conversations.create({ items: [{ type: "message", role: "user", content: "zero" }] });
+  const answers = await Promise.all(
+    ["one", "two"].map((input) => openai.responses.create({ input, conversation: id })),
+  );
+  for (const { conversation } of answers) assert.deepEqual(conversation, { id });
+  const texts = await textsOf(tested, id);
+  assert.deepEqual(texts.toSorted(), ["answer 1", "answer 2", "one", "two", "zero"]);
+  assert.equal(texts[0], "zero");
+  assert.deepEqual(provider.exchanges[1]?.context.length, 4);
+});
+
+test("[O2] items are added without a model, read by id, and removed for later responses only", async (t) => {
+  const tested = await testOpenAi(t);
+  const { openai, provider } = tested;
+  const { id } = await openai.conversations.create();
+  const added = await openai.conversations.items.create(id, {
+    items: [
+      { type: "message", role: "user", content: "a secret" },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: "seen" },
+    ],
+  });
+  assert.deepEqual(
+    added.data.map(({ type }) => type),
+    ["message", "function_call", "function_call_output"],
+  );
+  const [secret, call] = added.data;
+  assert.equal((await openai.conversations.items.retrieve(secret?.id ?? "", { conversation_id: id })).id, secret?.id);
+  const before = await openai.responses.create({ input: "one", conversation: id });
+  await openai.conversations.items.delete(secret?.id ?? "", { conversation_id: id });
+  await openai.conversations.items.delete(call?.id ?? "", { conversation_id: id });
+  assert.deepEqual(await textsOf(tested, id), ["one", "answer 1"]);
+  await openai.responses.create({ input: "two", conversation: id });
+  const types = (n: number) => provider.exchanges[n]?.context.map((item) => item.type);
+  assert.deepEqual(types(1), ["user", "assistant", "user"]);
+  // The response from before the removal keeps its history.
+  await openai.responses.create({ input: "three", previous_response_id: before.id });
+  assert.deepEqual(types(2), ["user", "tool_call", "tool_result", "user", "assistant", "user"]);
+});
+
+test("[O1] [H4] foreign conversations and items do not exist, and faults name the parameter", async (t) => {
+  const { openai, person, clientOf, wireError, admin } = await testOpenAi(t);
+  const { id } = await openai.conversations.create({ items: [{ type: "message", role: "user", content: "mine" }] });
+  const member = await person("member");
+  const stranger = clientOf(member);
+  const never = `conv_${"0".repeat(32)}`;
+  for (const line of ["GET /v1/conversations/ID", "DELETE /v1/conversations/ID", "GET /v1/conversations/ID/items"]) {
+    const [foreign, unknown] = await Promise.all(
+      [id, never].map((of) => wireError(line.replace("ID", of), undefined, member)),
+    );
+    assert.deepEqual({ ...foreign, message: "" }, { ...unknown, message: "" });
+    assert.equal(foreign?.message.replace(id, never), unknown?.message);
+  }
+  await assert.rejects(stranger.responses.create({ input: "x", conversation: id }), { status: 404 });
+  const many = { items: Array.from({ length: 21 }, () => ({ role: "user", content: "x" })) };
+  assert.equal((await wireError("POST /v1/conversations", many, admin)).param, "items");
+  assert.equal((await wireError(`GET /v1/conversations/${id}/items/item_x`)).status, 404);
+});

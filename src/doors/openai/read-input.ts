@@ -1,0 +1,138 @@
+/**
+ * Reads the items of a request as the engine has them: the last message of the person is the instruction, answers to calls of
+ * an earlier response are results, and all else is an earlier item (O2, O5).
+ */
+import type { ConversationItem } from "../../domain/history.ts";
+import type { InputPart } from "../../domain/input-part.ts";
+import type { ToolFeedback } from "../../domain/tool.ts";
+import type { TurnRequest } from "../../engine/engine.ts";
+import type { WireContent, WireContentPart, WireInputItem } from "./schemas/input-items.ts";
+import { badParameter, unsupported } from "./wire-error.ts";
+
+export type ConversationInput = Required<Pick<TurnRequest, "instruction" | "input" | "earlier" | "toolResults">>;
+
+/** Returns the earlier items of items that refer to others: a stored item, or a compaction of a history. */
+export type ResolveItem = (
+  item: Extract<WireInputItem, { type: "item_reference" | "compaction" }>,
+  at: string,
+) => Promise<ConversationItem[]>;
+
+/** Returns the items as the engine has them, in their order. */
+export async function conversationItems(
+  items: readonly WireInputItem[],
+  resolve: ResolveItem,
+): Promise<ConversationItem[]> {
+  const made: ConversationItem[] = [];
+  for (const [index, item] of items.entries()) made.push(...(await itemsOf(item, { at: `input[${index}]`, resolve })));
+  return made;
+}
+
+/** Returns what a turn is given. A result without its call in these items answers a call of the turn before. */
+export function turnInput(items: readonly ConversationItem[]): ConversationInput {
+  const called = new Set<string>();
+  const given: ConversationItem[] = [];
+  const toolResults: ToolFeedback[] = [];
+  for (const item of items) {
+    if (item.type === "tool_call") called.add(item.callId);
+    if (item.type === "tool_result" && !called.has(item.callId)) {
+      toolResults.push({ callId: item.callId, output: item.output, isError: false });
+    } else given.push(item);
+  }
+  if (given.length === 0 && toolResults.length === 0) {
+    throw badParameter("input", "Missing required parameter: 'input'.", "missing_required_parameter");
+  }
+  return { ...withInstruction(given), toolResults };
+}
+
+/** The last message of the person is the instruction, unless the model or a tool has answered it already. */
+function withInstruction(
+  given: readonly ConversationItem[],
+): Pick<ConversationInput, "instruction" | "input" | "earlier"> {
+  const last = given.findLastIndex((item) => item.type !== "system");
+  const item = given[last];
+  if (item?.type !== "user") return { instruction: "", input: [], earlier: [...given] };
+  return { instruction: item.text, input: item.media ?? [], earlier: given.toSpliced(last, 1) };
+}
+
+interface Reading {
+  at: string;
+  resolve: ResolveItem;
+}
+
+async function itemsOf(item: WireInputItem, { at, resolve }: Reading): Promise<ConversationItem[]> {
+  switch (item.type) {
+    case "message":
+      return messageOf(item, at);
+    case "function_call":
+      return [{ type: "tool_call", callId: item.call_id, name: item.name, arguments: item.arguments }];
+    case "function_call_output":
+      return [{ type: "tool_result", callId: item.call_id, output: outputOf(item.output, `${at}.output`) }];
+    case "item_reference":
+    case "compaction":
+      return await resolve(item, at);
+  }
+}
+
+function messageOf(
+  { role, content, phase }: Extract<WireInputItem, { type: "message" }>,
+  at: string,
+): ConversationItem[] {
+  const text = textOf(content);
+  if (role === "assistant") {
+    return [{ type: "assistant", text, ...(typeof phase === "string" && { phase }) }];
+  }
+  if (role !== "user") return [{ type: "system", text }];
+  const media =
+    typeof content === "string" ? [] : content.flatMap((part, index) => mediaOf(part, `${at}.content[${index}]`));
+  return [{ type: "user", text, ...(media.length > 0 && { media }) }];
+}
+
+function textOf(content: WireContent): string {
+  if (typeof content === "string") return content;
+  return content
+    .flatMap((part) => ("text" in part ? [part.text] : "refusal" in part ? [part.refusal] : []))
+    .join("\n\n");
+}
+
+/** A result is text. What else it may be cannot be stored as one. */
+function outputOf(output: WireContent, at: string): string {
+  const other = typeof output === "string" ? -1 : output.findIndex((part) => !("text" in part));
+  if (other === -1) return textOf(output);
+  throw unsupported(`${at}[${other}].type`, "Outputs of functions can only be text on this server.");
+}
+
+function mediaOf(part: WireContentPart, at: string): InputPart[] {
+  if (part.type === "input_image") {
+    if (typeof part.image_url !== "string") throw noFile(part, `${at}.image_url`);
+    return [partOf(part.image_url, `${at}.image_url`)];
+  }
+  if (part.type !== "input_file") return [];
+  if (typeof part.file_url === "string") return [{ type: "url", url: part.file_url, mode: "inline" }];
+  if (typeof part.file_data !== "string") throw noFile(part, `${at}.file_data`);
+  const name = typeof part.filename === "string" ? { name: part.filename } : {};
+  return [{ ...partOf(part.file_data, `${at}.file_data`), ...name } as InputPart];
+}
+
+function noFile(part: { file_id?: string | null | undefined }, at: string): Error {
+  if (typeof part.file_id === "string") {
+    return unsupported(at.replace(/\w+$/, "file_id"), "Uploaded files are not supported; send the content itself.");
+  }
+  return badParameter(at, `Missing required parameter: '${at}'.`, "missing_required_parameter");
+}
+
+const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
+
+/** Reads an address, a data URL, or plain base64. */
+export function partOf(text: string, at: string): InputPart {
+  if (/^https?:\/\//i.test(text)) return { type: "url", url: text, mode: "inline" };
+  const header = dataUrl.exec(text);
+  if (header !== null && header[2]?.endsWith(";base64") !== true)
+    throw badParameter(at, `Invalid value for '${at}': expected base64.`);
+  const base64 = text.slice(header?.[0].length ?? 0);
+  if (!/^[A-Za-z0-9+/_-]*={0,2}\s*$/.test(base64) || base64 === "") {
+    throw badParameter(at, `Invalid value for '${at}': expected an address, or content in base64.`);
+  }
+  const mediaType = header?.[1] ?? "";
+  const content = Buffer.from(base64, "base64");
+  return { type: "binary", content, mode: "inline", ...(mediaType !== "" && { mediaType }) };
+}

@@ -1,0 +1,79 @@
+/** Starts a response, for every way in which one is created (O1). */
+import type { Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { OpenAiClient, OpenAiParts } from "../door-call.ts";
+import { itemResolver } from "../items.ts";
+import { parseCreate, type CreateResponse } from "../schemas/create-response.ts";
+import { noPrevious, unsupported } from "../wire-error.ts";
+import { withStoredHistory } from "./stored-history.ts";
+import { UnkeptPlace } from "./unkept-place.ts";
+import { followRunning, startResponse, wireEvents, type FollowedResponse } from "./run-response.ts";
+import { responseRequest } from "./turn-request.ts";
+import type { WireEvent } from "./response-events.ts";
+
+export interface StartedResponse {
+  asked: CreateResponse;
+  running: RunningTurn;
+  followed: FollowedResponse;
+  events: AsyncGenerator<WireEvent>;
+}
+
+export interface Creating {
+  client: Pick<OpenAiClient, "caller" | "takeRun">;
+  body: unknown;
+  idempotencyKey: string | null;
+  /** The place of responses that are not stored. Absent: this one is alone. */
+  unkept?: UnkeptPlace;
+  /** Ends the events when it aborts. The response goes on (R5). */
+  signal: AbortSignal;
+}
+
+export async function createResponse(parts: OpenAiParts, creating: Creating): Promise<StartedResponse> {
+  const asked = parseCreate(creating.body);
+  if (asked.store !== false) return await begin(parts, asked, creating);
+  refuseStored(asked);
+  const alone = creating.unkept === undefined ? new UnkeptPlace(parts.engine) : null;
+  const place = creating.unkept ?? alone;
+  try {
+    const turns = await (place ?? new UnkeptPlace(parts.engine)).turns();
+    const inMemory = { ...parts, engine: { ...parts.engine, turns } };
+    const started = await begin(inMemory, asked, { ...creating, stored: parts.engine });
+    if (alone !== null) void started.running.finished.finally(() => alone.close()).catch(() => undefined);
+    return started;
+  } catch (error) {
+    // A continuation that failed leaves nothing to continue.
+    if (typeof asked.previous_response_id === "string") place?.evict(asked.previous_response_id);
+    alone?.close();
+    throw error;
+  }
+}
+
+/** Refuses what a response that is not stored cannot have. */
+function refuseStored({ background, conversation }: CreateResponse): void {
+  if (background === true) throw unsupported("background", "'background' needs a response that is stored.");
+  if (conversation !== undefined && conversation !== null) {
+    throw unsupported("conversation", "A conversation needs responses that are stored.");
+  }
+}
+
+async function begin(
+  parts: OpenAiParts,
+  asked: CreateResponse,
+  { client, idempotencyKey, signal, unkept, stored }: Creating & { stored?: Engine },
+): Promise<StartedResponse> {
+  const { engine } = parts;
+  const { caller } = client;
+  const previous = asked.previous_response_id;
+  if (asked.store === false && typeof previous === "string" && unkept?.isEvicted(previous) === true) {
+    throw noPrevious(previous);
+  }
+  // Items that an input refers to are stored ones.
+  const resolve = itemResolver(stored ?? engine, caller);
+  const given = await responseRequest({ engine, caller, resolve }, asked);
+  const request: TurnRequest = {
+    ...(stored === undefined ? given : await withStoredHistory({ engine: stored, turns: engine.turns, caller }, given)),
+    ...(idempotencyKey !== null && { idempotencyKey }),
+  };
+  const running = await startResponse(parts, client, request);
+  const followed = await followRunning(engine, caller, { turnId: running.turnId, request });
+  return { asked, running, followed, events: wireEvents(engine, caller, { followed, source: running.events(signal) }) };
+}

@@ -1,0 +1,107 @@
+/** Runs the turn of a response, and follows its events in OpenAI's form (O1, O2). */
+import type { Caller } from "../../../domain/caller.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import type { AskedOfTurn, Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { OpenAiClient, OpenAiParts } from "../door-call.ts";
+import { noPrevious, noSuch } from "../wire-error.ts";
+import { responseId, conversationId } from "../wire-ids.ts";
+import { ResponseEvents, type WireEvent, type WireResponse } from "./response-events.ts";
+import { factsOfTurn, keptEcho, responseFrame, seconds, type RequestEcho } from "./response-frame.ts";
+
+/** Starts the turn. It holds one of the caller's slots until it has finished (H5). */
+export async function startResponse(
+  { engine }: OpenAiParts,
+  { caller, takeRun }: Pick<OpenAiClient, "caller" | "takeRun">,
+  request: TurnRequest,
+): Promise<RunningTurn> {
+  const free = takeRun();
+  try {
+    const running = await engine.turns.run(caller, request);
+    if (running.isRepeat) free();
+    else void running.finished.then(free, free);
+    return running;
+  } catch (error) {
+    free();
+    throw continuationError(error, request);
+  }
+}
+
+/** What cannot be continued because it is not there, is hidden, or is another's, gives one error (O1). */
+function continuationError(thrown: unknown, { after, sessionId }: TurnRequest): unknown {
+  if (!(thrown instanceof AptoveError)) return thrown;
+  const { code, facts } = thrown;
+  const isGone = code === "not_found" || (code === "turn_not_continuable" && facts["status"] === "archived");
+  if (!isGone) return thrown;
+  if (after !== undefined) return noPrevious(responseId(after.turnId));
+  return sessionId === undefined ? thrown : noSuch("Conversation", conversationId(sessionId));
+}
+
+/** A turn with the events of its response. */
+export interface FollowedResponse {
+  turn: Turn;
+  echo: RequestEcho;
+  events: ResponseEvents;
+}
+
+/** Returns the response of a turn that this door has just started, of which it knows the request. */
+export async function followRunning(
+  engine: Engine,
+  caller: Caller,
+  { turnId, request }: { turnId: string; request: TurnRequest },
+): Promise<FollowedResponse> {
+  const { instructions = null, tools = [], clientData = {}, earlier = [], toolResults = [] } = request;
+  const turn = await engine.turns.get(caller, turnId);
+  return followed(turn, { instructions, tools, clientData, toolResults, earlier: earlier as [] });
+}
+
+/** Returns the response of a stored turn. */
+export async function followStored(engine: Engine, caller: Caller, turn: Turn): Promise<FollowedResponse> {
+  return followed(turn, await (await engine.turns.read(caller, turn.id)).asked());
+}
+
+function followed(turn: Turn, asked: AskedOfTurn): FollowedResponse {
+  const echo = keptEcho(asked);
+  const allowed = allowedNames(echo);
+  const names = new Set(asked.tools.map(({ name }) => name).filter((name) => allowed?.includes(name) ?? true));
+  const frame = responseFrame(factsOfTurn(turn, asked));
+  return { turn, echo, events: new ResponseEvents({ frame, turnId: turn.id, isClients: (name) => names.has(name) }) };
+}
+
+function allowedNames({ tool_choice: choice }: RequestEcho): string[] | null {
+  if (choice === "none") return [];
+  return typeof choice === "object" && "tools" in choice ? choice.tools.map(({ name }) => name) : null;
+}
+
+/** Yields the events of the response. The last one of a finished turn has the whole response. */
+export async function* wireEvents(
+  engine: Engine,
+  caller: Caller,
+  { followed: { turn, events }, source }: { followed: FollowedResponse; source: AsyncIterable<SequencedEvent> },
+): AsyncGenerator<WireEvent> {
+  for await (const { event } of source) {
+    const endedAt = isTerminal(event) ? await endOf(engine, caller, turn) : 0;
+    yield* events.push(event, () => endedAt);
+  }
+}
+
+async function endOf(engine: Engine, caller: Caller, turn: Turn): Promise<number> {
+  const ended = turn.status === "pending" ? await engine.turns.get(caller, turn.id) : turn;
+  return seconds(ended.status === "pending" ? ended.createdAt : (ended.answeredAt ?? ended.statusAt));
+}
+
+/** Returns the events of a finished turn's response. */
+export async function storedResponse(engine: Engine, caller: Caller, turn: Turn): Promise<AsyncGenerator<WireEvent>> {
+  const stored = await followStored(engine, caller, turn);
+  const source = await engine.turns.events(caller, turn.id, { afterSeq: 0 });
+  return wireEvents(engine, caller, { followed: stored, source });
+}
+
+/** Returns the response at the end of its events. */
+export async function lastResponse(events: AsyncIterable<WireEvent>): Promise<WireResponse> {
+  let last: WireEvent | null = null;
+  for await (const event of events) last = event;
+  if (last !== null && "response" in last) return last["response"] as WireResponse;
+  throw new AptoveError("turn_not_finished", "the end of the response is not known; retrieve it later");
+}

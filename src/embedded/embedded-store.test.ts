@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import Database from "better-sqlite3";
+import { blobStoreSuite } from "../blobs/blob-store.suite.ts";
+import { recordStoreSuite } from "../records/record-store.suite.ts";
+import { draftOf, openingOf, readSession, sampleRunnerId, startSession } from "../records/suite/samples.ts";
+import { openEmbeddedStore, type EmbeddedStore } from "./embedded-store.ts";
+
+async function openStore(context: TestContext): Promise<{ store: EmbeddedStore; file: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "aptove-embedded-"));
+  context.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, "data", "records.db");
+  const store = await openEmbeddedStore({ file });
+  context.after(() => store.records.close());
+  return { store, file };
+}
+
+recordStoreSuite("records beside blobs in SQLite", async (context) => {
+  const { store, file } = await openStore(context);
+  return { store: store.records, reopen: async () => (await openEmbeddedStore({ file })).records };
+});
+
+blobStoreSuite("blobs in SQLite", async (context) => {
+  const { store, file } = await openStore(context);
+  const again = await openEmbeddedStore({ file });
+  context.after(() => again.records.close());
+  return { store: store.blobs, reopen: () => again.blobs };
+});
+
+test("[B3] [K5] only the step before a tool does not wait for the disk, and the next write of the turn does", async (context) => {
+  const prepare = context.mock.method(Database.prototype, "prepare");
+  const { store } = await openStore(context);
+  const database = prepare.mock.calls[0]?.this ?? assert.fail();
+  const relaxed = (): boolean =>
+    prepare.mock.calls.some(({ arguments: [text] }) => text === "pragma synchronous = normal");
+  const session = await startSession(store.records);
+  const opening = openingOf(draftOf(await readSession(store.records, session.id)));
+  const blob = (name: string) => ({ key: `turns/${opening.turn.id}/${name}.json`, bytes: Buffer.from(name) });
+  assert.equal((await store.turnStore.open(opening, [blob("opening")])).outcome, "opened");
+  const progress = { turnId: opening.turn.id, runnerId: sampleRunnerId, step: null };
+  assert.equal(await store.turnStore.advance({ ...progress, survives: "power loss" }, [blob("request-2")]), true);
+  assert.equal(relaxed(), false);
+  assert.equal(await store.turnStore.advance({ ...progress, survives: "the process" }, [blob("request-3")]), true);
+  assert.equal(relaxed(), true);
+  assert.equal((database as Database.Database).pragma("synchronous", { simple: true }), 2);
+});
+
+test("[B1] [K5] an opening that is refused leaves no blob, and one that is stored has its blobs", async (context) => {
+  const { store } = await openStore(context);
+  const session = await startSession(store.records);
+  const draft = draftOf(await readSession(store.records, session.id));
+  const first = openingOf(draft);
+  const second = openingOf({ ...draft, id: session.id });
+  const blob = (name: string) => ({ key: `turns/${first.turn.id}/${name}.json`, bytes: Buffer.from(name) });
+  assert.equal((await store.turnStore.open(first, [blob("opening")])).outcome, "opened");
+  assert.notEqual((await store.turnStore.open(second, [blob("opening-2")])).outcome, "opened");
+  assert.deepEqual(await store.blobs.list("turns/"), [blob("opening").key]);
+});

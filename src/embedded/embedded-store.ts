@@ -1,0 +1,99 @@
+/**
+ * The store of one machine: rows and blobs in one SQLite file (B1, K5). A turn is opened in one transaction and ends in one, so
+ * it waits for the disk twice, and a crash leaves neither a lie nor garbage.
+ */
+import { sql, type Transaction } from "kysely";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import type { RecordStore } from "../records/record-store.ts";
+import { recordsFault } from "../records/sql/faults.ts";
+import { insertStep } from "../records/sql/steps.ts";
+import { allSteps, endWith } from "../records/sql/sqlite/sealed/sealed-ends.ts";
+import { openSqlite, type SqliteEngine, type SqliteOptions } from "../records/sql/sqlite/sqlite.ts";
+import type { Tables } from "../records/sql/tables.ts";
+import { finishPrepared, openRow } from "../records/sql/turns.ts";
+import type { BlobWrite, StepProgress, TurnStore } from "../records/turn-store.ts";
+import type { StoreCheck } from "./check-store.ts";
+import { EmbeddedBlobs } from "./embedded-blobs.ts";
+
+export interface EmbeddedStore {
+  /** `close` closes the file, and with it everything here. */
+  records: RecordStore;
+  blobs: BlobStore;
+  turnStore: TurnStore;
+  /** Reads everything, and returns what is damaged. */
+  check(onTurn?: (done: number, total: number) => void): Promise<StoreCheck>;
+}
+
+/** Opens the file. Creates it if it does not exist (mode 0600, its folder 0700). */
+export async function openEmbeddedStore(options: SqliteOptions): Promise<EmbeddedStore> {
+  const { engine, records } = await openSqlite(options);
+  const blobs = new EmbeddedBlobs(engine);
+  engine.dialect.ends.blobs = blobs;
+  const check: EmbeddedStore["check"] = async (onTurn) => {
+    const { checkStore } = await import("./check-store.ts");
+    return await checkStore({ engine, records, blobs }, onTurn);
+  };
+  return { records, blobs, turnStore: turnStore(engine, blobs), check };
+}
+
+function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
+  const { db, dialect } = engine;
+  const putAll = async (
+    tx: Transaction<Tables>,
+    { writes, ...of }: { writes: readonly BlobWrite[]; newTurnId?: string },
+  ): Promise<void> => {
+    for (const write of writes) await blobs.putIn(tx, { ...write, ...of });
+  };
+  return {
+    open: (opening, writes) =>
+      named("turns.open", () => {
+        const also = (tx: Transaction<Tables>): Promise<void> => putAll(tx, { writes, newTurnId: opening.turn.id });
+        return openRow(db, dialect, { opening, also });
+      }),
+    advance: ({ runnerId, step, survives }, writes) =>
+      named("turns.advance", () =>
+        committed(engine, survives, async (tx) => {
+          if (step !== null && !(await insertStep(tx, dialect, { step, runnerId }))) return false;
+          await putAll(tx, { writes });
+          return true;
+        }),
+      ),
+    finish: (finish, { put, drop, history }) =>
+      named("turns.finish", async () => {
+        const all = await allSteps(db, finish);
+        const { loose, toSeal } = await blobs.ofTurn(db, { turn: finish.turn, steps: all, put, history });
+        const content = await dialect.ends.seal({ ...finish, steps: all }, toSeal);
+        const end = endWith(dialect.ends.contents, finish, { content, all });
+        const also = async (tx: Transaction<Tables>): Promise<void> => {
+          await blobs.deleteIn(tx, loose);
+          for (const prefix of drop) await blobs.dropIn(tx, prefix);
+        };
+        return await finishPrepared(db, dialect, { finish, end, also });
+      }),
+  };
+}
+
+/** Runs a transaction whose commit waits for the disk only if it must survive the loss of power. */
+async function committed<T>(
+  { db }: SqliteEngine,
+  survives: StepProgress["survives"],
+  work: (tx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  if (survives === "power loss") return await db.transaction().execute(work);
+  return await db.connection().execute(async (connection) => {
+    await sql`pragma synchronous = normal`.execute(connection);
+    try {
+      return await connection.transaction().execute(work);
+    } finally {
+      await sql`pragma synchronous = full`.execute(connection);
+    }
+  });
+}
+
+async function named<T>(method: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw recordsFault(`the records failed at ${method}`, error);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The key of a history: a hash over what the person, the client and the model wrote, item after item, and nothing of how it was sent.
+ * A client that sends its whole history makes the same keys, so its turn is found by the longest beginning that is stored (O5).
+ */
+import { createHash } from "node:crypto";
+import { openToolCalls, type ConversationItem, type HistoryItem } from "../../../domain/history.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { canonicalJson } from "../../../system/canonical-json.ts";
+import { instructionOf } from "../request/envelope.ts";
+
+/** One piece of a history in its plain form. */
+type Unit =
+  | { user: string; media: string[] }
+  | { system: string }
+  | { assistant: string }
+  | { call: string; name: string; args: string }
+  | { result: string; output: string };
+
+/** A key, and how many of the items it covers. */
+export interface KeyedItems {
+  key: string;
+  items: number;
+}
+
+const keyCharacters = 22;
+
+/** Returns the key of a history that continues `from` with the units of a turn. */
+export function extendedKey(from: string, items: readonly HistoryItem[]): string {
+  return unitsOf(items.flatMap(plainItem)).reduce((key, { unit }) => nextKey(key, unit), from);
+}
+
+/** The key of a history without items. */
+export const emptyHistoryKey = "";
+
+/**
+ * Returns what a turn adds for its client: a call that the engine answered itself is not there for the client, and neither is
+ * its result.
+ */
+export function visibleToClient(beginning: readonly HistoryItem[], produced: readonly HistoryItem[]): HistoryItem[] {
+  const open = new Set(openToolCalls(produced).map(({ callId }) => callId));
+  const isOpen = (item: HistoryItem): boolean =>
+    item.type === "tool_call" ? open.has(item.callId) : item.type !== "tool_result";
+  return [...beginning, ...produced.filter(isOpen)];
+}
+
+/** Returns the keys of all beginnings of a conversation that follows `from`, the longest first. */
+export function beginningKeys(items: readonly ConversationItem[], from = emptyHistoryKey): KeyedItems[] {
+  const keys: KeyedItems[] = [];
+  let key = from;
+  for (const { unit, items: count } of unitsOf(items.map(givenItem))) {
+    key = nextKey(key, unit);
+    keys.unshift({ key, items: count });
+  }
+  return keys;
+}
+
+function nextKey(key: string, unit: Unit): string {
+  const hash = createHash("sha256").update(key).update("\n").update(JSON.stringify(unit));
+  return hash.digest("base64url").slice(0, keyCharacters);
+}
+
+/** Joins the texts of neighbouring answers, as a client has them as one message. Each unit names how many items end with it. */
+function unitsOf(given: readonly (Unit | null)[]): { unit: Unit; items: number }[] {
+  const made: { unit: Unit; items: number }[] = [];
+  given.forEach((unit, index) => {
+    const last = made.at(-1);
+    if (unit === null) {
+      if (last !== undefined) last.items = index + 1;
+    } else if (last !== undefined && "assistant" in unit && "assistant" in last.unit) {
+      made[made.length - 1] = { unit: { assistant: `${last.unit.assistant}\n\n${unit.assistant}` }, items: index + 1 };
+    } else made.push({ unit, items: index + 1 });
+  });
+  return made;
+}
+
+function plainItem(item: HistoryItem): (Unit | null)[] {
+  if (item.type === "reasoning") return [null];
+  if (item.type !== "user") return [answerUnit(item)];
+  if (item.rank === "system") return [{ system: item.parts[0] ?? "" }];
+  const user = instructionOf(item);
+  const media = (item.media ?? []).map((part) => part.sha256);
+  return user === "" && media.length === 0 ? [null] : [{ user, media }];
+}
+
+function givenItem(item: ConversationItem): Unit | null {
+  if (item.type === "system") return { system: item.text };
+  if (item.type !== "user") return answerUnit(item);
+  const media = (item.media ?? []).map((part) => ("content" in part && part.content ? sha256(part.content) : ""));
+  return { user: item.text, media };
+}
+
+function answerUnit(item: Exclude<HistoryItem, { type: "user" | "reasoning" }>): Unit | null {
+  switch (item.type) {
+    case "assistant":
+      return item.text === "" ? null : { assistant: item.text };
+    case "tool_call":
+      return { call: item.callId, name: item.name, args: plainArguments(item.arguments) };
+    case "tool_result":
+      return { result: item.callId, output: item.output };
+  }
+}
+
+/** Clients may write the arguments of a call anew, so only their values count. */
+function plainArguments(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? canonicalJson(value) : text;
+  } catch {
+    return text;
+  }
+}

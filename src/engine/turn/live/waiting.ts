@@ -1,0 +1,88 @@
+/** Everything over all sessions that waits for a person to allow it (U8): questions of running turns, and calls of parked ones. */
+import type { Caller } from "../../../domain/caller.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { DeferredCall, ToolCallView } from "../../../domain/tool.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import { limits } from "../../../domain/limits.ts";
+import { BoundedCache } from "../../../system/bounded-cache.ts";
+import { isRecord } from "../../../system/guards.ts";
+import { scopeOf } from "../../access/access.ts";
+import { mayContinue } from "../../access/visible.ts";
+import type { CallToApprove } from "../../engine.ts";
+import type { EngineCore } from "./engine-core.ts";
+import { questionsOf } from "./questions.ts";
+import { eventsOf } from "./turn-events.ts";
+
+/** Returns the calls that this caller may allow or deny, the oldest session activity first. */
+export async function waitingCalls(core: EngineCore, caller: Caller): Promise<CallToApprove[]> {
+  if (caller.role === "reader") return [];
+  const { sessions } = core.deps.records;
+  const busy = await Promise.all(
+    (["pending", "awaiting_tool_results"] as const).map((status) =>
+      sessions.list({ ...scopeOf(caller), status, archived: false, limit: limits.pageSizeMax }),
+    ),
+  );
+  const found: CallToApprove[] = [];
+  for (const session of busy.flatMap((page) => page.sessions).toSorted((a, b) => a.activeAt - b.activeAt)) {
+    if (await mayContinue(core.deps, caller, session)) found.push(...(await callsOf(core, session)));
+  }
+  return found;
+}
+
+async function callsOf(core: EngineCore, session: Session): Promise<CallToApprove[]> {
+  const { turns } = core.deps.records;
+  const running = await turns.findPending(session.id);
+  if (running !== null) {
+    const at = { ...placeOf(session, running), isParked: false };
+    return (await questionsOf(core, running)).map((question) => ({ ...at, ...question }));
+  }
+  const head = session.headTurnId === null ? null : await turns.get(session.headTurnId);
+  if (head?.status !== "awaiting_tool_results") return [];
+  const calls = head.deferredCalls.filter(({ waitsFor }) => waitsFor === "approval");
+  const views = calls.length === 0 ? new Map<string, ToolCallView>() : await viewsOf(core, head.id);
+  const at = { ...placeOf(session, head), isParked: true };
+  return calls.map((call) => ({ ...at, ...callOf(call), view: views.get(call.callId) ?? null }));
+}
+
+function placeOf(session: Session, turn: Turn): Omit<CallToApprove, "callId" | "name" | "args" | "view" | "isParked"> {
+  const since = turn.status === "pending" ? turn.createdAt : turn.statusAt;
+  return {
+    sessionId: session.id,
+    sessionName: session.name,
+    turnId: turn.id,
+    userId: turn.createdBy,
+    mode: turn.mode,
+    since,
+  };
+}
+
+function callOf({ callId, name, arguments: given }: DeferredCall): Pick<CallToApprove, "callId" | "name" | "args"> {
+  return { callId, name, args: parsedArguments(given) };
+}
+
+/** The model may write arguments that are no JSON. They are shown as they are. */
+function parsedArguments(given: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(given);
+    return isRecord(value) ? value : { arguments: given };
+  } catch {
+    return { arguments: given };
+  }
+}
+
+/** A parked turn never changes, so its views are read once. */
+const keptViews = new WeakMap<EngineCore, BoundedCache<ReadonlyMap<string, ToolCallView>>>();
+const turnsKept = 200;
+
+async function viewsOf(core: EngineCore, turnId: string): Promise<ReadonlyMap<string, ToolCallView>> {
+  const kept = keptViews.get(core) ?? new BoundedCache(turnsKept);
+  keptViews.set(core, kept);
+  const known = kept.get(turnId);
+  if (known !== undefined) return known;
+  const views = new Map<string, ToolCallView>();
+  for await (const { event } of eventsOf(core, turnId, { afterSeq: 0, signal: undefined })) {
+    if (event.type === "tool_call_view") views.set(event.callId, event.view);
+  }
+  kept.set(turnId, views, 1);
+  return views;
+}

@@ -1,0 +1,112 @@
+/**
+ * Turns whose content is not kept (O3). They run as any other turn does, on stores that are only in memory. The durable records get
+ * a row without any text, before the turn begins and at its end. The provider is asked to keep nothing.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import type { FinishedTurn } from "../../domain/turn.ts";
+import type { UnkeptEnd } from "../../records/unkept.ts";
+import type { EngineDependencies } from "../dependencies.ts";
+import type { RunningTurn, TurnRequest } from "../engine.ts";
+import { mayWrite } from "../access/visible.ts";
+import { runTurn } from "./if-busy.ts";
+import { engineCore, type EngineCore } from "./live/engine-core.ts";
+import { shuttingDown } from "./live/turn-events.ts";
+import { requestHash } from "./prepare/request-hash.ts";
+
+/** The key of the hashes of requests. It is never written, so no one can find a request by its hash later. */
+const hashKey = randomBytes(32);
+
+export interface UnkeptCore {
+  core: EngineCore;
+  run(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
+  /** Forgets everything. Turns that run go on to their end. */
+  forget(): void;
+}
+
+export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
+  const { unkeptStores } = kept.deps;
+  if (unkeptStores === undefined) {
+    throw new AptoveError("request_invalid", "this server cannot run a turn without keeping it");
+  }
+  const core = coreInMemory(kept, await unkeptStores());
+  kept.beside.add(core.live);
+  return {
+    core,
+    run: async (caller, request) => await runUnkept(kept, core, { caller, request }),
+    forget: () => void core.live.untilAllEnded().then(() => kept.beside.delete(core.live)),
+  };
+}
+
+/** Contexts, people and limits are those of the durable records. Sessions and turns, and all that belongs to them, are not. */
+function coreInMemory(
+  kept: EngineCore,
+  { records, blobs, log }: Pick<EngineDependencies, "records" | "blobs" | "log">,
+): EngineCore {
+  const { sessions, attachments, turns, subagents, runners, search, imports, purges } = records;
+  const inMemory = { sessions, attachments, turns, subagents, runners, search, imports, purges };
+  const { workspaces: _workspaces, wakeUps: _wakeUps, ...deps } = kept.deps;
+  return engineCore({
+    ...deps,
+    records: { ...deps.records, ...inMemory },
+    blobs,
+    log,
+    isReplayOnly: true,
+    // A lease that no other process can take needs no clock.
+    monotonic: () => 0,
+  });
+}
+
+interface UnkeptRequest {
+  caller: Caller;
+  request: TurnRequest;
+}
+
+async function runUnkept(kept: EngineCore, core: EngineCore, { caller, request }: UnkeptRequest): Promise<RunningTurn> {
+  const { records, runner, now } = kept.deps;
+  if (kept.isShuttingDown) throw shuttingDown();
+  mayWrite(caller);
+  await kept.quotas.refuseEarly(caller);
+  const id = newId();
+  const hash = createHmac("sha256", hashKey).update(requestHash(request)).digest("hex");
+  const { orgId, userId } = caller;
+  const begun = { id, orgId, userId, runnerId: runner.id, startedAt: now(), requestHash: hash, end: null };
+  await records.unkept.insert(begun);
+  try {
+    const running = await runTurn(core, caller, request);
+    const ended = running.finished.then(async (turn) => {
+      await records.unkept.finish(id, endOf(turn, now()));
+      return turn;
+    });
+    return { ...running, finished: ended };
+  } catch (error) {
+    const code = error instanceof AptoveError ? error.code : "internal";
+    await records.unkept.finish(id, { ...nothingUsed, at: now(), code });
+    throw error;
+  }
+}
+
+const nothingUsed = {
+  status: "failed" as const,
+  provider: "",
+  model: "",
+  modelRequests: 0,
+  usage: { input: 0, output: 0, cached: 0, reasoning: 0, total: 0 },
+};
+
+/** Returns the counts of a turn. A message of a failure may have words of the turn, so only its code counts. */
+function endOf({ status, provider, model, run, ...turn }: FinishedTurn, at: number): UnkeptEnd {
+  const failed = "failures" in turn ? turn.failures[0].code : null;
+  const { modelRequests, usage } = run;
+  return {
+    at,
+    status: status === "failed" ? "failed" : "completed",
+    code: failed,
+    provider,
+    model,
+    modelRequests,
+    usage,
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * The contents of finished turns in SQLite: the words of each, and its row, its steps and its blobs in packed form (K6). A
+ * content never changes, but its blobs may be added later. It is stored as the difference from its seed, the content of an
+ * ancestor at a depth that is a power of two. So log2(n) contents are read for a turn of depth n at most, and a purge never
+ * deletes a seed before the turns that need it (S6).
+ */
+import type Database from "better-sqlite3";
+import { AptoveError } from "../../../../domain/errors.ts";
+import { BoundedCache } from "../../../../system/bounded-cache.ts";
+import type { Step } from "../../../../domain/step.ts";
+import { textToSteps } from "../../steps.ts";
+import { BlobPack, type StoredEntry } from "./blob-pack.ts";
+import {
+  damagedContent,
+  noSeed,
+  textBytes,
+  type ContentRow,
+  type ContentText,
+  type SealedRow,
+  type Seed,
+} from "./content-row.ts";
+import { packFrame, unpackFrame } from "./frames.ts";
+
+/** How much of unpacked contents a process keeps in memory, in bytes. */
+const cacheBytesMax = 8_388_608;
+/** How much of a seed's blobs stands before those of a turn, in bytes. */
+const seedBytesMax = 65_536;
+
+interface Statements {
+  find: Database.Statement<[number], ContentRow>;
+  hasBlobs: Database.Statement<[number]>;
+  place: Database.Statement<[string], { depth: number; content_id: number | null; seed_id: number | null }>;
+}
+
+export class Contents {
+  readonly #database: Database.Database;
+  #statements: Statements | null = null;
+  /** The unpacked rows of contents, and the bytes of states, by content. An id is never used again. */
+  readonly #rows = new BoundedCache<Buffer>(cacheBytesMax);
+  readonly #states = new BoundedCache<Buffer>(cacheBytesMax);
+  readonly #seeds = new BoundedCache<Seed>(cacheBytesMax);
+  /** What turns added to the history, by turn. */
+  readonly #entries = new BoundedCache<StoredEntry>(cacheBytesMax);
+
+  constructor(database: Database.Database) {
+    this.#database = database;
+  }
+
+  /** The tables exist only after the migration, so the statements are prepared when they are used. */
+  get #prepared(): Statements {
+    this.#statements ??= {
+      find: this.#database.prepare(
+        "select w.*, c.seed_id, c.sealed, c.blobs from words w left join contents c on c.id = w.id where w.id = ?",
+      ),
+      hasBlobs: this.#database.prepare("select 1 from contents where id = ? and blobs is not null"),
+      place: this.#database.prepare(
+        "select t.depth, t.content_id, c.seed_id from turns t left join contents c on c.id = t.content_id where t.id = ?",
+      ),
+    };
+    return this.#statements;
+  }
+
+  /** Returns the row and the steps of a content. Throws `storage_failed` if it is damaged. */
+  row(id: number): SealedRow {
+    const text = this.rowBytes(id).toString();
+    const end = text.indexOf("\n");
+    return { doc: text.slice(0, end), steps: text.slice(end + 1) };
+  }
+
+  /** Returns the steps of a turn. */
+  steps(turnId: string, id: number): Step[] {
+    return this.find(id).sealed === null ? [] : textToSteps(turnId, this.row(id).steps);
+  }
+
+  rowBytes(id: number): Buffer {
+    const known = this.#rows.get(String(id));
+    if (known !== undefined) return known;
+    const content = this.find(id);
+    const seed = content.seed_id === null ? [] : [this.rowBytes(content.seed_id)];
+    const sealed = content.sealed ?? Buffer.alloc(0);
+    const bytes = this.#unpack(id, () => unpackFrame(sealed, [...seed, textBytes(content)]));
+    this.#rows.set(String(id), bytes, bytes.length);
+    return bytes;
+  }
+
+  /** Packs a row and its steps. */
+  seal({ doc, steps }: SealedRow, seed: Seed, text: ContentText): { sealed: Buffer; bytes: Buffer } {
+    const bytes = Buffer.from(`${doc}\n${steps}`);
+    return { bytes, sealed: packFrame(bytes, [seed.row, textBytes(text)]) };
+  }
+
+  /** Remembers a content that was just committed. `entry` is what the turn added to the history. */
+  remember(turnId: string, { id, row, entry }: { id: number; row: Buffer; entry: Uint8Array | null }): void {
+    this.#rows.set(String(id), row, row.length);
+    if (entry !== null) this.#entries.set(turnId, { id, bytes: entry }, entry.length);
+  }
+
+  /** Returns the seed of a child of this turn. */
+  async seedBelow(parentId: string | null): Promise<Seed> {
+    const parent = parentId === null ? undefined : this.#prepared.place.get(parentId);
+    if (parent === undefined || parent.content_id === null) return noSeed;
+    const isPowerOfTwo = (parent.depth & (parent.depth - 1)) === 0;
+    const id = isPowerOfTwo ? parent.content_id : (parent.seed_id ?? parent.content_id);
+    // A turn that ends does not fail because an earlier one is damaged. Turns of version 2 were not sealed.
+    return await this.#seed(id).catch(() => noSeed);
+  }
+
+  /** Returns the seed of a stored content. */
+  async seedOf({ seed_id }: ContentRow): Promise<Seed> {
+    return seed_id === null ? noSeed : await this.#seed(seed_id);
+  }
+
+  async #seed(id: number): Promise<Seed> {
+    const known = this.#seeds.get(String(id));
+    if (known !== undefined) return known;
+    const content = this.find(id);
+    const row = this.rowBytes(id);
+    if (content.blobs === null) return { id, row, blobs: null };
+    const state = await this.ownState(content);
+    const others = (await this.#packedOthers(content)).subarray(0, seedBytesMax);
+    const seed = { id, row, blobs: { state, others } };
+    this.#seeds.set(String(id), seed, row.length + state.length + others.length);
+    return seed;
+  }
+
+  /** Returns the bytes of the state that the content itself has. */
+  async ownState(content: ContentRow): Promise<Buffer> {
+    const known = this.#states.get(String(content.id));
+    if (known !== undefined) return known;
+    const seed = (await this.seedOf(content)).blobs;
+    const bytes = this.#unpack(content.id, () => this.pack(content).ownState({ texts: textBytes(content), seed }));
+    this.#states.set(String(content.id), bytes, bytes.length);
+    return bytes;
+  }
+
+  /** Returns all blobs of the content but the state, as one. */
+  async others(content: ContentRow): Promise<Buffer> {
+    const packed = await this.#packedOthers(content);
+    return this.#unpack(content.id, () => this.pack(content).others(packed));
+  }
+
+  async #packedOthers(content: ContentRow): Promise<Buffer> {
+    const seed = (await this.seedOf(content)).blobs;
+    const around = { texts: textBytes(content), row: this.rowBytes(content.id), seed };
+    const ownState = await this.ownState(content);
+    try {
+      return await this.pack(content).packedOthers(around, ownState);
+    } catch (cause) {
+      throw damagedContent(content.id, cause);
+    }
+  }
+
+  /** Returns the whole state of a content. */
+  async state(content: ContentRow): Promise<Buffer> {
+    const pack = this.pack(content);
+    const entries: Uint8Array[] = [];
+    for (const id of pack.refs) entries.push(await this.ownEntry(id));
+    const ownState = await this.ownState(content);
+    return this.#unpack(content.id, () => pack.state(ownState, entries));
+  }
+
+  /**
+   * Throws `storage_failed` if the bytes of the state in the content are damaged, or a content that has the rest is missing. `known` are
+   * contents that were found before; those that are found now are added.
+   */
+  async checkState(content: ContentRow, known: Set<number>): Promise<void> {
+    await this.ownState(content);
+    for (const id of this.pack(content).refs) {
+      if (known.has(id)) continue;
+      if (this.#prepared.hasBlobs.get(id) === undefined) throw damagedContent(id, "its blobs are gone");
+      known.add(id);
+    }
+  }
+
+  /** Returns the entry that a turn added to the history. */
+  async ownEntry(id: number): Promise<Uint8Array> {
+    const content = this.find(id);
+    if (content.blobs === null) throw damagedContent(id, "its blobs are gone");
+    return this.pack(content).ownEntry(await this.ownState(content));
+  }
+
+  /** Returns what a turn added to the history, and the content that has it. Null: no content has it. */
+  async entryOf(turnId: string): Promise<StoredEntry | null> {
+    const known = this.#entries.get(turnId);
+    if (known !== undefined) return known;
+    const id = this.#prepared.place.get(turnId)?.content_id ?? null;
+    if (id === null || this.find(id).blobs === null) return null;
+    const entry = { id, bytes: await this.ownEntry(id) };
+    if (entry.bytes.length === 0) return null;
+    this.#entries.set(turnId, entry, entry.bytes.length);
+    return entry;
+  }
+
+  pack({ id, blobs }: ContentRow): BlobPack {
+    return this.packOf(id, blobs ?? Buffer.alloc(0));
+  }
+
+  packOf(id: number, blobs: Uint8Array): BlobPack {
+    return this.#unpack(id, () => new BlobPack(blobs));
+  }
+
+  find(id: number): ContentRow {
+    const content = this.#prepared.find.get(id);
+    if (content === undefined) throw damagedContent(id, "it is missing");
+    return content;
+  }
+
+  #unpack<T>(id: number, work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw cause instanceof AptoveError ? cause : damagedContent(id, cause);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Folds the many small events of a stream (K6). In the exact bytes of a response, dozens of events differ only in a piece of the
+ * answer and in a number that counts up. A run of them is written once, with the pieces one after the other, so that they are
+ * again the text that stands elsewhere in the turn. Nothing depends on a provider: what does not look like this stays as it is.
+ */
+import { ByteReader, ByteWriter } from "./byte-writer.ts";
+
+/** The ends of events, as they stand in a text in JSON. */
+const eventEnds = ["\\r\\n\\r\\n", "\\n\\n"];
+/** A shorter run is not worth its description. */
+const eventsMin = 6;
+/** How much two events must have in common at their beginnings, in bytes. */
+const sameBytesMin = 24;
+
+/** Events that differ in one piece, and perhaps in a number. */
+interface EventRun {
+  before: string;
+  after: string;
+  /** The first number, and what follows it in every event. Null: no number counts up. */
+  counter: { first: number; tail: string } | null;
+  pieces: string[];
+}
+
+type Part = string | EventRun;
+
+/** Returns the folded bytes. Null if folding gains nothing. */
+export function foldEvents(bytes: Uint8Array): Buffer | null {
+  const text = Buffer.from(bytes).toString("latin1");
+  const end = eventEnds.find((one) => text.includes(one));
+  if (end === undefined) return null;
+  const parts = partsOf(text.split(end));
+  if (!parts.some((part) => typeof part !== "string")) return null;
+  const folded = write(end, parts);
+  return unfoldEvents(folded).equals(Buffer.from(bytes)) ? folded : null;
+}
+
+/** Returns the bytes that were folded. Throws `storage_failed` if they end too early. */
+export function unfoldEvents(folded: Uint8Array): Buffer {
+  const reader = new ByteReader(folded);
+  const readText = (): string => Buffer.from(reader.bytes(reader.number())).toString("latin1");
+  const end = readText();
+  const events: string[] = [];
+  for (let left = reader.number(); left > 0; left -= 1) {
+    if (reader.byte() === 0) {
+      events.push(readText());
+      continue;
+    }
+    const [before, after] = [readText(), readText()];
+    const counter = reader.byte() === 0 ? null : { first: reader.number(), tail: readText() };
+    const lengths = readText().split(",").map(Number);
+    const pieces = readText();
+    let at = 0;
+    for (const [index, length] of lengths.entries()) {
+      const number = counter === null ? "" : `${counter.first + index}${counter.tail}`;
+      events.push(before + pieces.slice(at, at + length) + after + number);
+      at += length;
+    }
+  }
+  return Buffer.from(events.join(end), "latin1");
+}
+
+function write(end: string, parts: readonly Part[]): Buffer {
+  const writer = new ByteWriter();
+  const writeText = (text: string): void => {
+    writer.number(text.length);
+    writer.bytes(Buffer.from(text, "latin1"));
+  };
+  writeText(end);
+  writer.number(parts.length);
+  for (const part of parts) {
+    writer.byte(typeof part === "string" ? 0 : 1);
+    if (typeof part === "string") {
+      writeText(part);
+      continue;
+    }
+    writeText(part.before);
+    writeText(part.after);
+    writer.byte(part.counter === null ? 0 : 1);
+    if (part.counter !== null) {
+      writer.number(part.counter.first);
+      writeText(part.counter.tail);
+    }
+    // The events of the turn have the same lengths in the same form.
+    writeText(part.pieces.map(({ length }) => length).join(","));
+    writeText(part.pieces.join(""));
+  }
+  return writer.whole();
+}
+
+function partsOf(events: readonly string[]): Part[] {
+  const parts: Part[] = [];
+  for (let at = 0; at < events.length;) {
+    const run = runFrom(events, at);
+    parts.push(run ?? events[at] ?? "");
+    at += run === null ? 1 : run.pieces.length;
+  }
+  return parts;
+}
+
+/** Returns the run that begins with an event. Null: there is none that is long enough. */
+function runFrom(events: readonly string[], from: number): EventRun | null {
+  const [first, second] = [counted(events[from] ?? ""), counted(events[from + 1] ?? "")];
+  const begins = first !== null && second?.number === first.number + 1 ? first : null;
+  // An event of another kind begins like these for a few bytes only.
+  const same = Math.max(sameBytesMin, commonStart(events[from] ?? "", events[from + 1] ?? "") / 2);
+  const heads: string[] = [];
+  for (let at = from; at < events.length; at += 1) {
+    const event = events[at] ?? "";
+    const numbered = begins === null ? null : counted(event);
+    if (begins !== null && !follows(numbered, begins, heads.length)) break;
+    const head = numbered?.head ?? event;
+    if (heads.length > 0 && commonStart(heads[0] ?? "", head) < same) break;
+    heads.push(head);
+  }
+  if (heads.length < eventsMin) return null;
+  return { ...piecesOf(heads), counter: begins === null ? null : { first: begins.number, tail: begins.tail } };
+}
+
+function piecesOf(heads: readonly string[]): Pick<EventRun, "before" | "after" | "pieces"> {
+  const [first = "", ...others] = heads;
+  const start = Math.min(...others.map((head) => commonStart(first, head)));
+  const room = Math.min(...heads.map(({ length }) => length)) - start;
+  const end = Math.min(room, ...others.map((head) => commonEnd(first, head)));
+  return {
+    before: first.slice(0, start),
+    after: first.slice(first.length - end),
+    pieces: heads.map((head) => head.slice(start, head.length - end)),
+  };
+}
+
+function follows(event: CountedEvent | null, first: CountedEvent, distance: number): boolean {
+  return event !== null && event.number === first.number + distance && event.tail === first.tail;
+}
+
+interface CountedEvent {
+  head: string;
+  number: number;
+  tail: string;
+}
+
+/** Splits an event at its last number. Null: it has none that is written in the usual way. */
+function counted(event: string): CountedEvent | null {
+  const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(event);
+  if (match === null) return null;
+  return { head: event.slice(0, match.index), number: Number(match[1]), tail: match[2] ?? "" };
+}
+
+function commonStart(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) if (a.charCodeAt(at) !== b.charCodeAt(at)) return at;
+  return length;
+}
+
+function commonEnd(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 1; at <= length; at += 1)
+    if (a.charCodeAt(a.length - at) !== b.charCodeAt(b.length - at)) return at - 1;
+  return length;
+}

@@ -1,0 +1,60 @@
+/**
+ * Frames: bytes that zstd compressed together with bytes that stand before them, and that reader and writer both have (K6). What
+ * was there before costs a frame a few bytes. Every frame has zstd's checksum of its content: a frame that is read with
+ * other bytes before it is an error, never another content.
+ */
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
+import { limits } from "../../../../domain/limits.ts";
+
+/** The compression level. Measured on turns of 800 characters: 5 saves 6 % over 3 in the same time, higher ones nothing more. */
+const level = 5;
+/** Up to this length compression takes about as long as handing it to another thread. */
+const syncBytesMax = 32_768;
+/** The distance, as a power of two, over which zstd finds what was there before. */
+const windowLog = { min: 17, max: 27 };
+
+/** The bytes that stand before the content of a frame. The last ones are the nearest. */
+export type Before = readonly Uint8Array[];
+
+export function packFrame(bytes: Uint8Array, before: Before): Buffer {
+  return zstdCompressSync(bytes, writing(bytes, before));
+}
+
+/** The same on another thread, if the content is long. */
+export async function packLongFrame(bytes: Uint8Array, before: Before): Promise<Buffer> {
+  if (bytes.length <= syncBytesMax) return packFrame(bytes, before);
+  return await promisify(zstdCompress)(bytes, writing(bytes, before));
+}
+
+/** Returns the content of a frame. Throws zstd's error if the frame or what stands before it is not as it was written. */
+export function unpackFrame(frame: Uint8Array, before: Before): Buffer {
+  return zstdDecompressSync(frame, reading(before));
+}
+
+/** The same on another thread, if the content is long. */
+export async function unpackLongFrame(frame: Uint8Array, before: Before): Promise<Buffer> {
+  if (frame.length <= syncBytesMax / 4) return unpackFrame(frame, before);
+  return await promisify(zstdDecompress)(frame, reading(before));
+}
+
+function writing(bytes: Uint8Array, before: Before): object {
+  const reach = bytes.length + before.reduce((sum, { length }) => sum + length, 0);
+  const bits = Math.min(windowLog.max, Math.max(windowLog.min, Math.ceil(Math.log2(reach + 1))));
+  const params = {
+    [constants.ZSTD_c_compressionLevel]: level,
+    [constants.ZSTD_c_checksumFlag]: 1,
+    [constants.ZSTD_c_windowLog]: bits,
+  };
+  return { params, pledgedSrcSize: bytes.length, ...dictionary(before) };
+}
+
+function reading(before: Before): object {
+  const params = { [constants.ZSTD_d_windowLogMax]: windowLog.max };
+  return { params, maxOutputLength: limits.blobBytesMax, ...dictionary(before) };
+}
+
+function dictionary(before: Before): object {
+  const bytes = Buffer.concat(before);
+  return bytes.length === 0 ? {} : { dictionary: bytes };
+}

@@ -1,0 +1,175 @@
+/**
+ * The ends of turns in SQLite: one content for each turn, with its words as plain text for the search, and everything else
+ * packed (K6). The row of the turn names its content. A turn that runs has a plain row.
+ */
+import { sql, type Kysely, type Transaction } from "kysely";
+import type Database from "better-sqlite3";
+import { AptoveError } from "../../../../domain/errors.ts";
+import type { Step } from "../../../../domain/step.ts";
+import type { ArchivedTurn, FinishedTurn } from "../../../../domain/turn.ts";
+import type { TurnText } from "../../../search.ts";
+import type { BlobWrite, SharedHistory } from "../../../turn-store.ts";
+import { plain, plainRow, runPlain } from "../../plain/plain-sql.ts";
+import { textToRow } from "../../rows/text-row.ts";
+import { turnToRow } from "../../rows/turn-row.ts";
+import { selectSteps, stepsToText } from "../../steps.ts";
+import type { ContentTable, Tables } from "../../tables.ts";
+import type { PreparedEnd, TurnEnd, TurnEnds } from "../../ends/turn-ends.ts";
+import { sqlite } from "../sqlite-placeholder.ts";
+import type { StoredEntry } from "./blob-pack.ts";
+import { packBlobs } from "./pack-blobs.ts";
+import { textBytes, type ContentText } from "./content-row.ts";
+import { Contents } from "./contents.ts";
+
+/** The blobs of a turn that go into its content. */
+export interface BlobsToSeal {
+  blobs: readonly BlobWrite[];
+  history: SharedHistory | null;
+}
+
+/** The store of the blobs of turns that are inserted as a whole. */
+export interface BlobSource {
+  /** Removes and returns the blobs of a turn. Null: there are none. */
+  take(
+    tx: Transaction<Tables>,
+    of: { turn: FinishedTurn | ArchivedTurn; steps: readonly Step[] },
+  ): Promise<BlobsToSeal | null>;
+}
+
+export interface SealedEnds extends TurnEnds {
+  readonly contents: Contents;
+  /** The blobs that contents keep. Null: the blobs are in another store. */
+  blobs: BlobSource | null;
+  /** Seals a turn with all of its steps, and with its blobs if the content keeps them. */
+  seal(end: EndToSeal, blobs: BlobsToSeal | null): Promise<NewContent>;
+}
+
+export interface EndToSeal {
+  turn: FinishedTurn | ArchivedTurn;
+  steps: readonly Step[];
+  text: TurnText | null;
+}
+
+export interface NewContent {
+  words: ContentText;
+  columns: Omit<ContentTable, "id">;
+  /** The unpacked row. */
+  row: Buffer;
+  /** What the turn adds to the history. Null: the content does not keep its state. */
+  entry: Uint8Array | null;
+}
+
+const noText: TurnText = { instruction: "", answer: "" };
+
+export function sealedEnds(database: Database.Database, db: Kysely<Tables>): SealedEnds {
+  const contents = new Contents(database);
+  const ends: SealedEnds = {
+    contents,
+    blobs: null,
+    docOf: (row) => (typeof row.content_id === "number" && row.doc === "" ? contents.row(row.content_id).doc : row.doc),
+    seal: (end, blobs) => seal(contents, end, blobs),
+    async prepare(end) {
+      const all = await allSteps(db, end);
+      return endWith(contents, end, { all, content: await ends.seal({ ...end, steps: all }, null) });
+    },
+    async insert(tx, turns) {
+      for (const { turn, steps, text } of turns) {
+        const toSeal = (await ends.blobs?.take(tx, { turn, steps })) ?? null;
+        const contentId = await insertContent(tx, await ends.seal({ turn, steps, text }, toSeal));
+        await tx
+          .insertInto("turns")
+          .values({ ...turnToRow(turn), doc: "", content_id: contentId })
+          .execute();
+      }
+    },
+    async delete(tx, _sessionId, turns) {
+      const ids = turns.map(({ id }) => id);
+      const gone = await tx.selectFrom("turns").select("content_id").where("id", "in", ids).execute();
+      await tx.deleteFrom("steps").where("turn_id", "in", ids).execute();
+      await tx.deleteFrom("turns").where("id", "in", ids).execute();
+      const contentIds = gone.flatMap(({ content_id }) => content_id ?? []);
+      if (contentIds.length === 0) return;
+      await tx.deleteFrom("contents").where("id", "in", contentIds).execute();
+      await tx.deleteFrom("words").where("id", "in", contentIds).execute();
+      await sql`pragma incremental_vacuum`.execute(tx);
+    },
+    async listSteps(at, dialect, turnId) {
+      // Turns that run, and those that an earlier version wrote, have their steps in rows.
+      const stored = await selectSteps(at, dialect, turnId);
+      if (stored.length > 0) return stored;
+      const row = await at.selectFrom("turns").select(["content_id"]).where("id", "=", turnId).executeTakeFirst();
+      return typeof row?.content_id === "number" ? contents.steps(turnId, row.content_id) : [];
+    },
+  };
+  return ends;
+}
+
+/** Returns all steps of a turn that ends: those that were stored while it ran, and the rest. Throws `storage_failed` if one is both. */
+export async function allSteps(db: Kysely<Tables>, { turn, steps }: TurnEnd): Promise<Step[]> {
+  const stored = await selectSteps(db, sqlite, turn.id);
+  const all = [...stored, ...steps].toSorted((a, b) => a.index - b.index);
+  if (new Set(all.map(({ index }) => index)).size === all.length) return all;
+  throw new AptoveError("storage_failed", `a step of turn ${turn.id} is stored already`);
+}
+
+async function seal(
+  contents: Contents,
+  { turn, steps, text }: EndToSeal,
+  toSeal: BlobsToSeal | null,
+): Promise<NewContent> {
+  const seed = await contents.seedBelow(turn.parentId);
+  const words = textToRow(text ?? noText);
+  const unpacked = { doc: turnToRow(turn).doc, steps: stepsToText(steps) };
+  const { sealed, bytes: row } = contents.seal(unpacked, seed, words);
+  const columns = { seed_id: seed.id, sealed, blobs: null };
+  if (toSeal === null) return { words, columns, row, entry: null };
+  const around = { texts: textBytes(words), row, seed: seed.blobs };
+  const blobs = await packBlobs({ ...toSeal, stored: await storedEntries(contents, toSeal) }, around);
+  return { words, columns: { ...columns, blobs }, row, entry: entryIn(toSeal) };
+}
+
+async function storedEntries(contents: Contents, { history }: BlobsToSeal): Promise<Map<string, StoredEntry>> {
+  const stored = new Map<string, StoredEntry>();
+  for (const { turnId } of history?.entries.slice(0, -1) ?? []) {
+    const entry = await contents.entryOf(turnId);
+    if (entry !== null) stored.set(turnId, entry);
+  }
+  return stored;
+}
+
+/** Returns what the turn itself adds to the history. Null: it has no state. */
+function entryIn({ blobs, history }: BlobsToSeal): Uint8Array | null {
+  const state = blobs.find(({ key }) => key === history?.key);
+  const own = history?.entries.at(-1);
+  return state === undefined || own === undefined ? null : state.bytes.subarray(own.start, own.end);
+}
+
+/** A turn that ends, with the content that has its end. */
+export function endWith(
+  contents: Contents,
+  { turn, steps }: TurnEnd,
+  { content, all }: { content: NewContent; all: readonly Step[] },
+): PreparedEnd {
+  let id: number | null = null;
+  return {
+    async write(tx) {
+      id = await insertContent(tx, content);
+      const { status, runner_id, lease_expires_at, history_key } = turnToRow(turn);
+      const end = plain`
+        update turns set status = ${status}, runner_id = ${runner_id}, lease_expires_at = ${lease_expires_at},
+          history_key = ${history_key}, doc = '', content_id = ${id} where id = ${turn.id}`;
+      await runPlain(tx, sqlite, end);
+      if (all.length > steps.length) await tx.deleteFrom("steps").where("turn_id", "=", turn.id).execute();
+    },
+    written() {
+      if (id !== null) contents.remember(turn.id, { id, ...content });
+    },
+  };
+}
+
+async function insertContent(tx: Transaction<Tables>, { words, columns }: NewContent): Promise<number> {
+  const { rows } = await runPlain<{ id: number }>(tx, sqlite, plain`insert into words ${plainRow(words)} returning id`);
+  const id = rows[0]?.id ?? 0;
+  await runPlain(tx, sqlite, plain`insert into contents ${plainRow({ id, ...columns })}`);
+  return id;
+}

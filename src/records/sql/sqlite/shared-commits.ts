@@ -1,0 +1,168 @@
+/**
+ * The transactions of one SQLite handle. Those that run in the same round of the event loop share one commit, because the disk
+ * makes each commit wait as long as all of them together. Each has its own result: it is a savepoint of the shared one, so a
+ * transaction that fails takes no other with it. None is acknowledged before the shared commit is durable. If that commit
+ * fails, all fail.
+ */
+import type { SqliteStatements } from "./sqlite-statements.ts";
+
+/** Transactions that end with the same commit. */
+interface Group {
+  /** Those that wait for the commit. */
+  waiting: PromiseWithResolvers<void>[];
+  /** True once the round of the event loop is over. Then nothing joins. */
+  isDue: boolean;
+}
+
+export class SharedCommits {
+  readonly #statements: SqliteStatements;
+  readonly #queue: (() => void)[] = [];
+  #isTaken = false;
+  #group: Group | null = null;
+
+  constructor(statements: SqliteStatements) {
+    this.#statements = statements;
+  }
+
+  /** True if the handle shows what is not committed yet. */
+  get isOpen(): boolean {
+    return this.#statements.database.inTransaction;
+  }
+
+  /** Takes the handle for one caller, outside of any transaction. `leave` gives it back. */
+  async takeAlone(): Promise<void> {
+    await this.#take();
+    await this.#commitGroup();
+  }
+
+  leave(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#isTaken = false;
+    else next();
+  }
+
+  /** Begins a transaction. `commit` or `rollback` ends it. */
+  async begin(): Promise<void> {
+    await this.#take();
+    try {
+      if (this.#group === null) {
+        await this.#run("begin immediate");
+        this.#group = { waiting: [], isDue: false };
+        setImmediate(this.#endRound, this.#group);
+      } else {
+        await this.#run("savepoint member");
+      }
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
+  }
+
+  /** Ends the transaction. Resolves when it is durable. If it rejects, the transaction is rolled back. */
+  async commit(): Promise<void> {
+    const committed = await this.#joinCommit();
+    this.#leaveGroup();
+    await committed.promise;
+  }
+
+  async #joinCommit(): Promise<PromiseWithResolvers<void>> {
+    try {
+      const group = this.#group;
+      if (group === null || !this.isOpen) throw endedBySqlite();
+      // The first one has no savepoint: there was nothing before it that its failure could take with it.
+      if (group.waiting.length > 0) await this.#run("release member");
+      const committed = Promise.withResolvers<void>();
+      group.waiting.push(committed);
+      return committed;
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+  }
+
+  /**
+   * Undoes the transaction. It may have failed because of what others wrote that wait for the commit, so it resolves after
+   * that commit: then its caller can read why.
+   */
+  async rollback(): Promise<void> {
+    let settled: PromiseWithResolvers<void> | null = null;
+    try {
+      settled = await this.#undo();
+    } finally {
+      this.#leaveGroup();
+    }
+    if (settled !== null) await Promise.allSettled([settled.promise]);
+  }
+
+  /** Returns what is settled with the commit of the others. Null: there are no others. */
+  async #undo(): Promise<PromiseWithResolvers<void> | null> {
+    const group = this.#group;
+    if (group === null) return null;
+    if (!this.isOpen) {
+      // A full device ends the whole transaction by itself, so the others fail too.
+      this.#fail(group, endedBySqlite());
+      return null;
+    }
+    if (group.waiting.length === 0) {
+      this.#group = null;
+      await this.#run("rollback");
+      return null;
+    }
+    await this.#run("rollback to member");
+    await this.#run("release member");
+    const settled = Promise.withResolvers<void>();
+    group.waiting.push(settled);
+    return settled;
+  }
+
+  #leaveGroup(): void {
+    if (this.#group?.isDue === true) void this.#commitGroup().finally(() => this.leave());
+    else this.leave();
+  }
+
+  /** Commits what waits for a commit, unless a transaction is running. */
+  async close(): Promise<void> {
+    if (!this.#isTaken) await this.#commitGroup();
+  }
+
+  readonly #endRound = (group: Group): void => {
+    group.isDue = true;
+    // A transaction that is running commits the group when it ends.
+    if (this.#group !== group || this.#isTaken) return;
+    this.#isTaken = true;
+    void this.#commitGroup().finally(() => this.leave());
+  };
+
+  async #take(): Promise<void> {
+    if (this.#isTaken) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#isTaken = true;
+  }
+
+  /** Never rejects: those that wait have the error. */
+  async #commitGroup(): Promise<void> {
+    const group = this.#group;
+    if (group === null) return;
+    try {
+      await this.#run("commit");
+      this.#group = null;
+      for (const { resolve } of group.waiting) resolve();
+    } catch (error) {
+      this.#fail(group, error);
+      if (this.isOpen) await this.#run("rollback");
+    }
+  }
+
+  #fail(group: Group, error: unknown): void {
+    this.#group = null;
+    for (const { reject } of group.waiting) reject(error);
+  }
+
+  async #run(text: string): Promise<void> {
+    await this.#statements.run(text, []);
+  }
+}
+
+/** A full device, for example, ends a transaction. */
+function endedBySqlite(): Error {
+  return new Error("SQLite has rolled the transaction back");
+}

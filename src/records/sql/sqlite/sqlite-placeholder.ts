@@ -1,0 +1,4 @@
+/** How SQLite writes the parameters of plain texts. */
+import type { Placeholders } from "../plain/plain-sql.ts";
+
+export const sqlite: Placeholders = { placeholder: () => "?" };

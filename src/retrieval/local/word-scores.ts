@@ -1,0 +1,123 @@
+/**
+ * Scores by words (Q3): BM25 over the lists of postings. Each field is scored by itself: in one text, a symbol's single mention would
+ * not count beside the many in a long body.
+ */
+import { rarity, type Evidence } from "../evidence.ts";
+import type { WordRanking } from "../ranking/question.ts";
+import type { ChunkSet } from "./chunk-set.ts";
+import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
+import { readEntries, segmentsOf } from "./postings.ts";
+
+/** The usual constants: how fast further mentions count less, and how much a long text is worth less. */
+const saturation = 1.2;
+const lengthShare = 0.75;
+const fieldWeights = { all: { body: 1, symbol: 1, path: 0.8 }, symbol: { body: 0, symbol: 1, path: 0 } };
+/**
+ * How many bytes of lists a question reads. The rarest of its words come first: one that is in half of the chunks costs most and
+ * distinguishes least.
+ */
+const listBytesMax = 1_500_000;
+
+/** The chunks that have a term, as rows of the set, with the counts in each field. */
+interface TermEntries {
+  rows: Uint32Array;
+  body: Uint8Array;
+  symbol: Uint8Array;
+  path: Uint8Array;
+  count: number;
+}
+
+/** The scores of one question. The lists of its terms are read once. */
+export class WordScores {
+  readonly #set: ChunkSet;
+  readonly #read: (term: string) => Uint8Array[];
+  readonly #entries = new Map<string, TermEntries>();
+
+  constructor(database: IndexDatabase, repository: RepositoryRow, set: ChunkSet) {
+    this.#set = set;
+    const segments = segmentsOf(database, repository.id);
+    const select = database
+      .prepare<[number, string], Uint8Array>("SELECT entries FROM postings WHERE segment = ? AND term = ?")
+      .pluck();
+    this.#read = (term) => segments.flatMap(({ number }) => (select.get(number, term) as Uint8Array | undefined) ?? []);
+  }
+
+  /** Returns the score of every row, 0 for those that have none of the terms. */
+  score({ field, terms }: WordRanking): Float32Array {
+    const scores = new Float32Array(this.#set.rows);
+    for (const entries of this.#affordable(terms)) addScores(scores, entries, { set: this.#set, field });
+    return scores;
+  }
+
+  /** Returns the evidence that a row is about these terms. A term in the path or the symbol counts twice, because chunks are about that. */
+  evidence(terms: readonly string[], row: number): Evidence {
+    const evidence: Evidence = { sum: 0, terms: 0 };
+    for (const { rows, symbol, path, count } of this.#affordable(terms)) {
+      const at = rows.subarray(0, count).indexOf(row);
+      if (at === -1) continue;
+      const isNamed = (symbol[at] as number) + (path[at] as number) > 0;
+      evidence.sum += rarity(count, this.#set.rows) * (isNamed ? 2 : 1);
+      evidence.terms += 1;
+    }
+    return evidence;
+  }
+
+  /** Returns the entries of the terms that are in the index, rarest first: as many as can be read in time, but at least one. */
+  #affordable(terms: readonly string[]): TermEntries[] {
+    const known = terms.map((term) => this.#entriesOf(term)).filter(({ count }) => count > 0);
+    let bytes = 0;
+    return known
+      .toSorted((one, other) => one.count - other.count)
+      .filter(({ count }, at) => (bytes += count) <= listBytesMax || at === 0);
+  }
+
+  #entriesOf(term: string): TermEntries {
+    let entries = this.#entries.get(term);
+    if (entries === undefined) this.#entries.set(term, (entries = decode(this.#read(term), this.#set)));
+    return entries;
+  }
+}
+
+/** Reads lists, without the chunks that a later run removed. */
+function decode(lists: Uint8Array[], set: ChunkSet): TermEntries {
+  // An entry has at least two bytes.
+  const most = lists.reduce((sum, { length }) => sum + (length >>> 1), 0);
+  const [body, symbol, path] = [new Uint8Array(most), new Uint8Array(most), new Uint8Array(most)];
+  const entries = { rows: new Uint32Array(most), body, symbol, path, count: 0 };
+  const rowOf = set.rowFinder();
+  for (const list of lists) {
+    readEntries(list, (entry) => {
+      const row = rowOf(entry.number);
+      if (row === -1) return;
+      const at = entries.count++;
+      entries.rows[at] = row;
+      body[at] = entry.body;
+      symbol[at] = entry.symbol;
+      path[at] = entry.path;
+    });
+  }
+  return entries;
+}
+
+function addScores(
+  scores: Float32Array,
+  { rows, body, symbol, path, count }: TermEntries,
+  { set, field }: { set: ChunkSet; field: WordRanking["field"] },
+): void {
+  const weights = fieldWeights[field];
+  const { lengths, meanLength } = set;
+  const rare = rarity(count, set.rows) * (saturation + 1);
+  for (let at = 0; at < count; at += 1) {
+    const row = rows[at] as number;
+    const inBody = body[at] as number;
+    const names = weights.symbol * saturated(symbol[at] as number) + weights.path * saturated(path[at] as number);
+    const length = 1 - lengthShare + (lengthShare * (lengths[row] as number)) / meanLength;
+    const score = names + (weights.body * inBody) / (inBody + saturation * length);
+    scores[row] = (scores[row] as number) + rare * score;
+  }
+}
+
+/** Names have no length to speak of. */
+function saturated(count: number): number {
+  return count === 0 ? 0 : count / (count + saturation);
+}

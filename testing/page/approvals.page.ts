@@ -1,0 +1,71 @@
+/** Approvals in the page (U8): the exact change, on a phone, answered here or elsewhere. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { toolWorld } from "../tool-world.ts";
+import { closeBrowser, pageWorld } from "./page-world.ts";
+
+after(closeBrowser);
+
+const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+const edit = { path: "discount.ts", find: "total > 100", replace: "total >= 100" };
+
+test("[U8] [U13] a parked turn shows the exact change on a phone; allowing it writes the file, and the turn goes on", async (t) => {
+  const { tools, put, get } = await toolWorld(t);
+  await put("discount.ts", "if (total > 100) {\n  discount();\n}\n");
+  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "edit", with: edit }] : "It is changed.");
+  const world = await pageWorld(t, { tools, script });
+  const tab = await world.tab("/approvals", phone);
+  await tab.getByText("Nothing waits for you").waitFor();
+  const turn = await world.engine.turns.run(world.owner, { instruction: "change it", mode: "edit" });
+  await turn.finished;
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.locator("tr.removed", { hasText: "if (total > 100) {" }).waitFor();
+  await card.locator("tr.added", { hasText: "if (total >= 100) {" }).waitFor();
+  assert.match(await tab.title(), /^\(1\)/);
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+  const answer = await tab.context().newPage();
+  await answer.goto(`${world.url}/s/${turn.sessionId}`);
+  await answer.getByText("It is changed.").waitFor();
+  assert.match(await get("discount.ts"), /total >= 100/);
+  const { headTurnId } = await world.engine.sessions.get(world.owner, turn.sessionId);
+  assert.notEqual(headTurnId, turn.turnId);
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U8] [V5] the question of a running turn is denied with a reason, which the model receives", async (t) => {
+  const { tools } = await toolWorld(t);
+  const script = (_call: unknown, n: number) =>
+    n === 1 ? [{ calls: "run", with: { command: "echo one;          rm -rf /" } }] : "Then not.";
+  const world = await pageWorld(t, { tools, script });
+  const tab = await world.tab("/approvals", phone);
+  const turn = await world.engine.turns.run(world.owner, {
+    instruction: "go",
+    mode: "edit",
+    askApproval: async () => null,
+  });
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.getByText("·×10").first().waitFor();
+  await card.getByPlaceholder("No, because …").fill("far too dangerous");
+  await card.getByRole("button", { name: "No", exact: true }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+  await turn.finished;
+  assert.ok(JSON.stringify(world.provider.exchanges.at(-1)?.request).includes("far too dangerous"));
+});
+
+test("[U8] a question that was answered elsewhere disappears without an error", async (t) => {
+  const { tools } = await toolWorld(t);
+  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "run", with: { command: "echo x" } }] : "Done.");
+  const world = await pageWorld(t, { tools, script });
+  const tab = await world.tab("/approvals", phone);
+  const { turnId } = await world.engine.turns.run(world.owner, {
+    instruction: "go",
+    mode: "edit",
+    askApproval: async () => null,
+  });
+  await tab.getByRole("region", { name: /waits for you/ }).waitFor();
+  const [question = assert.fail("no question")] = await world.engine.turns.questions(world.owner, turnId);
+  await world.engine.turns.answerQuestion(world.owner, { turnId, callId: question.callId, approved: true });
+  await tab.getByText("Nothing waits for you").waitFor();
+  assert.equal(await tab.getByRole("alert").count(), 0);
+});

@@ -1,0 +1,126 @@
+/**
+ * The connection to the server: the typed client with this browser's sign-in, and what every answer tells about it. The secret
+ * of the page is in this origin's storage; the other half is a cookie that no script can read.
+ */
+import { computed, signal } from "@preact/signals";
+import { AptoveApiError, createClient, type WireMe, type WireSignIn } from "../../src/client/client.ts";
+
+const storageKey = "aptove.page";
+
+type SignInState = "unknown" | "out" | "in";
+
+export const signInState = signal<SignInState>("unknown");
+export const me = signal<WireMe | null>(null);
+/** The time since which the server does not answer. Null: it answers. */
+export const offlineSince = signal<number | null>(null);
+/** Why this browser was signed out, for the sign-in view. */
+export const signedOutBecause = signal("");
+/** The version of the server that this page was loaded from, and the one that answers now. */
+const loadedVersion = signal<string | null>(null);
+const answeringVersion = signal<string | null>(null);
+export const hasNewVersion = computed(
+  () =>
+    loadedVersion.value !== null && answeringVersion.value !== null && loadedVersion.value !== answeringVersion.value,
+);
+
+export const isAdmin = computed(() => me.value?.role === "admin" && me.value.deviceId === null);
+export const mayWrite = computed(() => me.value !== null && me.value.role !== "reader");
+
+export const client = createClient({
+  url: location.origin,
+  pageSecret: () => localStorage.getItem(storageKey),
+  fetch: async (request) => {
+    try {
+      const response = await fetch(request);
+      offlineSince.value = null;
+      if (response.status === 401) signedOut("Your sign-in has ended.");
+      return response;
+    } catch (error) {
+      if (!request.signal.aborted) offlineSince.value ??= Date.now();
+      throw error;
+    }
+  },
+});
+
+function signedOut(because: string): void {
+  if (signInState.value === "in") signedOutBecause.value = because;
+  signInState.value = "out";
+  me.value = null;
+}
+
+/** Signs in with what the address carries, else with what this browser has. */
+export async function connect(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code !== undefined) {
+    history.replaceState(null, "", location.pathname + location.search);
+    if (await signIn({ code }).then(() => true, explainRefusal)) return;
+  }
+  if (localStorage.getItem(storageKey) === null) {
+    signInState.value = "out";
+    return;
+  }
+  await loadMe().catch(() => {
+    if (offlineSince.value !== null) setTimeout(() => void connect(), 2_000);
+  });
+}
+
+/** An address that was used before does no harm to a browser that is signed in. */
+function explainRefusal(error: unknown): false {
+  signedOutBecause.value = wordsOf(error);
+  return false;
+}
+
+export async function signIn(proof: Omit<WireSignIn, "name"> & { name?: string }): Promise<void> {
+  const { pageSecret } = await client.page.signIn({ name: browserName(), ...proof });
+  localStorage.setItem(storageKey, pageSecret);
+  await loadMe();
+  signedOutBecause.value = "";
+}
+
+export async function signOut(): Promise<void> {
+  await client.page.signOut();
+  localStorage.removeItem(storageKey);
+  signInState.value = "out";
+  me.value = null;
+}
+
+async function loadMe(): Promise<void> {
+  me.value = await client.me();
+  signInState.value = "in";
+  await lookAtVersion();
+}
+
+/** Another tab may have signed this browser in or out. */
+addEventListener("storage", ({ key, newValue }) => {
+  if (key !== storageKey) return;
+  if (newValue === null) signedOut("You signed out in another tab.");
+  else if (signInState.value === "out") void loadMe().catch(() => undefined);
+});
+
+/** Asks which version the server has. A page of another version says so once. */
+export async function lookAtVersion(): Promise<void> {
+  const { version } = await client.health();
+  loadedVersion.value ??= version;
+  answeringVersion.value = version;
+}
+
+/** The name of this browser in the list of browsers, for example `Chrome on Linux`. */
+export function browserName(): string {
+  const agent = navigator.userAgent;
+  const browser = /Firefox|Edg|OPR|Chrome|Safari/.exec(agent)?.[0] ?? "a browser";
+  const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(agent)?.[0] ?? "an unknown system";
+  const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
+  return `${names[browser] ?? browser} on ${names[system] ?? system}`;
+}
+
+/** Returns what a person should read about a failure: what happened, and the code by which the documentation names it. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof AptoveApiError) {
+    return error.code === "unreachable" ? "The server does not answer." : `${error.message} (${error.code})`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof AptoveApiError ? error.code : "";
+}

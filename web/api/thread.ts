@@ -1,0 +1,157 @@
+/** One open conversation: the session, its turns as far as they are loaded, the turn that runs, and what a person may do with them. */
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { ExecuteRequest, WireSession, WireTurnList } from "../../src/client/client.ts";
+import { client, codeOf, wordsOf } from "./connection.ts";
+import { look, newest } from "./live.ts";
+import type { Failed } from "./loading.ts";
+import { followTurn, type FollowedTurn } from "./running-turn.ts";
+
+export type ListedTurn = WireTurnList["turns"][number];
+
+const pageSize = 50;
+/** Only the newest turns stay as they were drawn: their events take more room than their answers. */
+const followedMax = 5;
+
+export class Thread {
+  readonly id: string;
+  readonly session = signal<WireSession | null>(null);
+  /** The turns that are loaded, by id: those of this session, and those above it that it was forked from. */
+  readonly turns = signal<ReadonlyMap<string, ListedTurn>>(new Map());
+  /** The turn at whose end the conversation is shown. Null: the newest turn below the head, else the head. */
+  readonly tip = signal<string | null>(null);
+  readonly running = signal<{ turnId: string; followed: FollowedTurn } | null>(null);
+  /** The turns that this tab has followed, by id. They stay as they were drawn, so nothing jumps when a turn ends. */
+  readonly followed = signal<ReadonlyMap<string, FollowedTurn>>(new Map());
+  readonly failed = signal<Failed | null>(null);
+  /** The conversation: from the oldest loaded turn to the tip. */
+  readonly path = computed(() =>
+    pathTo(this.turns.value, this.tip.value ?? tipOf(this.session.value, this.turns.value)),
+  );
+  readonly #stopWatching: () => void;
+  #isClosed = false;
+
+  constructor(id: string) {
+    this.id = id;
+    // The list of sessions is asked for regularly. If this one has changed there, it is read again.
+    this.#stopWatching = effect(() => {
+      const row = newest.value?.find((one) => one.id === id);
+      const known = this.session.peek();
+      if (row !== undefined && known !== null && markOf(row) !== markOf(known)) void this.load();
+    });
+  }
+
+  async load(): Promise<void> {
+    try {
+      const [session, page] = await Promise.all([
+        client.sessions.get(this.id),
+        client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
+      ]);
+      const own = page.turns.toReversed();
+      const { originTurnId } = session;
+      const origin = own.length === 0 && originTurnId !== null ? await turnsUpTo(originTurnId) : [];
+      if (this.#isClosed) return;
+      batch(() => {
+        this.session.value = session;
+        this.#add([...origin, ...own]);
+        this.failed.value = null;
+      });
+      this.#follow();
+    } catch (error) {
+      this.failed.value = { words: wordsOf(error), code: codeOf(error) };
+    }
+  }
+
+  /** Loads the turns before the oldest one that is shown. */
+  async loadEarlier(): Promise<void> {
+    const parent = this.path.value[0]?.parentId;
+    if (parent != null) this.#add(await turnsUpTo(parent));
+  }
+
+  /** Shows the conversation that ends with this turn. */
+  async show(turnId: string): Promise<void> {
+    if (!this.turns.value.has(turnId)) this.#add(await turnsUpTo(turnId));
+    this.tip.value = turnId;
+  }
+
+  /** Runs a turn. Throws what the server refuses. */
+  async run(request: ExecuteRequest, idempotencyKey: string): Promise<{ sessionId: string; turnId: string }> {
+    const started = await client.start(request, { idempotencyKey });
+    if (started.sessionId === this.id) {
+      this.tip.value = null;
+      await this.load();
+    }
+    void look();
+    return started;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopWatching();
+    this.running.value?.followed.stop();
+  }
+
+  #add(more: readonly ListedTurn[]): void {
+    this.turns.value = new Map([...this.turns.value, ...more.map((turn) => [turn.id, turn] as const)]);
+  }
+
+  /** Follows the turn that runs. A turn that has ended is followed to its last event. */
+  #follow(): void {
+    const pending = [...this.turns.value.values()].findLast(
+      (turn) => turn.sessionId === this.id && turn.status === "pending" && turn.kind === "agent",
+    );
+    if (pending?.id === this.running.value?.turnId) return;
+    this.running.value?.followed.stop();
+    this.running.value = null;
+    if (pending === undefined) return;
+    const followed = followTurn(pending.id);
+    this.running.value = { turnId: pending.id, followed };
+    this.followed.value = new Map([...this.followed.value, [pending.id, followed] as const].slice(-followedMax));
+    void followed.ended.then(async () => {
+      if (this.#isClosed) return;
+      await this.load();
+      void look();
+    });
+  }
+}
+
+function markOf({ headTurnId, turnCount, lastTurnStatus, updatedAt, activeAt }: WireSession): string {
+  return [headTurnId, turnCount, lastTurnStatus, updatedAt, activeAt].join(" ");
+}
+
+/** Returns a page of the turns of one session that ends with this turn. */
+async function turnsUpTo(turnId: string): Promise<ListedTurn[]> {
+  const { sessionId, sequence } = await client.turns.summary(turnId);
+  const page = await client.sessions.turns(sessionId, { before: sequence + 1, limit: pageSize, texts: "whole" });
+  return page.turns.toReversed();
+}
+
+/** The newest turn of the agent below the head, else the head: a failed attempt is shown too. */
+function tipOf(session: WireSession | null, turns: ReadonlyMap<string, ListedTurn>): string | null {
+  if (session === null) return null;
+  const { headTurnId, originTurnId } = session;
+  const below = [...turns.values()].findLast(
+    (turn) =>
+      turn.sessionId === session.id &&
+      turn.kind === "agent" &&
+      turn.status !== "archived" &&
+      turn.parentId === (headTurnId ?? originTurnId) &&
+      isAttempt(turn),
+  );
+  return below?.id ?? headTurnId ?? originTurnId;
+}
+
+/** A turn that a person undid, or left by moving the head, is a branch. A running or failed one is what happened last. */
+function isAttempt({ status }: ListedTurn): boolean {
+  return status === "pending" || status === "failed";
+}
+
+/** Returns the turns from the oldest loaded one to this one, oldest first. */
+function pathTo(turns: ReadonlyMap<string, ListedTurn>, tip: string | null): ListedTurn[] {
+  const path: ListedTurn[] = [];
+  let turn = tip === null ? undefined : turns.get(tip);
+  while (turn !== undefined) {
+    path.push(turn);
+    turn = turn.parentId === null ? undefined : turns.get(turn.parentId);
+  }
+  return path.toReversed();
+}

@@ -1,0 +1,138 @@
+/** The command palette, and the keys of the page. Every action is in a menu too. */
+import { computed, signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { newest } from "../api/live.ts";
+import { shownText } from "../parts/shown-text.ts";
+import { navigate, pathTo } from "../routes.ts";
+
+interface Command {
+  label: string;
+  keys?: string;
+  run(): void;
+}
+
+/** What the open view adds. */
+export const viewCommands = signal<readonly Command[]>([]);
+
+const isOpen = signal(false);
+const typed = signal("");
+const chosen = signal(0);
+
+export function openPalette(): void {
+  typed.value = "";
+  chosen.value = 0;
+  isOpen.value = true;
+}
+
+const places: readonly Command[] = [
+  { label: "New session", keys: "g n", run: () => navigate(pathTo("sessions")) },
+  { label: "Waiting for you", keys: "g w", run: () => navigate(pathTo("approvals")) },
+  { label: "Costs", keys: "g c", run: () => navigate(pathTo("costs")) },
+  { label: "Ask several models", keys: "g a", run: () => navigate(pathTo("several")) },
+  { label: "Map of forks", keys: "g m", run: () => navigate(pathTo("map")) },
+  { label: "Administration", run: () => navigate(pathTo("admin")) },
+];
+
+const commands = computed((): Command[] => {
+  const sessions = (newest.value ?? []).map(({ id, name }) => ({
+    label: shownText(name),
+    run: () => navigate(pathTo("session", { session: id })),
+  }));
+  const words = typed.value.toLowerCase().split(/\s+/);
+  return [...viewCommands.value, ...places, ...sessions].filter(({ label }) =>
+    words.every((word) => label.toLowerCase().includes(word)),
+  );
+});
+
+export function Palette() {
+  const field = useRef<HTMLInputElement>(null);
+  const dialog = useRef<HTMLDialogElement>(null);
+  // A person types on at once, so the field has the focus before anything else happens.
+  useLayoutEffect(() => {
+    if (!isOpen.value) return dialog.current?.close();
+    dialog.current?.showModal();
+    field.current?.focus();
+  }, [isOpen.value]);
+  const run = (command: Command | undefined): void => {
+    isOpen.value = false;
+    command?.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      const last = Math.max(0, commands.value.length - 1);
+      chosen.value = Math.min(last, Math.max(0, chosen.value + step));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      run(commands.value[chosen.value]);
+    }
+  };
+  return (
+    <dialog
+      class="palette"
+      ref={dialog}
+      aria-label="Commands"
+      onClose={() => (isOpen.value = false)}
+      onKeyDown={onKeyDown}
+    >
+      {isOpen.value && (
+        <>
+          <input
+            ref={field}
+            role="combobox"
+            aria-label="Command or session"
+            aria-expanded="true"
+            aria-controls="commands"
+            aria-activedescendant={`command-${chosen.value}`}
+            placeholder="Command or session"
+            value={typed.value}
+            onInput={({ currentTarget }) => {
+              typed.value = currentTarget.value;
+              chosen.value = 0;
+            }}
+          />
+          <ul id="commands" role="listbox" aria-label="Commands">
+            {commands.value.slice(0, 60).map((command, at) => (
+              <li
+                key={at}
+                id={`command-${at}`}
+                role="option"
+                aria-selected={at === chosen.value}
+                onClick={() => run(command)}
+              >
+                <span>{command.label}</span>
+                {command.keys !== undefined && <kbd>{command.keys}</kbd>}
+              </li>
+            ))}
+          </ul>
+          {commands.value.length === 0 && <p class="dim">Nothing has this name.</p>}
+        </>
+      )}
+    </dialog>
+  );
+}
+
+let isGoing = false;
+
+/** Keys that count everywhere but in fields: `g` and a letter, and those of the view. Returns a function that ends it. */
+export function listenForKeys(): () => void {
+  const onKey = (event: KeyboardEvent): void => {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      openPalette();
+      return;
+    }
+    const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, dialog *");
+    if (inField || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.key === "?") return openPalette();
+    const keys = isGoing ? `g ${event.key}` : event.key;
+    isGoing = !isGoing && event.key === "g";
+    const command = [...viewCommands.value, ...places].find((one) => one.keys === keys);
+    if (command === undefined) return;
+    event.preventDefault();
+    command.run();
+  };
+  addEventListener("keydown", onKey);
+  return () => removeEventListener("keydown", onKey);
+}

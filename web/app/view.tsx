@@ -1,0 +1,62 @@
+/** The view that the address names. Views that few people open first are files of their own. */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Approvals } from "../approvals/approvals.tsx";
+import { Empty, FailedState, Loading } from "../parts/states.tsx";
+import { route } from "../routes.ts";
+import { ThreadView } from "../thread/thread-view.tsx";
+
+export function View() {
+  const { name, params } = route.value;
+  switch (name) {
+    case "sessions":
+      return <ThreadView key="new" session={null} turn={null} />;
+    case "session":
+    case "turn":
+      return <ThreadView key={params["session"]} session={params["session"] ?? null} turn={params["turn"] ?? null} />;
+    case "approvals":
+      return <Approvals />;
+    case "compare":
+      return <Late key="compare" load={async () => (await import("../compare/compare.tsx")).Compare} />;
+    case "several":
+      return <Late key="several" load={async () => (await import("../compare/several.tsx")).Several} />;
+    case "map":
+      return <Late key="map" load={async () => (await import("../tree/map.tsx")).ForkMap} />;
+    case "costs":
+      return <Late key="costs" load={async () => (await import("../costs/costs.tsx")).Costs} />;
+    case "admin":
+    case "adminPart":
+    case "context":
+      return <Late key="admin" load={async () => (await import("../admin/admin.tsx")).Admin} />;
+    default:
+      return (
+        <main class="view" id="view" tabIndex={-1}>
+          <Empty action={<a href="/">Go to the sessions</a>}>There is no page at this address.</Empty>
+        </main>
+      );
+  }
+}
+
+/** A view that is loaded when it is opened first. While the server is away, it says so and can be tried again. */
+function Late({ load }: { load: () => Promise<ComponentType> }) {
+  const [view, setView] = useState<{ Of: ComponentType } | null>(null);
+  const [hasFailed, setFailed] = useState(false);
+  const get = (): void => {
+    setFailed(false);
+    void load().then(
+      (Of) => setView({ Of }),
+      () => setFailed(true),
+    );
+  };
+  useEffect(get, []);
+  if (view !== null) return <view.Of />;
+  return (
+    <main class="view" id="view" tabIndex={-1}>
+      {hasFailed ? (
+        <FailedState failed={{ words: "This part of the page could not be loaded.", code: "" }} retry={get} />
+      ) : (
+        <Loading />
+      )}
+    </main>
+  );
+}

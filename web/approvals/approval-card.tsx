@@ -1,0 +1,109 @@
+/** One question: the exact command or change, where, by whom, and the answers (U8). */
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { WireApprovals } from "../../src/client/client.ts";
+import { client, codeOf, me, wordsOf } from "../api/connection.ts";
+import { look, waiting } from "../api/live.ts";
+import { CallContent } from "../thread/tool-call.tsx";
+import { shownText } from "../parts/shown-text.ts";
+import { Time } from "../parts/time.tsx";
+import { pathTo } from "../routes.ts";
+
+export type WaitingCall = WireApprovals["approvals"][number];
+
+export function ApprovalCard({
+  call,
+  onAnswered,
+  isAlone = false,
+}: {
+  call: WaitingCall;
+  onAnswered?: () => void;
+  isAlone?: boolean;
+}) {
+  const [reason, setReason] = useState("");
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const { view, name, args, sessionName, sessionId, userId, since } = call;
+  const answer = async (approved: boolean): Promise<void> => {
+    setBusy(true);
+    setFault("");
+    try {
+      await send(call, approved, reason.trim());
+    } catch (error) {
+      // Another client was first. Then the question is gone, and that is no failure.
+      if (!["question_not_open", "tool_feedback_invalid", "head_moved"].includes(codeOf(error)))
+        setFault(wordsOf(error));
+    }
+    setBusy(false);
+    onAnswered?.();
+    await look();
+  };
+  const earlier = given.value.get(call.callId);
+  if (earlier !== undefined) {
+    return (
+      <p class="notice">
+        {earlier.approved ? "Allowed" : "Denied"}: {shownText(view?.title ?? name)}. The other calls of this turn wait
+        for an answer too.
+      </p>
+    );
+  }
+  const verb = { execute: "run", edit: "change a file", delete: "delete", move: "move", fetch: "fetch" }[
+    view?.kind as string
+  ];
+  return (
+    <section class="approval" aria-label={`${sessionName} waits for you`}>
+      {isAlone && (
+        <p>
+          <span class="mark wait" /> <a href={pathTo("session", { session: sessionId })}>{shownText(sessionName)}</a>{" "}
+          <Time at={since} />
+        </p>
+      )}
+      <h3>The model wants to {verb ?? `use ${name}`}</h3>
+      <p class="approval-title">{shownText(view?.title ?? name)}</p>
+      <CallContent view={view} args={JSON.stringify(args)} />
+      {(view?.locations.length ?? 0) > 0 && (
+        <p class="dim small-text">
+          in <bdi>{view?.locations.map(({ path }) => shownText(path)).join(", ")}</bdi>
+        </p>
+      )}
+      {userId !== me.value?.userId && <p class="dim small-text">asked by user {userId}</p>}
+      {fault !== "" && <p role="alert">{fault}</p>}
+      <label class="reason">
+        <span class="spoken">Why not</span>
+        <input
+          placeholder="No, because …"
+          value={reason}
+          onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        />
+      </label>
+      <div class="answers">
+        <button type="button" disabled={isBusy} onClick={() => void answer(false)}>
+          No
+        </button>
+        <button type="button" class="primary" disabled={isBusy} onClick={() => void answer(true)}>
+          Allow once
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** Answers to calls of parked turns, which go together: the turn goes on when each of its calls has an answer. */
+const given = signal<ReadonlyMap<string, { approved: boolean; reason?: string }>>(new Map());
+
+async function send(
+  { isParked, turnId, callId, sessionId, mode }: WaitingCall,
+  approved: boolean,
+  reason: string,
+): Promise<void> {
+  const answer = approved || reason === "" ? { approved } : { approved, reason };
+  if (!isParked) return await client.turns.answerQuestion(turnId, { callId, ...answer });
+  given.value = new Map([...given.value, [callId, answer]]);
+  const calls = (waiting.value ?? []).filter((one) => one.turnId === turnId);
+  const results = calls.flatMap((one) => {
+    const found = given.value.get(one.callId);
+    return found === undefined ? [] : [{ callId: one.callId, ...found }];
+  });
+  if (results.length < calls.length) return;
+  await client.start({ sessionId, responseContinuationId: turnId, toolResults: results, mode });
+}

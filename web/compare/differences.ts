@@ -1,0 +1,60 @@
+/** The rows of a comparison: only what differs, in the order in which a model reads it. Pure. */
+import type { WireTurnDiff } from "../../src/client/client.ts";
+
+export interface Difference {
+  what: string;
+  left: string;
+  right: string;
+}
+
+const labels = [
+  ["prompt", "boot prompt"],
+  ["rules", "rules"],
+  ["tools", "tools"],
+  ["conversationContext", "context"],
+  ["agentContext", "agent context"],
+] as const;
+
+export function differencesOf(diff: WireTurnDiff): { rows: Difference[]; same: string[] } {
+  const { a, b, same } = diff;
+  const rows: Difference[] = [];
+  const equal: string[] = [];
+  const compare = (what: string, left: string, right: string): void => {
+    if (left === right) equal.push(what);
+    else rows.push({ what, left, right });
+  };
+  compare("model", `${a.provider} ${a.model}`, `${b.provider} ${b.model}`);
+  compare("mode", a.mode, b.mode);
+  compare("settings", settingsWords(a.settings), settingsWords(b.settings));
+  for (const [key, label] of labels) {
+    if (same[key]) equal.push(label);
+    else rows.push({ what: label, left: "differs", right: "differs" });
+  }
+  compare("place", placeWords(a.place), placeWords(b.place));
+  for (const { path, startLine, endLine, change } of diff.chunks) {
+    const words = {
+      only_a: ["sent", "not sent"],
+      only_b: ["not sent", "sent"],
+      changed: ["one version", "another version"],
+    };
+    const [left = "", right = ""] = words[change];
+    rows.push({ what: `${path}:${startLine}-${endLine}`, left, right });
+  }
+  for (const { path, hashA, hashB } of [...diff.files, ...diff.rules]) {
+    rows.push({ what: path, left: hashA?.slice(0, 8) ?? "not sent", right: hashB?.slice(0, 8) ?? "not sent" });
+  }
+  if (diff.chunks.length === 0) equal.push("code found");
+  if (diff.files.length === 0) equal.push("files");
+  return { rows, same: equal };
+}
+
+function settingsWords(settings: Record<string, unknown>): string {
+  const words = Object.entries(settings).map(([name, value]) => `${name} ${String(value)}`);
+  return words.length === 0 ? "as the model has them" : words.join(", ");
+}
+
+function placeWords(place: WireTurnDiff["a"]["place"]): string {
+  return place === null
+    ? "not known"
+    : [place.folder, place.branch, place.platform, place.date].filter(Boolean).join(", ");
+}

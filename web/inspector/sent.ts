@@ -1,0 +1,76 @@
+/** Chunks, files and rules of a turn, by what became of them. Pure. */
+import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
+
+export interface SentItem {
+  path: string;
+  /** `12–40`. Null: the whole file. */
+  lines: string | null;
+  sizeBytes: number | null;
+  why: string;
+  /** The text as the model received it. Null: it did not, or it is not known. */
+  text: string | null;
+}
+
+const chunkReasons = {
+  already_sent: "",
+  active_file: "the model has the whole file",
+  outdated: "the working copy has another version",
+  deleted: "the file does not exist any more",
+} as const;
+
+const skipReasons = {
+  too_large: "larger than 100 KB",
+  over_budget: "no room in the budget for files",
+  content_missing: "its content never came",
+  deleted: "it does not exist any more",
+  outdated: "it changed; the message says so",
+} as const;
+
+export interface SentLists {
+  now: SentItem[];
+  before: SentItem[];
+  out: SentItem[];
+}
+
+export function listOfSent({ manifest }: WireTurn, context: WireTurnContext | null): SentLists {
+  const texts = textsOf(context);
+  const lists: SentLists = { now: [], before: [], out: [] };
+  for (const { path, startLine, endLine, wasSent, notSentBecause } of manifest.chunks) {
+    const lines = `${startLine}–${endLine}`;
+    const item = { path, lines, sizeBytes: null, text: null };
+    const why = notSentBecause === undefined ? "there was no room for it" : chunkReasons[notSentBecause];
+    if (wasSent) lists.now.push({ ...item, why: "", text: texts.get(`${path}:${startLine}-${endLine}`) ?? null });
+    else lists[notSentBecause === "already_sent" ? "before" : "out"].push({ ...item, why });
+  }
+  for (const { path, sizeBytes, wasSentToLLM, wasTooLargeToSend } of manifest.activeFiles) {
+    if (wasTooLargeToSend) continue;
+    const item = { path, lines: null, sizeBytes, why: "", text: wasSentToLLM ? (texts.get(path) ?? null) : null };
+    lists[wasSentToLLM ? "now" : "before"].push(item);
+  }
+  for (const { path, reason, sizeBytes } of manifest.skippedFiles) {
+    lists.out.push({ path, lines: null, sizeBytes, why: skipReasons[reason], text: null });
+  }
+  for (const { path, sizeBytes } of manifest.rules?.files ?? []) {
+    lists.before.push({ path, lines: null, sizeBytes, why: "rules, in the boot prompt", text: null });
+  }
+  for (const { path, wasSent, contentHash } of manifest.rules?.changed ?? []) {
+    const why = contentHash === "" ? "rules that no longer count" : "changed rules";
+    lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
+  }
+  return lists;
+}
+
+/** The fenced texts of the `[CONTEXT]` block, by path, or by path and lines. */
+function textsOf(context: WireTurnContext | null): Map<string, string> {
+  const block = context?.message.find((text) => text.startsWith("[CONTEXT]")) ?? "";
+  const heads = [...block.matchAll(/^=== (?:CHUNK|FILE) \d+ ===$/gm)];
+  const texts = new Map<string, string>();
+  for (const [at, head] of heads.entries()) {
+    const part = block.slice(head.index, heads[at + 1]?.index ?? block.length);
+    const path = /^Path: (.*)$/m.exec(part)?.[1] ?? "";
+    const lines = /^Lines: (.*)$/m.exec(part)?.[1];
+    const text = /^(`{3,})[^\n]*\n([\s\S]*?)\n\1$/m.exec(part)?.[2] ?? part;
+    texts.set(lines === undefined ? path : `${path}:${lines}`, text);
+  }
+  return texts;
+}

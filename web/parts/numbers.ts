@@ -1,0 +1,59 @@
+/** Numbers, money and times as people read them. */
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+export function count(value: number): string {
+  return whole.format(value).replaceAll(",", "\u2009");
+}
+
+/** `1.2k`, `3.4M`: for places where the exact number is a title. */
+export function short(value: number): string {
+  if (value < 1_000) return String(value);
+  const [unit, letter] = value < 1_000_000 ? [1_000, "k"] : [1_000_000, "M"];
+  const scaled = value / unit;
+  return `${scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)}${letter}`;
+}
+
+/** Four digits below a dollar, because a turn often costs less than a cent. */
+export function money(dollars: number): string {
+  return `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)}\u2009%`;
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1_024) return `${value} B`;
+  return value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KB` : `${(value / 1_048_576).toFixed(1)} MB`;
+}
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** `2h ago`. A clock that is ahead of the server's gives `now`, not a time in the future. */
+export function ago(at: number, now: number): string {
+  const passed = Math.max(0, now - at);
+  if (passed > 30 * 86_400_000) return new Date(at).toISOString().slice(0, 10);
+  const [unit, ms] = units.find(([, one]) => passed >= one) ?? ["minute", 0];
+  return ms === 0 ? "now" : relative.format(-Math.floor(passed / ms), unit);
+}
+
+export function exactTime(iso: string): string {
+  return new Date(iso).toLocaleString();
+}

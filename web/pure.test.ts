@@ -1,0 +1,236 @@
+/** What the page computes, without a browser: events, lanes, the window, diffs, sums and safe text. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { AgUiEvent, WireTurn, WireTurnContext } from "../src/client/client.ts";
+import { emptyView, withEvent } from "./api/turn-view.ts";
+import { csvOf, daysOf, sumsBy, type CostCell } from "./costs/sums.ts";
+import { windowOfTurn } from "./inspector/window.ts";
+import { changeOf } from "./parts/diff-lines.ts";
+import { allBlocks, GrowingBlocks } from "./parts/growing-blocks.ts";
+import { ago, duration, money, short } from "./parts/numbers.ts";
+import { shownCommand, shownText } from "./parts/shown-text.ts";
+import { forestOf } from "./tree/forest.ts";
+import { lanesOf } from "./tree/lanes.ts";
+
+test("[U4] the events of a turn become texts, calls with their questions and results, and its end", () => {
+  const events = [
+    { type: "RUN_STARTED", threadId: "s", runId: "t", protocolVersion: "1.0" },
+    { type: "STEP_STARTED", stepName: "step-1" },
+    { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "one " },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "two" },
+    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "run" },
+    { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: '{"command":"x"}' },
+    { type: "CUSTOM", name: "aptove.tool_call_view", value: { callId: "c", view: { title: "Run x" }, asks: true } },
+    { type: "CUSTOM", name: "aptove.approval_answered", value: { callId: "c", approved: true } },
+    { type: "CUSTOM", name: "aptove.tool_output", value: { callId: "c", delta: "part" } },
+    {
+      type: "TOOL_CALL_RESULT",
+      messageId: "r",
+      toolCallId: "c",
+      content: "whole",
+      role: "tool",
+      metadata: { isError: false },
+    },
+    { type: "TOOL_CALL_RESULT", messageId: "r", toolCallId: "earlier", content: "of the turn before", role: "tool" },
+    { type: "RUN_ERROR", message: "gone", code: "runner_lost" },
+  ] as unknown as AgUiEvent[];
+  const views = events.map((_event, at) => events.slice(0, at + 1).reduce(withEvent, emptyView));
+  const asking = views[7]?.items[1];
+  assert.equal(asking?.kind === "call" && asking.asks, true);
+  const { items, end, steps } = views.at(-1) ?? emptyView;
+  assert.deepEqual(
+    items.map((item) => ("text" in item ? item.text : item.result?.output)),
+    ["one two", "whole", "of the turn before"],
+  );
+  assert.deepEqual([end?.code, steps], ["runner_lost", 1]);
+});
+
+test("[U5] lanes: every turn has a column, its line leads to its parent, and no line passes another turn", () => {
+  const tree = fc.array(fc.nat(), { maxLength: 60 }).map((picks) => {
+    const turns = picks.map((pick, at) => ({ id: String(at), parentId: at === 0 ? null : String(pick % at) }));
+    return turns.toReversed();
+  });
+  fc.assert(
+    fc.property(tree, (turns) => {
+      const rows = lanesOf(turns);
+      for (const [at, row] of rows.entries()) {
+        assert.ok(!row.passing.includes(row.column));
+        assert.ok(!row.passing.some((column) => row.joining.includes(column)));
+        const parent = rows.findIndex(({ id }) => id === turns[at]?.parentId);
+        if (parent === -1) continue;
+        assert.equal(row.parentColumn, rows[parent]?.column);
+        const between = rows.slice(at + 1, parent);
+        assert.ok(between.every(({ passing }) => passing.includes(row.column)));
+        const end = rows[parent];
+        assert.ok(end?.column === row.column || end?.joining.includes(row.column));
+      }
+    }),
+  );
+});
+
+test("[U5] a fork stands below the session that it came from; one whose origin is not listed is a root, and a loop ends", () => {
+  const sessions = [
+    { id: "fork", originTurnId: "t1" },
+    { id: "root", originTurnId: null },
+    { id: "lost", originTurnId: "t9" },
+    { id: "of fork", originTurnId: "t2" },
+  ];
+  const rows = forestOf(
+    sessions,
+    new Map([
+      ["t1", "root"],
+      ["t2", "fork"],
+    ]),
+  );
+  assert.deepEqual(
+    rows.map(({ session, level }) => [session.id, level]),
+    [
+      ["root", 0],
+      ["fork", 1],
+      ["of fork", 2],
+      ["lost", 0],
+    ],
+  );
+});
+
+function turnOf(more: object): WireTurn {
+  const usage = { inputTokens: 1_000, outputTokens: 10, cachedTokens: 0, totalTokens: 1_010 };
+  const manifest = { history: "none", historyTurns: 0, chunks: [], activeFiles: [], skippedFiles: [] };
+  return { manifest, steps: [{ usage }], run: { contextTokens: 1_010 }, ...more } as unknown as WireTurn;
+}
+
+const context = {
+  prompt: "p".repeat(400),
+  message: [
+    `[MODE: ask]\n\n[INSTRUCTION]\n${"i".repeat(380)}`,
+    "[CONTEXT]\n\n=== CHUNK 1 ===\nId: 1\nPath: a.ts\nLines: 1-3\nLanguage: typescript\n```\nx\n```\n=== FILE 1 ===\nPath: b.ts\nfoo",
+  ],
+} as unknown as WireTurnContext;
+
+test("[U6] the parts of the window add up to what the provider counted", () => {
+  const tools = [{ type: "function", name: "read", parameters: {} }];
+  const request = JSON.stringify({ tools, input: [{ role: "user", content: "x" }] });
+  const bar = windowOfTurn({ turn: turnOf({}), context, request });
+  assert.ok(Math.abs(bar.tokens - 1_000) <= bar.parts.length);
+  assert.ok(bar.isCounted);
+  const kinds = bar.parts.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["boot", "tools", "code", "files", "message"]);
+  assert.deepEqual(
+    bar.parts.find(({ kind }) => kind === "code")?.pieces.map(({ name }) => name),
+    ["a.ts:1-3"],
+  );
+});
+
+test("[U6] what a provider remembers itself is what the count leaves over; without a count, characters stand for tokens", () => {
+  const manifest = { history: "chain", historyTurns: 3, chunks: [], activeFiles: [], skippedFiles: [] };
+  const chained = windowOfTurn({ turn: turnOf({ manifest }), context, request: null });
+  const history = chained.parts.find(({ kind }) => kind === "history");
+  assert.ok(history !== undefined && history.tokens > 600);
+  assert.equal(chained.tokens, 1_000);
+  const uncounted = windowOfTurn({ turn: turnOf({ steps: [], run: null }), context, request: "not json" });
+  assert.ok(!uncounted.isCounted);
+  assert.equal(uncounted.parts.find(({ kind }) => kind === "boot")?.tokens, 100);
+});
+
+test("[U8] a diff has every changed line, with its number, and counts what it leaves out", () => {
+  const before = Array.from({ length: 50 }, (_, at) => `line ${at + 1}`);
+  const after = before.with(24, "changed");
+  const { lines, added, removed } = changeOf(before.join("\n"), after.join("\n"));
+  assert.deepEqual([added, removed], [1, 1]);
+  assert.deepEqual(
+    lines.filter(({ kind }) => kind === "gap").map(({ text }) => text),
+    ["21 unchanged lines", "22 unchanged lines"],
+  );
+  assert.equal(lines.find(({ kind }) => kind === "added")?.after, 25);
+  assert.equal(changeOf(null, "a\nb\n").added, 2);
+  assert.deepEqual(
+    changeOf("a\n", "a\n").lines.map(({ kind }) => kind),
+    ["gap"],
+  );
+});
+
+test("[U8] nothing in a command or a name is hidden from the person who reads it", () => {
+  assert.equal(shownText("a\u202eb\u200bc\ud83d\ude00"), "a⟨U+202e⟩b⟨U+200b⟩c\ud83d\ude00");
+  assert.equal(shownCommand(`ls${" ".repeat(3_000)}; rm x\n    keep`), "ls·×3000; rm x\n    keep");
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary" }),
+      (text) => !/[\u202a-\u202e\u2066-\u2069\u0000\u200b]/.test(shownCommand(text)),
+    ),
+  );
+});
+
+test("[U9] sums count each cell once, and a CSV field is never a formula", () => {
+  const cell = (day: string, model: string, usage: object): CostCell =>
+    ({ day, model, sessionId: "s", userId: "u", turns: 1, usage }) as unknown as CostCell;
+  const cells = [
+    cell("2026-01-01", "a", { inputTokens: 10, outputTokens: 1, cachedTokens: 5, costUsd: 0.5 }),
+    cell("2026-01-02", "b", { inputTokens: null, outputTokens: null, cachedTokens: null }),
+    cell("2026-01-02", "a", { inputTokens: 1, outputTokens: 1, cachedTokens: 0, costUsd: 0.25 }),
+  ];
+  assert.deepEqual(
+    sumsBy(cells, ({ model }) => model).map(({ key, dollars, isAtLeast, turns }) => [key, dollars, isAtLeast, turns]),
+    [
+      ["a", 0.75, false, 2],
+      ["b", 0, true, 1],
+    ],
+  );
+  assert.deepEqual(daysOf("2026-02-27", "2026-03-01"), ["2026-02-27", "2026-02-28", "2026-03-01"]);
+  const names = { session: () => '=cmd|"x"', user: (id: string) => id };
+  assert.match(csvOf(cells.slice(0, 1), names), /2026-01-01,"'=cmd\|""x""",u,a,1,10,5,1,0\.5\r\n$/);
+});
+
+test("[U12] numbers read well, and a clock that is behind gives no time in the future", () => {
+  assert.deepEqual([short(999), short(1_234), short(12_345), short(3_400_000)], ["999", "1.2k", "12k", "3.4M"]);
+  assert.deepEqual([money(0.01234), money(12.3)], ["$0.0123", "$12.30"]);
+  assert.deepEqual([duration(12), duration(4_120), duration(61_000)], ["12 ms", "4.1 s", "1 min 1 s"]);
+  assert.equal(ago(Date.now() + 3_600_000, Date.now()), "now");
+});
+
+test("[U4] [U11] Markdown in pieces gives the blocks of the whole text, and a long text keeps a bounded number of them", () => {
+  const lines = fc.constantFrom(
+    "# head",
+    "text",
+    "",
+    "- item",
+    "1. one",
+    "> quote",
+    "```ts",
+    "```",
+    "| a | b |",
+    "|---|---|",
+    "**bold",
+    "***",
+    "    code",
+    "\ttab",
+  );
+  const pieces = fc.array(
+    fc.array(lines, { maxLength: 4 }).map((all) => all.join("\n") + "\n"),
+    { maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(pieces, (all) => {
+      const growing = new GrowingBlocks();
+      let text = "";
+      for (const piece of all) {
+        text += piece;
+        const raws = growing.of(text).blocks.map(({ token }) => token.raw);
+        assert.equal(
+          raws.join(""),
+          allBlocks(text)
+            .blocks.map(({ token }) => token.raw)
+            .join(""),
+        );
+      }
+    }),
+  );
+  const growing = new GrowingBlocks();
+  let text = "";
+  for (let n = 0; n < 3_000; n++) growing.of((text += `paragraph ${n}\n\n`));
+  const { hidden, blocks } = growing.of(text);
+  assert.ok(blocks.length < 500);
+  assert.equal(hidden + blocks.length, allBlocks(text).blocks.length);
+  assert.equal(growing.of("another text").blocks.length, 1);
+});

@@ -1,0 +1,57 @@
+/** What a person chooses for the next turn, and what there is to choose from. The choice of a model is the session's own (S9). */
+import { computed, signal } from "@preact/signals";
+import type { WireContext, WireIndex, WireOfferedModel } from "../../src/client/client.ts";
+import { client } from "../api/connection.ts";
+
+export const models = signal<WireOfferedModel[] | null>(null);
+const contexts = signal<WireContext[] | null>(null);
+export const indexes = signal<WireIndex[] | null>(null);
+
+/** The mode of the next turn; it stays until another one is chosen. */
+export const mode = signal("ask");
+/** The repository to search, and the model and context, of a new session. Null: as configured. */
+export const newRepo = signal<string | null>(null);
+export const newModel = signal<string | null>(null);
+export const newContext = signal<string | null>(null);
+export const effort = signal<"" | "minimal" | "low" | "medium" | "high">("");
+export const paths = signal("");
+
+let isLoading = false;
+
+/** Loads the lists once. A list that cannot be read leaves its picker out. */
+export async function loadChoices(): Promise<void> {
+  if (isLoading) return;
+  isLoading = true;
+  const nothing = (): undefined => undefined;
+  await Promise.all([
+    client.contexts.models().then((found) => (models.value = found), nothing),
+    client.contexts.list().then((found) => (contexts.value = found), nothing),
+    client.indexes().then((found) => {
+      indexes.value = found.toSorted((a, b) => Date.parse(b.indexedAt) - Date.parse(a.indexedAt));
+      newRepo.value ??= indexes.value[0]?.repo ?? null;
+    }, nothing),
+  ]);
+  isLoading = models.value !== null && contexts.value !== null && indexes.value !== null;
+}
+
+export const conversations = computed(() => (contexts.value ?? []).filter(({ kind }) => kind === "conversation"));
+
+/** The modes of a context: those that always exist, and its own. */
+export function modesOf(contextId: string | null): string[] {
+  const content = conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
+  const own = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
+  return [...new Set(["ask", "edit", ...own])];
+}
+
+/** The window of a model in tokens. Null: it is not known. */
+export function windowOf(provider: string, model: string): number | null {
+  return models.value?.find((one) => one.provider === provider && one.model === model)?.contextTokens ?? null;
+}
+
+export function modelLabel({ provider, model, contextTokens, price }: WireOfferedModel): string {
+  const facts = [
+    contextTokens !== null && `${Math.round(contextTokens / 1000)}k`,
+    price !== null && `$${price.input} / $${price.output}`,
+  ].filter((one) => one !== false);
+  return [`${provider}/${model}`, ...facts].join(" · ");
+}

@@ -1,0 +1,194 @@
+/** The place where a person writes (U4): the next instruction, or a message to the turn that runs. */
+import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { ExecuteRequest } from "../../src/client/client.ts";
+import { client, codeOf, wordsOf } from "../api/connection.ts";
+import type { Thread } from "../api/thread.ts";
+import { bytes } from "../parts/numbers.ts";
+import { shownText } from "../parts/shown-text.ts";
+import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./attachments.ts";
+import { Choices } from "./choices-row.tsx";
+import { effort, mode, newContext, newModel, newRepo, paths } from "./choices.ts";
+import { draftOf } from "./drafts.ts";
+
+interface ComposerProps {
+  thread: Thread | null;
+  /** Runs the request. Throws what the server refuses. */
+  run(request: ExecuteRequest, idempotencyKey: string): Promise<void>;
+}
+
+export function Composer({ thread, run }: ComposerProps) {
+  const draft = draftOf(thread?.id ?? null);
+  const attached = useSignal<readonly Attachment[]>([]);
+  const fault = useSignal<{ words: string; code: string } | null>(null);
+  const isBusy = useSignal(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isRunning = thread !== null && thread.running.value !== null;
+
+  useGrowingField(field, draft.value);
+
+  const attach = async (files: Iterable<File>): Promise<void> => {
+    for (const file of files) {
+      const size = attached.value.reduce((sum, one) => sum + one.size, file.size);
+      if (size > attachedBytesMax) {
+        fault.value = { words: `${file.name} does not fit: at most ${bytes(attachedBytesMax)} together.`, code: "" };
+        return;
+      }
+      attached.value = [...attached.value, await readAttachment(file)];
+    }
+  };
+  const send = async (ifBusy?: "queue" | "interrupt" | "steer"): Promise<void> => {
+    const text = draft.value.trim();
+    if ((text === "" && attached.value.length === 0) || isBusy.value) return;
+    isBusy.value = true;
+    fault.value = null;
+    try {
+      if (ifBusy === "steer" && thread !== null) await client.sessions.steer(thread.id, text);
+      else
+        await run({ ...requestOf(thread, ifBusy), instruction: text, ...inputOf(attached.value) }, crypto.randomUUID());
+      draft.value = "";
+      attached.value = [];
+    } catch (error) {
+      fault.value = { words: wordsOf(error), code: codeOf(error) };
+      if (codeOf(error) === "head_moved") await thread?.load();
+    }
+    isBusy.value = false;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") field.current?.blur();
+    const isSend = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+    if (!isSend || (matchMedia("(pointer: coarse)").matches && !event.ctrlKey)) return;
+    event.preventDefault();
+    void send(isRunning ? "queue" : undefined);
+  };
+  return (
+    <form
+      class="composer"
+      aria-label="Write to the model"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(isRunning ? "queue" : undefined);
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach(event.dataTransfer?.files ?? []);
+      }}
+    >
+      {fault.value !== null && <Fault fault={fault.value} />}
+      <Attached attached={attached.value} remove={(at) => (attached.value = attached.value.toSpliced(at, 1))} />
+      <textarea
+        id="composer"
+        ref={field}
+        rows={2}
+        aria-label="Instruction"
+        placeholder={isRunning ? "Write to the running turn, or for after it" : "Ask, or say what to do"}
+        value={draft.value}
+        onInput={({ currentTarget }) => (draft.value = currentTarget.value)}
+        onKeyDown={onKeyDown}
+        onPaste={(event) => {
+          const files = event.clipboardData?.files;
+          if (files !== undefined && files.length > 0) void attach(files);
+        }}
+      />
+      <div class="composer-row">
+        <Choices thread={thread} />
+        <label class="button quiet icon-button" title="Attach a file">
+          <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+            <path d="M12 5v14M5 12h14" />
+          </svg>
+          <span class="spoken">Attach a file</span>
+          <input
+            type="file"
+            multiple
+            class="spoken"
+            onChange={({ currentTarget }) => void attach(currentTarget.files ?? [])}
+          />
+        </label>
+        {isRunning ? (
+          <RunningButtons thread={thread} send={send} />
+        ) : (
+          <button type="submit" class="primary" disabled={isBusy.value}>
+            Run
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** The field is as high as its text, up to a part of the window. */
+function useGrowingField(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useEffect(() => {
+    const element = field.current;
+    if (element === null) return;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight, innerHeight * 0.4)}px`;
+  }, [text]);
+}
+
+function RunningButtons({ thread, send }: { thread: Thread; send: (how: "queue" | "steer") => Promise<void> }) {
+  return (
+    <>
+      <button type="button" onClick={() => void send("steer")}>
+        Send now
+      </button>
+      <button type="submit">Queue</button>
+      <button type="button" class="danger" onClick={() => void client.sessions.interrupt(thread.id)}>
+        Stop
+      </button>
+    </>
+  );
+}
+
+function Fault({ fault: { words, code } }: { fault: { words: string; code: string } }) {
+  return (
+    <p class="notice fail" role="alert">
+      {code === "head_moved"
+        ? "The conversation went on elsewhere. It is shown now; run again to continue from its new head."
+        : words}
+    </p>
+  );
+}
+
+function Attached({ attached, remove }: { attached: readonly Attachment[]; remove: (at: number) => void }) {
+  if (attached.length === 0) return null;
+  return (
+    <ul class="attached">
+      {attached.map(({ name, size }, at) => (
+        <li key={at}>
+          <bdi>{shownText(name)}</bdi> <span class="dim">{bytes(size)}</span>
+          <button type="button" class="quiet small" aria-label={`Remove ${name}`} onClick={() => remove(at)}>
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A session is continued only from the head that this person saw. A new session gets what was chosen for it. */
+function requestOf(thread: Thread | null, ifBusy?: "queue" | "interrupt" | "steer"): ExecuteRequest {
+  const session = thread?.session.value ?? null;
+  const scope = paths.value.split(/[\s,]+/).filter((path) => path !== "");
+  const common: ExecuteRequest = {
+    mode: mode.value,
+    ...(effort.value !== "" && { settings: { reasoningEffort: effort.value } }),
+    ...(scope.length > 0 && { ragScope: { paths: scope } }),
+  };
+  if (session === null) {
+    return {
+      ...common,
+      ...(newRepo.value !== null && { repo: newRepo.value }),
+      ...(newModel.value !== null && { model: newModel.value }),
+      ...(newContext.value !== null && { conversationContextId: newContext.value }),
+    };
+  }
+  if (ifBusy !== undefined) return { ...common, sessionId: session.id, ifBusy };
+  const { id, headTurnId } = session;
+  return {
+    ...common,
+    ...(headTurnId === null ? { sessionId: id } : { responseContinuationId: headTurnId, sessionId: id }),
+  };
+}

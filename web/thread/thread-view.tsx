@@ -1,0 +1,185 @@
+/** A conversation (U4), with its lanes at the left and, if the address names a turn, the inspector at the right. */
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import type { ExecuteRequest } from "../../src/client/client.ts";
+import { mayWrite } from "../api/connection.ts";
+import { Thread, type ListedTurn } from "../api/thread.ts";
+import { spoken } from "../app/status.tsx";
+import { viewCommands } from "../app/palette.tsx";
+import { Inspector } from "../inspector/inspector.tsx";
+import { Empty, FailedState, Loading } from "../parts/states.tsx";
+import { navigate, pathTo } from "../routes.ts";
+import { Composer } from "./composer.tsx";
+import { ThreadHead } from "./thread-head.tsx";
+import { TurnArticle } from "./turn.tsx";
+import { actionFault } from "./turn-actions.ts";
+import { Branches } from "../tree/branches.tsx";
+import { useThreadKeys } from "./thread-keys.ts";
+
+interface ThreadViewProps {
+  session: string | null;
+  turn: string | null;
+}
+
+export function ThreadView({ session, turn }: ThreadViewProps) {
+  return session === null ? <NewSession /> : <Conversation id={session} turn={turn} />;
+}
+
+/** Opens the session that a turn has begun. */
+function NewSession() {
+  const run = async (request: ExecuteRequest, idempotencyKey: string): Promise<void> => {
+    const thread = new Thread("");
+    const { sessionId } = await thread.run(request, idempotencyKey);
+    thread.close();
+    navigate(pathTo("session", { session: sessionId }));
+  };
+  useEffect(() => document.getElementById("composer")?.focus(), []);
+  return (
+    <main class="view thread new" id="view" tabIndex={-1}>
+      <div class="welcome">
+        <h1>What should the model do?</h1>
+        <p class="dim">
+          Every turn is kept with exactly what the model saw. You can fork it, run it again and compare.
+        </p>
+      </div>
+      {mayWrite.value && <Composer thread={null} run={run} />}
+    </main>
+  );
+}
+
+function Conversation({ id, turn: selected }: { id: string; turn: string | null }) {
+  const thread = useMemo(() => new Thread(id), [id]);
+  useEffect(() => {
+    void thread.load();
+    return () => {
+      thread.close();
+      viewCommands.value = [];
+    };
+  }, [thread]);
+  useThreadKeys(thread, selected);
+  useSpokenStates(thread);
+  const { session, failed } = thread;
+  return (
+    <main class={`view thread${selected === null ? "" : " inspecting"}`} id="view" tabIndex={-1}>
+      <div class="conversation">
+        <ThreadHead thread={thread} />
+        {failed.value !== null && session.value === null && (
+          <FailedState failed={failed.value} retry={() => void thread.load()} />
+        )}
+        {session.value === null && failed.value === null && <Loading lines={8} />}
+        {actionFault.value !== null && (
+          <p class="notice fail" role="alert">
+            {actionFault.value}{" "}
+            <button type="button" class="quiet small" onClick={() => (actionFault.value = null)}>
+              Close
+            </button>
+          </p>
+        )}
+        {session.value !== null && <Turns thread={thread} selected={selected} />}
+        {session.value !== null && <Bottom thread={thread} />}
+      </div>
+      {selected !== null && <Inspector thread={thread} turnId={selected} />}
+    </main>
+  );
+}
+
+function Bottom({ thread }: { thread: Thread }) {
+  const session = thread.session.value;
+  if (session === null || !mayWrite.value) return null;
+  if (session.archivedAt !== null) return <p class="notice">This session is archived. It takes no turns.</p>;
+  const run = async (request: ExecuteRequest, key: string): Promise<void> => void (await thread.run(request, key));
+  return <Composer thread={thread} run={run} />;
+}
+
+/** Tells screen readers that a turn began and ended. The finished answer is read once, as its article is no longer busy. */
+function useSpokenStates(thread: Thread): void {
+  const before = useRef(false);
+  useEffect(() => {
+    const isRunning = thread.running.value !== null;
+    if (isRunning !== before.current) spoken.value = isRunning ? "The model works" : "The turn has ended";
+    before.current = isRunning;
+  }, [thread.running.value]);
+}
+
+function Turns({ thread, selected }: { thread: Thread; selected: string | null }) {
+  const path = thread.path.value;
+  const box = useRef<HTMLDivElement>(null);
+  const isFollowing = useSignal(true);
+  const followed = thread.followed.value;
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    // The conversation stays at its end while it grows, until a person scrolls up.
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.peek() && selected === null) element.scrollTop = element.scrollHeight;
+    });
+    for (const child of element.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, [path.length, selected]);
+  useEffect(() => {
+    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
+  }, [selected, path.length]);
+  const lastTop = useRef(0);
+  // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
+  const onScroll = ({
+    currentTarget: { scrollTop, scrollHeight, clientHeight },
+  }: {
+    currentTarget: HTMLElement;
+  }): void => {
+    if (scrollHeight - scrollTop - clientHeight < 48) isFollowing.value = true;
+    else if (scrollTop < lastTop.current - 4) isFollowing.value = false;
+    lastTop.current = scrollTop;
+  };
+  if (path.length === 0) return <Empty>This session has no turns yet.</Empty>;
+  return (
+    <div class="turns-box">
+      <div
+        class="turns"
+        ref={box}
+        onScroll={onScroll}
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        tabIndex={0}
+      >
+        <div class="turns-inner">
+          {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} />}
+          {path.map((turn) => (
+            <div class="turn-row" key={turn.id}>
+              <Branches thread={thread} turn={turn} />
+              <TurnArticle
+                thread={thread}
+                turn={turn}
+                followed={followed.get(turn.id) ?? null}
+                isSelected={turn.id === selected}
+              />
+            </div>
+          ))}
+        </div>
+      </div>
+      {!isFollowing.value && (
+        <button
+          type="button"
+          class="to-end"
+          onClick={() => {
+            isFollowing.value = true;
+            box.current?.scrollTo({ top: box.current.scrollHeight });
+          }}
+        >
+          To the end ↓
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Earlier({ thread, first }: { thread: Thread; first: ListedTurn | undefined }) {
+  const isElsewhere = first !== undefined && first.parentId === thread.session.value?.originTurnId;
+  return (
+    <button type="button" class="quiet earlier" onClick={() => void thread.loadEarlier()}>
+      {isElsewhere
+        ? "Show the conversation that this was forked from"
+        : `Show earlier turns (${(first?.depth ?? 1) - 1})`}
+    </button>
+  );
+}

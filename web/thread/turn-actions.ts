@@ -1,0 +1,43 @@
+/** Fork, run again, make head. What the server refuses is shown as a notice. */
+import { signal } from "@preact/signals";
+import { client, wordsOf } from "../api/connection.ts";
+import { look } from "../api/live.ts";
+import type { Thread } from "../api/thread.ts";
+import { navigate, pathTo } from "../routes.ts";
+
+export const actionFault = signal<string | null>(null);
+
+async function attempt(action: () => Promise<void>): Promise<void> {
+  actionFault.value = null;
+  try {
+    await action();
+  } catch (error) {
+    actionFault.value = wordsOf(error);
+  }
+}
+
+export function forkAt(turnId: string): Promise<void> {
+  return attempt(async () => {
+    const { id } = await client.sessions.create({ forkOf: turnId });
+    await look();
+    navigate(pathTo("session", { session: id }));
+  });
+}
+
+export function runAgain(thread: Thread, turnId: string, model?: string): Promise<void> {
+  return attempt(async () => {
+    const request = { rerun: { turnId }, ...(model !== undefined && { model }) };
+    const started = await thread.run(request, crypto.randomUUID());
+    if (started.sessionId !== thread.id) navigate(pathTo("session", { session: started.sessionId }));
+  });
+}
+
+export function makeHead(thread: Thread, turnId: string): Promise<void> {
+  return attempt(async () => {
+    const from = thread.session.value?.headTurnId ?? null;
+    await client.sessions.moveHead(thread.id, { from, to: turnId });
+    thread.tip.value = null;
+    await thread.load();
+    await look();
+  });
+}

@@ -1,0 +1,52 @@
+/** What can be done with a turn (U5). The same actions have keys. */
+import type { ListedTurn, Thread } from "../api/thread.ts";
+import { mayWrite } from "../api/connection.ts";
+import { Menu, type MenuItem } from "../parts/menu.tsx";
+import { navigate, pathTo } from "../routes.ts";
+import { markedTurn } from "./marked-turn.ts";
+import { forkAt, makeHead, runAgain } from "./turn-actions.ts";
+
+export function TurnMenu({ thread, turn }: { thread: Thread; turn: ListedTurn }) {
+  return (
+    <Menu label={`Actions of turn ${turn.sequence}`} items={turnItems(thread, turn)} class="quiet icon-button">
+      ⋯
+    </Menu>
+  );
+}
+
+function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
+  const isHead = thread.session.value?.headTurnId === turn.id;
+  const mayBeHead =
+    turn.sessionId === thread.id && (turn.status === "completed" || turn.status === "awaiting_tool_results");
+  const marked = markedTurn.value;
+  const writes: MenuItem[] = [
+    { label: "Fork here", keys: "f", run: () => void forkAt(turn.id) },
+    {
+      label: "Run again beside it",
+      keys: "r",
+      isDisabled: turn.status === "pending",
+      run: () => void runAgain(thread, turn.id),
+    },
+    {
+      label: isHead ? "Is the head" : "Make it the head",
+      isDisabled: isHead || !mayBeHead,
+      run: () => void makeHead(thread, turn.id),
+    },
+  ];
+  return [
+    { label: "What it saw", keys: "Enter", run: () => navigate(pathTo("turn", { session: thread.id, turn: turn.id })) },
+    ...(mayWrite.value ? writes : []),
+    marked === null || marked === turn.id
+      ? {
+          label: marked === null ? "Mark for a comparison" : "Unmark",
+          keys: "m",
+          run: () => void (markedTurn.value = marked === null ? turn.id : null),
+        }
+      : {
+          label: "Compare with the marked turn",
+          keys: "c",
+          run: () => navigate(pathTo("compare", { a: marked, b: turn.id })),
+        },
+    { label: "Copy the answer", run: () => void navigator.clipboard.writeText(turn.answer ?? "") },
+  ];
+}

@@ -1,0 +1,133 @@
+/** One turn of a conversation: the instruction, the answer, and what is known about both. */
+import { useState } from "preact/hooks";
+import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
+import type { ListedTurn, Thread } from "../api/thread.ts";
+import { Markdown } from "../parts/markdown.tsx";
+import { duration, money, short } from "../parts/numbers.ts";
+import { Time } from "../parts/time.tsx";
+import { pathTo } from "../routes.ts";
+import { EventsView } from "./events-view.tsx";
+import { Given } from "./given.tsx";
+import { TurnMenu } from "./turn-menu.tsx";
+import { WaitingCalls } from "./waiting-calls.tsx";
+
+interface TurnProps {
+  thread: Thread;
+  turn: ListedTurn;
+  /** The stream of the turn, if this tab follows it. */
+  followed: FollowedTurn | null;
+  isSelected: boolean;
+}
+
+export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
+  /** What the person chose to see. Null: nothing yet. */
+  const [opened, setOpened] = useState<FollowedTurn | "answer" | null>(null);
+  const isRunning = turn.status === "pending";
+  const shown = opened === "answer" ? null : (opened ?? followed);
+  return (
+    <article
+      class={`turn ${turn.status}${isSelected ? " selected" : ""}`}
+      id={`turn-${turn.id}`}
+      aria-label={`Turn ${turn.sequence}`}
+    >
+      <header>
+        <b>You</b>
+        <span class="turn-facts">
+          {turn.mode !== "ask" && <span class="tag">{turn.mode}</span>}
+          {turn.rerunOf !== null && <span class="tag">run again</span>}
+          <Time at={turn.createdAt} />
+        </span>
+        <TurnMenu thread={thread} turn={turn} />
+      </header>
+      <Instruction text={turn.instruction ?? turn.instructionSummary} />
+      <div class="answer" aria-busy={isRunning}>
+        {shown !== null && <Streamed followed={shown} isRunning={isRunning} />}
+        {shown === null && turn.answer !== undefined && turn.answer !== "" && <Markdown text={turn.answer} />}
+        {isRunning && followed === null && <p class="dim">Running …</p>}
+        <Failures turn={turn} />
+        {turn.status === "awaiting_tool_results" && <WaitingCalls thread={thread} turnId={turn.id} />}
+      </div>
+      {!isRunning && (
+        <footer>
+          <a class="button quiet small" href={pathTo("turn", { session: thread.id, turn: turn.id })}>
+            What it saw
+          </a>
+          <button
+            type="button"
+            class="quiet small"
+            aria-expanded={shown !== null}
+            onClick={() => setOpened(shown === null ? (followed ?? followTurn(turn.id)) : "answer")}
+          >
+            {shown === null ? "Steps" : "Answer only"}
+          </button>
+          <Facts turn={turn} />
+        </footer>
+      )}
+    </article>
+  );
+}
+
+/** A long instruction, for example with a file pasted into it, begins folded. */
+const instructionShownMax = 2_000;
+
+function Instruction({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(text.length <= instructionShownMax);
+  return (
+    <div class="instruction">
+      {isWhole ? text : `${text.slice(0, instructionShownMax)} …`}
+      {!isWhole && (
+        <button type="button" class="quiet small" onClick={() => setWhole(true)}>
+          Show all
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Streamed({ followed, isRunning }: { followed: FollowedTurn; isRunning: boolean }) {
+  const view = followed.view.value;
+  const runs = isRunning && view.end === null;
+  return (
+    <>
+      {view.given !== null && <Given given={view.given} />}
+      <EventsView view={view} isRunning={runs} />
+      {runs && (
+        <p class="working">
+          <span class="mark run" /> {view.items.length === 0 ? "Waiting for the model" : "Working"}
+          {view.steps > 1 && ` · step ${view.steps}`}
+        </p>
+      )}
+      {followed.failed.value !== null && <p role="alert">{followed.failed.value}</p>}
+    </>
+  );
+}
+
+function Facts({ turn: { durationMs, usage, model, warningCount, stopReason } }: { turn: ListedTurn }) {
+  return (
+    <span class="turn-facts numbers">
+      <span>{model}</span>
+      {durationMs !== null && <span>{duration(durationMs)}</span>}
+      {usage?.totalTokens != null && (
+        <span title={`${usage.totalTokens} tokens`}>{short(usage.totalTokens)} tokens</span>
+      )}
+      {usage?.costUsd !== undefined && <span>{money(usage.costUsd)}</span>}
+      {warningCount > 0 && <span class="warned">{warningCount === 1 ? "1 warning" : `${warningCount} warnings`}</span>}
+      {stopReason === "interrupted" && <span class="warned">interrupted</span>}
+      {stopReason === "length" && <span class="warned">cut at the length limit</span>}
+      {stopReason === "step_limit" && <span class="warned">reached the limit of steps</span>}
+    </span>
+  );
+}
+
+function Failures({ turn }: { turn: ListedTurn }) {
+  if (turn.status !== "failed") return null;
+  return (
+    <div class="failure" role="group" aria-label="This turn failed">
+      {turn.failures.map(({ code, message }, at) => (
+        <p key={at}>
+          <span class="mark fail" /> {message} <code>{code}</code>
+        </p>
+      ))}
+    </div>
+  );
+}
