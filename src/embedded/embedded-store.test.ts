@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { suite, test, type TestContext } from "node:test";
 import Database from "better-sqlite3";
 import { blobStoreSuite } from "../blobs/blob-store.suite.ts";
-import { recordStoreSuite } from "../records/record-store.suite.ts";
+import { recordPartSuites } from "../records/record-store.suite.ts";
 import { draftOf, openingOf, readSession, sampleRunnerId, startSession } from "../records/suite/samples.ts";
 import { openEmbeddedStore, type EmbeddedStore } from "./embedded-store.ts";
 
@@ -18,9 +18,13 @@ async function openStore(context: TestContext): Promise<{ store: EmbeddedStore; 
   return { store, file };
 }
 
-recordStoreSuite("records beside blobs in SQLite", async (context) => {
-  const { store, file } = await openStore(context);
-  return { store: store.records, reopen: async () => (await openEmbeddedStore({ file })).records };
+// The other parts do not know whether blobs are beside them, and are tested as records in SQLite.
+suite("records beside blobs in SQLite", () => {
+  for (const part of ["turns", "imports", "purges", "storage"] as const)
+    recordPartSuites[part](async (context) => {
+      const { store, file } = await openStore(context);
+      return { store: store.records, reopen: async () => (await openEmbeddedStore({ file })).records };
+    });
 });
 
 blobStoreSuite("blobs in SQLite", async (context) => {
