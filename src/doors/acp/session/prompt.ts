@@ -72,7 +72,8 @@ async function joinRunning(prompting: PromptContext, blocks: readonly ContentBlo
   onAbort(run.signal, () => void session.interrupt(followed.turnId));
   const end = await followed.end;
   // The turn had made its last model call when the message came. The prompt is answered by a turn of its own.
-  if (session.takeOwnSteer(instruction) && end?.type === "run_finished" && end.stopReason !== "interrupted") return null;
+  if (session.takeOwnSteer(instruction) && end?.type === "run_finished" && end.stopReason !== "interrupted")
+    return null;
   return promptAnswer(prompting, followed.turnId, end);
 }
 
