@@ -1,6 +1,6 @@
 /**
- * `npm run test:services [-- files, folders or options of node --test]`: the tests `*.servers.ts`, which need servers
- * that are not among the packages: Redis, and Ceph's S3 server. Each test file starts its own. Missing programs are
+ * `npm run test:services [-- files, folders or options of node --test]`: the tests `*.servers.ts`: on Redis and Ceph's
+ * S3 server, which are not among the packages, and the longer ones on PostgreSQL. Each test file starts its own. Missing programs are
  * installed from Debian's packages if the user is root.
  */
 import { spawnSync } from "node:child_process";
