@@ -39,36 +39,21 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
-      const [
-        { httpDoor },
-        { listen },
-        { remoteAcpMount },
-        { openAiMount },
-        { mcpMount },
-        { listenForOperator },
-        { findPage },
-      ] = await Promise.all([
+      const [{ httpDoor }, { listen }, { allMounts }, { listenForOperator }, { findPage }] = await Promise.all([
         import("./doors/http/door.ts"),
         import("./doors/http/listen.ts"),
-        import("./compose/mounts/remote-acp.ts"),
-        import("./compose/mounts/openai.ts"),
-        import("./compose/mounts/mcp.ts"),
+        import("./compose/mounts/all-mounts.ts"),
         import("./compose/operator-address.ts"),
         import("./doors/http/page/find-page.ts"),
       ]);
       const operator = await listenForOperator(aptove);
-      const acp = remoteAcpMount(aptove);
       const own = ownKey(engine, owner);
-      const openAi = openAiMount(aptove);
-      // Its tools are requests to the same door.
-      const mcp = mcpMount(aptove, { fetch: (request) => door.fetch(request) });
-      const mounts = [acp, openAi, mcp];
+      const { mounts, close } = allMounts(aptove, { fetch: (request) => door.fetch(request) });
       const page = findPage(packageFolder());
       const door: HttpDoor = httpDoor({ ...doorOptions, mounts, authenticate: own.authenticate, page });
       const listening = await listen(door, at);
       stopListening = async () => {
-        await acp.close();
-        openAi.close();
+        await close();
         // The turns have ended, so open streams end by themselves. The grace is for clients that stopped reading.
         await listening.close({ graceMs: 1_000 });
         await operator?.close();
