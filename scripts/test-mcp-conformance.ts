@@ -1,5 +1,5 @@
 /**
- * `npm run test:mcp`: the official conformance runner of MCP against our client. It is installed from its own lock file
+ * `npm run test:mcp`: the official conformance runner of MCP against our client and our server. It is installed from its own lock file
  * beside the tests, because nothing else needs it.
  */
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL("../testing/mcp-conformance", import.meta.u
 
 const steps: [command: string, args: string[]][] = [
   ["npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]],
-  [process.execPath, ["--test", `${folder}/conformance.lane.ts`]],
+  [process.execPath, ["--test", `${folder}/client.lane.ts`, `${folder}/server.lane.ts`]],
 ];
 
 for (const [command, args] of steps) {

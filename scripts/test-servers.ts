@@ -1,7 +1,7 @@
 /**
- * `npm run test:services [-- files, folders or options of node --test]`: the tests `*.servers.ts`, which need servers
- * that are not among the packages: Redis, and Ceph's S3 server. Each test file starts its own. Missing programs are
- * installed from Debian's packages if the user is root.
+ * `npm run test:services [-- files, folders or options of node --test]`: the tests `*.servers.ts`. They are on Redis and
+ * Ceph's S3 server, which are not among the packages, and the longer ones on PostgreSQL and on a fake of Qdrant. Each test
+ * file starts its own. Missing programs are installed from Debian's packages if the user is root.
  */
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";

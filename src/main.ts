@@ -4,7 +4,7 @@
  */
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
-import type { HttpDoorOptions } from "./doors/http/door.ts";
+import type { HttpDoor, HttpDoorOptions } from "./doors/http/door.ts";
 import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
@@ -39,22 +39,33 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
-      const [{ httpDoor }, { listen }, { remoteAcpMount }, { openAiMount }, { listenForOperator }, { findPage }] =
-        await Promise.all([
-          import("./doors/http/door.ts"),
-          import("./doors/http/listen.ts"),
-          import("./compose/mounts/remote-acp.ts"),
-          import("./compose/mounts/openai.ts"),
-          import("./compose/operator-address.ts"),
-          import("./doors/http/page/find-page.ts"),
-        ]);
+      const [
+        { httpDoor },
+        { listen },
+        { remoteAcpMount },
+        { openAiMount },
+        { mcpMount },
+        { listenForOperator },
+        { findPage },
+      ] = await Promise.all([
+        import("./doors/http/door.ts"),
+        import("./doors/http/listen.ts"),
+        import("./compose/mounts/remote-acp.ts"),
+        import("./compose/mounts/openai.ts"),
+        import("./compose/mounts/mcp.ts"),
+        import("./compose/operator-address.ts"),
+        import("./doors/http/page/find-page.ts"),
+      ]);
       const operator = await listenForOperator(aptove);
       const acp = remoteAcpMount(aptove);
       const own = ownKey(engine, owner);
       const openAi = openAiMount(aptove);
-      const mounts = [acp, openAi];
+      // Its tools are requests to the same door.
+      const mcp = mcpMount(aptove, { fetch: (request) => door.fetch(request) });
+      const mounts = [acp, openAi, mcp];
       const page = findPage(packageFolder());
-      const listening = await listen(httpDoor({ ...doorOptions, mounts, authenticate: own.authenticate, page }), at);
+      const door: HttpDoor = httpDoor({ ...doorOptions, mounts, authenticate: own.authenticate, page });
+      const listening = await listen(door, at);
       stopListening = async () => {
         await acp.close();
         openAi.close();
@@ -79,6 +90,7 @@ const ports: CliPorts = {
   bin,
   openLocal,
   serveAcp: async (setup) => await (await import("./compose/serve-acp.ts")).serveAcp(setup),
+  serveMcp: async (setup) => await (await import("./compose/mounts/mcp.ts")).serveMcpClient(setup),
   openSessionTools: async (setup, request) => {
     const { sessionToolsOpener } = await import("./compose/session-tools.ts");
     return await sessionToolsOpener({ ...setup, configured: async () => null, version })(request);

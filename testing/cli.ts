@@ -20,6 +20,7 @@ import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose/options.ts";
 import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
+import { serveMcpClient } from "../src/compose/mounts/mcp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
@@ -99,6 +100,7 @@ export async function cliWorld(
     bin: "/opt/aptove/bin/aptove.mjs",
     openLocal: (setup) => openTestEngine(closers, setup, options),
     serveAcp,
+    serveMcp: serveMcpClient,
     openWorkspaces: async (data) => openWorkspaces(data),
     openSessionTools: async () => ({
       tools: async () => sessionTools,

@@ -123,7 +123,12 @@ class Worker {
 
   async #ask(agent: AcpProcess, sessionId: string, instruction: string): Promise<void> {
     try {
-      const { stopReason, _meta } = await agent.prompt(sessionId, instruction);
+      const { stopReason, _meta } = await agent.agent.request("session/prompt", {
+        sessionId,
+        prompt: [{ type: "text", text: instruction }],
+        // Not a message to the turn of the other process, which was perhaps running when this one loaded the session.
+        _meta: { "aptove.dev/ifBusy": "queue" },
+      });
       assert.equal(stopReason, "end_turn");
       this.answered.push({ sessionId, turnId: String(_meta?.["aptove.dev/turnId"]), instruction });
     } catch (error) {

@@ -86,6 +86,7 @@ const mayImport: Record<string, readonly string[]> = {
   doors: beneathDoors,
   door: beneathDoors,
   "doors/cli": [...beneathDoors, "client"],
+  "doors/mcp": [...beneathDoors, "client"],
   web: ["protocol", "client"],
   root: [],
   main: ["compose", "root", "client", ...beneathDoors, "doors", "door", "doors/cli"],

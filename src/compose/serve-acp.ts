@@ -1,5 +1,6 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
-import { findWorkingCopy, headCommit } from "../working-copy/git.ts";
+import { headCommit } from "../system/git-head.ts";
+import { findWorkingCopy } from "../working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";

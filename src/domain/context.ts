@@ -131,14 +131,26 @@ export interface Surroundings {
  */
 export interface ModelSettings {
   temperature?: number;
+  /** The share of the most likely words that the model chooses from. */
+  topP?: number;
   maxOutputTokens?: number;
   reasoningEffort?: "minimal" | "low" | "medium" | "high";
   /** The length and detail of the answers. */
   verbosity?: "low" | "medium" | "high";
   /** The form of the answer. Absent: free text. */
   answerFormat?: AnswerFormat;
+  /** False: the model calls one tool at a time. Absent: it may call several at once. */
+  parallelToolCalls?: false;
+  /** The model ends its answer before it writes one of these texts. */
+  stop?: string[];
   /** The model calls of one turn, between which its tools run. Absent: the limit `stepsPerTurnMax`. */
   maxSteps?: number;
+  /** The most calls of the engine's own tools in one turn. A later call is answered with an error. Absent: no limit of its own. */
+  maxToolCalls?: number;
+  /** False: a history that is too long fails the turn, and no summary replaces a part of it (C4). */
+  compaction?: false;
+  /** A name by which the provider may find its cache of the history's beginning. Not all providers take one. */
+  cacheKey?: string;
 }
 
 /** JSON of any kind, or JSON that matches a schema. */

@@ -299,10 +299,12 @@ export const executeQuerySchema = scalars.partial().extend({
   paths: z.array(columnText()).optional().describe("Search for code only below this path; may be repeated."),
   sessionName: columnText().optional().describe("The same as `session.name`."),
   temperature: z.coerce.number().optional(),
+  topP: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
   verbosity: modelSettingsSchema.shape.verbosity,
   maxSteps: z.coerce.number().optional(),
+  maxToolCalls: z.coerce.number().optional(),
 });
 
 const source = z

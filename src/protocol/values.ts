@@ -111,16 +111,25 @@ const answerFormatSchema = z.discriminatedUnion("type", [
 export const modelSettingsSchema = z
   .strictObject({
     temperature: z.number().min(0).max(2).optional(),
+    topP: z.number().min(0).max(1).optional().describe("The share of the most likely words that count."),
     maxOutputTokens: z.int().min(1).optional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).optional(),
     verbosity: z.enum(["low", "medium", "high"]).optional().describe("The length and detail of the answer."),
     answerFormat: answerFormatSchema.optional().describe("The form of the answer. Absent: free text."),
+    parallelToolCalls: z.literal(false).optional().describe("False: the model calls one tool at a time."),
+    stop: z.array(z.string().min(1)).max(4).optional().describe("The answer ends before it has one of these texts."),
     maxSteps: z
       .int()
       .min(1)
       .max(limits.stepsPerTurnSettingMax)
       .optional()
       .describe("The most model calls of one turn. A turn that reaches it ends with the stop reason `step_limit`."),
+    maxToolCalls: z.int().min(1).optional().describe("The most calls of the server's own tools in one turn."),
+    compaction: z
+      .literal(false)
+      .optional()
+      .describe("False: a history that is too long fails the turn with `context_window_exceeded`."),
+    cacheKey: z.string().max(64).optional().describe("A name for the provider's cache, for providers that take one."),
   })
   .meta({ id: "ModelSettings" });
 

@@ -57,10 +57,14 @@ const modelCall = z.object({
   store: z.boolean(),
   settings: z.object({
     temperature: z.number().exactOptional(),
+    topP: z.number().exactOptional(),
     maxOutputTokens: z.number().exactOptional(),
     reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
     verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
     answerFormat: z.custom<AnswerFormat>().exactOptional(),
+    parallelToolCalls: z.literal(false).exactOptional(),
+    stop: z.array(z.string()).exactOptional(),
+    cacheKey: z.string().exactOptional(),
   }),
   tools: z.array(
     z.object({

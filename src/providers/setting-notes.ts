@@ -4,10 +4,13 @@ import type { ModelSettings } from "../domain/context.ts";
 /** The settings that reach a driver, with their names for people. */
 const names = {
   temperature: "temperature",
+  topP: "top_p",
   maxOutputTokens: "output limit",
   reasoningEffort: "reasoning effort",
   verbosity: "verbosity",
   answerFormat: "form of the answer",
+  stop: "text to stop at",
+  parallelToolCalls: "limit to one tool call at a time",
 } as const;
 export type SettingName = keyof typeof names;
 

@@ -9,6 +9,7 @@ import { dirname, join, sep } from "node:path";
 import { pathFault } from "../domain/active-file.ts";
 import type { UnindexedFile } from "./unindexed-file.ts";
 import { AptoveError } from "../domain/errors.ts";
+import { headCommit } from "../system/git-head.ts";
 import { askGit, type GitAnswer } from "../system/git.ts";
 import { readRegularFlags } from "../system/read-files.ts";
 import { systemCode } from "../system/system-error.ts";
@@ -54,7 +55,7 @@ export async function trackedFiles(folder: string, signal?: AbortSignal): Promis
   const workingCopy = new WorkingCopyFiles(root);
   return {
     root,
-    commit: await checkedOutCommit(root, signal),
+    commit: await headCommit(root, signal),
     paths: [...paths].toSorted(),
     skipped: [],
     stat: (path) => workingCopy.stat(path),
@@ -68,14 +69,6 @@ export function folderRoot(folder: string): string {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) throw new AptoveError("repository_invalid", `There is no folder ${folder}.`);
   return realpathSync(folder);
-}
-
-export async function checkedOutCommit(root: string, signal?: AbortSignal): Promise<string | null> {
-  const output = await runGit(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
-    if (error instanceof AptoveError) return "";
-    throw error;
-  });
-  return output.trim() || null;
 }
 
 /** Returns the output of git. Throws `repository_invalid`, or the signal's reason. */

@@ -4,6 +4,8 @@
  */
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { locateRepository } from "./git-repository.ts";
+import { askGit } from "./git.ts";
 import { readRegularFlags } from "./read-files.ts";
 
 export interface CheckedOut {
@@ -14,6 +16,20 @@ export interface CheckedOut {
 
 /** Files of this kind have one line. */
 const lineBytesMax = 4_096;
+
+/**
+ * Returns the id of the commit that is checked out around a folder. Null before the first commit, outside of git, and if git
+ * cannot say it. Rejects with the reason of the signal.
+ */
+export async function headCommit(folder: string, signal?: AbortSignal): Promise<string | null> {
+  const place = locateRepository(folder);
+  const read = place.outcome === "found" ? checkedOut(place.root) : null;
+  if (read !== null) return read.commit;
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD"];
+  const answer = await askGit({ folder, args, answerBytesMax: lineBytesMax, signal });
+  signal?.throwIfAborted();
+  return (answer.outcome === "answered" && answer.text.trim()) || null;
+}
 
 /**
  * Returns what is checked out in a repository that `locateRepository` found. Null if git has to say it: there is no commit yet,

@@ -1,6 +1,5 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
 import { basename, dirname, resolve } from "node:path";
-import { checkedOut } from "../system/git-head.ts";
 import { locateRepository } from "../system/git-repository.ts";
 import { askGit } from "../system/git.ts";
 import { hostedName, placeName } from "./repository-name.ts";
@@ -25,42 +24,48 @@ async function git(root: string, args: string[]): Promise<string | null> {
 
 /** Finds the working copy around a folder. Outside of git it is the folder itself. */
 export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
-  const [top, origin] = await Promise.all([
-    git(cwd, ["rev-parse", "--show-toplevel"]),
-    git(cwd, ["config", "--get", "remote.origin.url"]),
-  ]);
+  const [folders, origin] = await Promise.all([foldersOf(cwd), git(cwd, ["config", "--get", "remote.origin.url"])]);
   // Afterwards: a repository about which git says nothing is refused.
   const place = locateRepository(cwd);
-  const root = top?.replace(/\r?\n$/, "") || cwd;
+  const root = folders?.top ?? cwd;
   return {
     root,
-    repo: hostedName(origin?.trim() ?? "") ?? (await nameOfPlace(root, top !== null)),
-    hasGit: top !== null,
+    repo: hostedName(origin?.trim() ?? "") ?? (await nameOfPlace(root, folders)),
+    hasGit: folders !== null,
     refusal: place.outcome === "refused" ? place.reason : null,
   };
+}
+
+interface GitFolders {
+  /** The absolute path of the top folder. */
+  top: string;
+  /** The folder of git that linked working copies share. */
+  common: string;
+}
+
+/** Returns the folders of the working copy. Null outside of git. */
+async function foldersOf(cwd: string): Promise<GitFolders | null> {
+  const names = ["--show-toplevel", "--git-common-dir"] as const;
+  const lines = (await git(cwd, ["rev-parse", ...names]))?.split(/\r?\n/);
+  if (lines === undefined) return null;
+  // One line for each and an end, unless a path contains a line break. Then each is asked by itself.
+  const [top, common] =
+    lines.length === 3
+      ? lines
+      : await Promise.all(names.map(async (name) => (await git(cwd, ["rev-parse", name]))?.replace(/\r?\n$/, "")));
+  return top ? { top, common: resolve(cwd, common || ".git") } : null;
 }
 
 /**
  * Returns the name of a folder without a hosted origin. Its linked working copies have one place, and a repository that was
  * deleted and made again there has another root commit.
  */
-async function nameOfPlace(root: string, hasGit: boolean): Promise<string> {
-  if (!hasGit) return placeName(root, null);
-  const [common, roots] = await Promise.all([
-    git(root, ["rev-parse", "--git-common-dir"]),
-    git(root, ["rev-list", "--max-parents=0", "--all"]),
-  ]);
-  const folder = resolve(root, common?.replace(/\r?\n$/, "") || ".git");
+async function nameOfPlace(root: string, folders: GitFolders | null): Promise<string> {
+  if (folders === null) return placeName(root, null);
+  const roots = await git(root, ["rev-list", "--max-parents=0", "--all"]);
+  const { common } = folders;
   // The oldest root is the last one. Another branch may have begun without a parent later.
-  return placeName(basename(folder) === ".git" ? dirname(folder) : folder, roots?.trim().split("\n").at(-1) ?? "");
-}
-
-/** Returns the id of the checked-out commit. Null before the first commit, and outside of git. */
-export async function headCommit(root: string): Promise<string | null> {
-  const place = locateRepository(root);
-  const read = place.outcome === "found" ? checkedOut(place.root) : null;
-  if (read !== null) return read.commit;
-  return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
+  return placeName(basename(common) === ".git" ? dirname(common) : common, roots?.trim().split("\n").at(-1) ?? "");
 }
 
 export interface RemovedFile {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, renameSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, realpathSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cliWorld } from "../../testing/cli.ts";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { findWorkingCopy } from "./git.ts";
 import { hostedName } from "./repository-name.ts";
 
@@ -56,4 +58,17 @@ test("[Q2] linked working copies are one repository; a moved one has another nam
   await world.run(["doctor", "--attach", sessions[0]?.id ?? "", "--yes"], { cwd: moved });
   const { exit, stderr } = await world.run(["ask", "--continue", "and now?"], { cwd: moved });
   assert.equal(exit, 0, stderr);
+});
+
+test("[Q2] a folder whose name has a line break is found like any other, also from a folder below it", async (t) => {
+  const folder = realpathSync(await temporaryFolder(t));
+  const git = (cwd: string, ...args: string[]): string =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
+  const copy = join(folder, "two\nlines");
+  mkdirSync(join(copy, "below"), { recursive: true });
+  git(copy, "init", "--quiet", "--initial-branch=main");
+  git(copy, "commit", "--quiet", "--allow-empty", "--message=x");
+  const here = await findWorkingCopy(copy);
+  assert.equal(here.root, copy);
+  assert.deepEqual(await findWorkingCopy(join(copy, "below")), here);
 });

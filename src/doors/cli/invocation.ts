@@ -196,6 +196,14 @@ export class CliInvocation {
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
   }
 
+  /** Serves the sessions to an MCP client. */
+  async serveMcp(stop: AbortSignal): Promise<void> {
+    const { stdin, stdout } = this.io;
+    const report = (message: string, error?: unknown): void =>
+      this.output.note(error === undefined ? message : `${message}: ${String(error)}`);
+    await this.#ports.serveMcp({ client: await this.client(), io: { stdin, stdout }, stop, report });
+  }
+
   async backup(request: BackupRequest): Promise<BackupCounts> {
     await this.#refuseOtherRecords();
     return await this.#ports.backup(this.folder(), request);

@@ -40,6 +40,14 @@ export interface SignalSource {
   off(signal: StopSignal, listener: () => void): unknown;
 }
 
+export interface McpServeSetup {
+  client: AptoveClient;
+  io: Pick<CliIo, "stdin" | "stdout">;
+  stop: AbortSignal;
+  /** Reports a fault of the connection. */
+  report: (message: string, error?: unknown) => void;
+}
+
 export interface CliPorts {
   version: string;
   /** The absolute path of the command, for texts that name it. */
@@ -51,6 +59,8 @@ export interface CliPorts {
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
   /** Serves one ACP client on the streams of `io`. Resolves when the client has gone and everything is closed. */
   serveAcp(setup: AcpSetup): Promise<void>;
+  /** Serves sessions to one MCP client on the streams of `io`. Resolves when the client has gone, or after `stop`. */
+  serveMcp(setup: McpServeSetup): Promise<void>;
   /** Opens the workspaces of a data folder of this machine, without its database. */
   openWorkspaces(folder: DataFolder): Promise<OpenedWorkspaces>;
   /** Opens tools that run in this process, whichever engine runs the turns. */

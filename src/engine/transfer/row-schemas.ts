@@ -33,6 +33,7 @@ const metadata = jsonObject.refine(
 
 const settings = z.strictObject({
   temperature: z.number().exactOptional(),
+  topP: z.number().exactOptional(),
   maxOutputTokens: z.number().exactOptional(),
   reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
   verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
@@ -48,7 +49,12 @@ const settings = z.strictObject({
       }),
     ])
     .exactOptional(),
+  parallelToolCalls: z.literal(false).exactOptional(),
+  stop: z.array(z.string()).exactOptional(),
   maxSteps: wholeFromOne.exactOptional(),
+  maxToolCalls: wholeFromOne.exactOptional(),
+  compaction: z.literal(false).exactOptional(),
+  cacheKey: z.string().exactOptional(),
 });
 
 export const exportedSessionSchema = exactly<ExportedSession>()(

@@ -30,6 +30,7 @@ const cached = { type: "ephemeral" } as const;
 export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): HttpBody<AnthropicBody> {
   const { messages, droppedReasoning, calledNames } = historyMessages(call, options.providerName);
   const maxTokens = Math.max(1, call.settings.maxOutputTokens ?? options.maxOutputTokens);
+  const stops = stopTexts(call.settings);
   const tools = call.tools.length > 0 ? call.tools.map(wireTool) : calledNames.map(formerTool);
   const body: AnthropicBody = {
     model: call.model,
@@ -42,6 +43,7 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
       system: [{ type: "text", text: call.prompt ?? "", cache_control: cached }],
     }),
     max_tokens: maxTokens,
+    ...(stops.length > 0 && { stop_sequences: stops }),
     ...withFormat(thinkingFields(call, maxTokens, messages), call),
     ...toolChoice(call, tools.length),
     messages,
@@ -59,12 +61,19 @@ function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): 
     settings,
     leftOut: [
       "temperature",
+      "topP",
       "verbosity",
+      ...(stopTexts(settings).length > 0 ? [] : (["stop"] as const)),
       ...(takesFormat(settings) ? [] : (["answerFormat"] as const)),
       ...(hasEffort ? [] : (["reasoningEffort"] as const)),
     ],
     replaced: isMinimal ? { reasoningEffort: "low" } : {},
   });
+}
+
+/** The wire refuses texts that are blank. */
+function stopTexts({ stop = [] }: ModelCall["settings"]): string[] {
+  return stop.filter((text) => !isBlank(text));
 }
 
 /** The wire has no JSON without a schema. */
@@ -102,8 +111,12 @@ function formerTool(name: string): Tool {
  */
 function toolChoice(call: ModelCall, declaredTools: number): { tool_choice?: ToolChoice } {
   const choice = allowedToolCalls(call);
-  if (choice.type === "forced") return { tool_choice: { type: "tool", name: choice.name } };
-  if (choice.type !== "none" && choice.mustCall) return { tool_choice: { type: "any" } };
+  const alone = call.settings.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  if (choice.type === "forced") return { tool_choice: { type: "tool", name: choice.name, ...alone } };
+  if (choice.type !== "none" && choice.mustCall) return { tool_choice: { type: "any", ...alone } };
   const hasOnlyFormerTools = call.tools.length === 0 && declaredTools > 0;
-  return choice.type === "none" || hasOnlyFormerTools ? { tool_choice: { type: "none" } } : {};
+  if (choice.type === "none" || hasOnlyFormerTools) return { tool_choice: { type: "none" } };
+  return call.tools.length > 0 && "disable_parallel_tool_use" in alone
+    ? { tool_choice: { type: "auto", ...alone } }
+    : {};
 }

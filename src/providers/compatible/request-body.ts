@@ -52,10 +52,12 @@ export function compatibleBody(call: ModelCall, providerName: string): HttpBody<
 
 /** All servers know the name `max_tokens`. Only OpenAI's own knows the effort `minimal`. */
 function settings(given: ModelSettings): Partial<ChatCompletionCreateParamsStreaming> {
-  const { temperature, maxOutputTokens, reasoningEffort, answerFormat } = given;
+  const { temperature, topP, maxOutputTokens, reasoningEffort, answerFormat, stop } = given;
   return {
     ...(answerFormat !== undefined && { response_format: responseFormat(answerFormat) }),
     ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(stop !== undefined && { stop: [...stop] }),
     ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort === "minimal" ? "low" : reasoningEffort }),
   };
@@ -83,6 +85,7 @@ function tools(call: ModelCall): Partial<ChatCompletionCreateParamsStreaming> {
   const mustCall = type !== "none" && choice.mustCall;
   return {
     tools: call.tools.map(functionTool),
+    ...(call.settings.parallelToolCalls === false && { parallel_tool_calls: false }),
     ...(type === "none" && { tool_choice: "none" }),
     ...(mustCall && { tool_choice: "required" }),
   };

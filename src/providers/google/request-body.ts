@@ -57,11 +57,13 @@ export function googleBody(call: ModelCall, providerName: string): HttpBody<Goog
 }
 
 function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBody["generationConfig"]> {
-  const { temperature, maxOutputTokens, reasoningEffort, answerFormat } = settings;
+  const { temperature, topP, maxOutputTokens, reasoningEffort, answerFormat, stop } = settings;
   const schema = answerFormat?.type === "schema" ? { responseJsonSchema: answerFormat.schema } : {};
   return {
     ...(answerFormat !== undefined && { responseMimeType: "application/json", ...schema }),
     ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(reasoningEffort !== undefined && thinks(model) && { thinkingConfig: thinking(reasoningEffort, model) }),
   };
@@ -78,7 +80,7 @@ function adjustedSettings({ model, settings }: ModelCall): string[] {
   return settingNotes({
     model,
     settings,
-    leftOut: ["verbosity", ...(thinks(model) ? [] : (["reasoningEffort"] as const))],
+    leftOut: ["verbosity", "parallelToolCalls", ...(thinks(model) ? [] : (["reasoningEffort"] as const))],
     replaced: isMinimal ? { reasoningEffort: "low" } : {},
   });
 }

@@ -12,7 +12,7 @@ type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
 export const outputTokensMin = 16;
 
 const reasons = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.test(model) && !/chat/.test(model);
-/** Models that do not reason unless a call requests it. Only then do they take a temperature. */
+/** Models that do not reason unless a call requests it. Only then do they take a temperature, or `top_p`. */
 const reasonsOnRequest = (model: string): boolean => /^gpt-5\.[12](?:-|$)/.test(model);
 const isOlder = (model: string): boolean => /^(?:gpt-3|gpt-4|chatgpt-4)/.test(model);
 const takesVerbosity = (model: string): boolean => /^gpt-[5-9]/.test(model) && !/chat/.test(model);
@@ -23,7 +23,9 @@ const takesMinimal = (model: string): boolean => !reasons(model) || /^gpt-5(?:-|
 export function untaken({ model, settings }: ModelCall): SettingName[] {
   const isFree = !reasons(model) || (reasonsOnRequest(model) && settings.reasoningEffort === undefined);
   return [
-    ...(isFree ? [] : (["temperature"] as const)),
+    // The Responses API has no such field.
+    "stop",
+    ...(isFree ? [] : (["temperature", "topP"] as const)),
     ...(isOlder(model) ? (["reasoningEffort"] as const) : []),
     ...(isOlder(model) || (reasons(model) && !takesVerbosity(model)) ? (["verbosity"] as const) : []),
   ];

@@ -41,7 +41,10 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
     // Without its ciphertext, reasoning can not be sent again once the provider has forgotten it (C3).
     include: ["reasoning.encrypted_content"],
     ...settings(call),
-    ...(call.tools.length > 0 && { tools: call.tools.map(functionTool), parallel_tool_calls: true }),
+    ...(call.tools.length > 0 && {
+      tools: call.tools.map(functionTool),
+      parallel_tool_calls: call.settings.parallelToolCalls ?? true,
+    }),
     ...toolChoice(call),
     ...(call.previousResponseId !== null && { previous_response_id: call.previousResponseId }),
     input: call.prompt === null ? input : [systemMessage(call.prompt), ...input],
@@ -60,14 +63,16 @@ function roleOf(item: ResponseInputItem): ReasoningRole {
 }
 
 function settings(call: ModelCall): Partial<ResponseCreateParamsStreaming> {
-  const { temperature, maxOutputTokens, reasoningEffort, verbosity, answerFormat } = call.settings;
+  const { temperature, topP, maxOutputTokens, reasoningEffort, verbosity, answerFormat, cacheKey } = call.settings;
   const leftOut = untaken(call);
   const sends = (name: SettingName): boolean => !leftOut.includes(name);
   return {
     ...(temperature !== undefined && sends("temperature") && { temperature }),
+    ...(topP !== undefined && sends("topP") && { top_p: topP }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(outputTokensMin, maxOutputTokens) }),
     ...(reasoningEffort !== undefined &&
       sends("reasoningEffort") && { reasoning: { effort: effortFor(call.model, reasoningEffort) } }),
+    ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
     ...textSettings(sends("verbosity") ? verbosity : undefined, answerFormat),
   };
 }

@@ -11,7 +11,7 @@ import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import { readQuestion } from "../ranking/question.ts";
-import { checkedOutCommit } from "../repository-files.ts";
+import { headCommit } from "../../system/git-head.ts";
 import type {
   IndexInfo,
   IndexJob,
@@ -120,7 +120,7 @@ class LocalRetriever implements Retriever {
     if (row === null || embeddingMismatch({ ...row, repo: row.name }, this.#embedder) !== null) return "missing";
     // To look at every file of a large repository takes long. What is modified there is an active file, and is sent whole.
     if (fileCount(this.#reader, row) > limits.indexRefreshFilesMax) {
-      const head = await checkedOutCommit(copy.root, this.#closing.signal);
+      const head = await headCommit(copy.root, this.#closing.signal);
       if (head === row.commit_id && copy.root === row.root) return "current";
     }
     const summary = await this.#index(copy, this.#closing.signal, { isWaiting: false });

@@ -53,7 +53,8 @@ export async function answerPrompt(prompting: PromptContext, blocks: readonly Co
 
 /**
  * Gives the prompt to the running turn as a message, if that is requested, or if the turn was running when the client opened
- * the session. The answer is then that of the turn. Null: the prompt needs a turn of its own.
+ * the session. The answer is then that of the turn. Null: the prompt needs a turn of its own, also because the message came too
+ * late for the running one (V4).
  */
 async function joinRunning(prompting: PromptContext, blocks: readonly ContentBlock[]): Promise<PromptResponse | null> {
   const { session, run } = prompting;
@@ -69,7 +70,11 @@ async function joinRunning(prompting: PromptContext, blocks: readonly ContentBlo
   if (input.length > 0 || isSessionCommand(instruction)) return null;
   if (!(await session.steer(followed.turnId, instruction))) return null;
   onAbort(run.signal, () => void session.interrupt(followed.turnId));
-  return promptAnswer(prompting, followed.turnId, await followed.end);
+  const end = await followed.end;
+  // The turn had made its last model call when the message came. The prompt is answered by a turn of its own.
+  if (session.takeOwnSteer(instruction) && end?.type === "run_finished" && end.stopReason !== "interrupted")
+    return null;
+  return promptAnswer(prompting, followed.turnId, end);
 }
 
 async function readBlocks(

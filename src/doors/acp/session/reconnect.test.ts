@@ -6,7 +6,10 @@ import { setImmediate as nextRound } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
 import type { RequestPermissionRequest, RequestPermissionResponse, SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest, type ConnectOptions, type TestConnection } from "../../../../testing/acp/acp-test.ts";
+import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
+import { memoryEventLog } from "../../../live/memory/memory-event-log.ts";
 import type { Script } from "../../../providers/scripted/scripted.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
 
 const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: "selected", optionId } });
 
@@ -128,6 +131,42 @@ test("[P4] [V4] a prompt to a turn that was loaded while it ran steers it, and i
   assert.deepEqual(shown.slice(-2), ["person: count", "model: one as you wish"]);
   const turns = await engine.turns.list(caller, sessionId, {});
   assert.equal(turns.length, 2);
+});
+
+test("[P4] [V4] [R3] a prompt that comes too late for another process's turn is answered by a turn of its own", async (t) => {
+  const stores = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+  const world = await acpTest(t, { aptove: stores, script: (_call, n) => `answer ${n}` });
+  const other = await acpTest(t, { aptove: stores, script: () => "an answer of its own" });
+  const first = await world.connect();
+  const { sessionId } = await first.begin();
+  await first.prompt(sessionId, "before");
+  // The turn has made its last model call, and is about to be stored, when the message comes.
+  const isLate = Promise.withResolvers<void>();
+  const steered = Promise.withResolvers<void>();
+  const { put } = stores.blobs;
+  stores.blobs.put = async (key, bytes) => {
+    await put.call(stores.blobs, key, bytes);
+    if (!/\/run(-\d+)?\.json$/.test(key)) return;
+    isLate.resolve();
+    await steered.promise;
+  };
+  const { insertControl } = stores.records.runners;
+  stores.records.runners.insertControl = async (control) => {
+    const isTaken = await insertControl.call(stores.records.runners, control);
+    steered.resolve();
+    return isTaken;
+  };
+  const running = first.prompt(sessionId, "count");
+  await isLate.promise;
+  const second = await other.connect();
+  await second.load(sessionId);
+  const answer = await second.prompt(sessionId, "and then?");
+  const earlier = await running;
+  assert.equal(answer.stopReason, "end_turn");
+  assert.notEqual(answer._meta?.["aptove.dev/turnId"], earlier._meta?.["aptove.dev/turnId"]);
+  const { engine } = other.aptove;
+  const reader = await engine.turns.read(await engine.keys.owner(), String(answer._meta?.["aptove.dev/turnId"]));
+  assert.deepEqual([await reader.instruction(), await reader.answer()], ["and then?", "an answer of its own"]);
 });
 
 /** A client that has left while it was asked whether a file may be written. */

@@ -4,7 +4,7 @@ import { keyedProviders } from "../../../configuration/configured-providers.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { fixes } from "../fixes.ts";
-import { headCommit } from "../../../working-copy/git.ts";
+import { headCommit } from "../../../system/git-head.ts";
 import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";

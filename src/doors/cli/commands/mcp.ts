@@ -57,6 +57,21 @@ async function loadedFor(
   return { loaded: await invocation.loadedFor(id), workspaceId: id };
 }
 
+/** Serves the sessions of this machine, or of `--server`, to another agent on standard input and output (O7). */
+export async function serveSessions(invocation: CliInvocation): Promise<ExitCode> {
+  const { io, output } = invocation;
+  if (io.stdin.isTTY === true) {
+    output.note("waiting for an MCP client on standard input (Ctrl-C ends this); for a person: aptove chat");
+  }
+  const stopping = listenForStop(io.signals);
+  try {
+    await Promise.race([invocation.serveMcp(stopping.first), stopping.second]);
+    return exitCodes.fine;
+  } finally {
+    stopping.release();
+  }
+}
+
 interface DescribedServer {
   name: string;
   type: "stdio" | "http";

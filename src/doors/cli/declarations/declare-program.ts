@@ -47,7 +47,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
-  addMcpCommands(program.command("mcp").description("MCP servers"), run);
+  addMcpCommands(program.command("mcp").description("MCP servers, and the sessions as one"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addKeyCommands(program, run);
   program.commandsGroup("Editors, servers and people:");
@@ -184,6 +184,10 @@ function addMcpCommands(mcp: Command, run: RunCommand): void {
     .action((name: string | undefined, options: McpOptions) =>
       run(async (call) => (await commands()).testMcpServers(call, name, options)),
     );
+  mcp
+    .command("serve")
+    .description("offer the sessions to another agent, over standard input and output (Model Context Protocol)")
+    .action(() => run(async (call) => (await commands()).serveSessions(call)));
 }
 
 function addConfigCommands(config: Command, run: RunCommand): void {

@@ -75,8 +75,9 @@ function queryRequest(request: Request): ExecuteRequest {
     executeQuerySchema,
     readQuery(request, ["paths"]),
   );
-  const { temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps, ...scalars } = rest;
-  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort, verbosity, maxSteps });
+  const { temperature, topP, maxOutputTokens, reasoningEffort, verbosity, maxSteps, maxToolCalls, ...scalars } = rest;
+  const sampling = { temperature, topP, maxOutputTokens, reasoningEffort, verbosity };
+  const settings = withoutNullish({ ...sampling, maxSteps, maxToolCalls });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),

@@ -139,7 +139,6 @@ test("[O1] bad chat completions are refused with the parameter named", async (t)
     ["messages", { messages: [] }],
     ["messages[0].role", { messages: [{ role: "boss", content: "x" }] }],
     ["n", { messages: [user], n: 2 }],
-    ["stop", { messages: [user], stop: ["\n"] }],
     ["tools[0].type", { messages: [user], tools: [{ type: "custom" }] }],
     ["input", { messages: [{ role: "tool", tool_call_id: "c", content: "x" }] }],
   ];

@@ -7,7 +7,8 @@ import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { DoorCall, Handler, OpenAiParts } from "../door-call.ts";
 import { startResponse } from "../responses/run-response.ts";
 import { echoKey, seconds } from "../responses/response-frame.ts";
-import { continuedByHistory, responseSettings, standing, toolDefinition } from "../responses/turn-request.ts";
+import { continuedByHistory, cacheKeyOf } from "../responses/continued-history.ts";
+import { responseSettings, standing, toolDefinition } from "../responses/turn-request.ts";
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
 import { streamAnswer } from "../sse.ts";
@@ -53,11 +54,15 @@ async function chatRequest({ engine }: OpenAiParts, { caller }: DoorCall, asked:
   const { model, metadata } = asked;
   const echo = { chat: true, ...(metadata !== undefined && metadata !== null && { metadata }) };
   return {
-    ...(await continuedByHistory({ engine, caller }, items)),
+    ...(await continuedByHistory({ engine, caller, cacheKey: cacheKeyOf(asked) }, items)),
     ...standing(asked.tools.map(toolDefinition), asked.tool_choice),
     instructions,
     settings: responseSettings({
       temperature: asked.temperature,
+      top_p: asked.top_p,
+      parallel_tool_calls: asked.parallel_tool_calls,
+      prompt_cache_key: asked.prompt_cache_key,
+      stop: asked.stop,
       max_output_tokens: asked.max_completion_tokens ?? asked.max_tokens,
       reasoning: { effort: asked.reasoning_effort },
       text: { verbosity: asked.verbosity, format: formatOf(asked.response_format) },

@@ -21,11 +21,7 @@ const echoSchema = z.object({
   background: z.boolean().optional(),
   metadata: wireMetadata.optional(),
   tool_choice: toolChoiceSchema.optional(),
-  parallel_tool_calls: z.boolean().optional(),
-  max_tool_calls: z.number().optional(),
   summary: z.string().optional(),
-  truncation: z.string().optional(),
-  prompt_cache_key: z.string().optional(),
   safety_identifier: z.string().optional(),
   /** False if the response is not stored. Absent: it is. */
   store: z.literal(false).optional(),
@@ -44,11 +40,7 @@ export function echoOf(asked: CreateResponse): RequestEcho {
     previous: asked.store === false ? asked.previous_response_id : undefined,
     metadata: isEmpty(asked.metadata) ? undefined : asked.metadata,
     tool_choice: asked.tool_choice === "auto" ? undefined : asked.tool_choice,
-    parallel_tool_calls: asked.parallel_tool_calls === false ? false : undefined,
-    max_tool_calls: asked.max_tool_calls,
     summary: asked.reasoning?.summary,
-    truncation: asked.truncation === "auto" ? "auto" : undefined,
-    prompt_cache_key: asked.prompt_cache_key,
     safety_identifier: asked.safety_identifier,
     continues: continuationOf(asked),
   };
@@ -112,12 +104,12 @@ export function responseFrame(facts: FrameFacts) {
     ...(echo.continues === "conversation" && { conversation: { id: conversationId(facts.sessionId) } }),
     instructions: facts.instructions,
     max_output_tokens: settings.maxOutputTokens ?? null,
-    max_tool_calls: echo.max_tool_calls ?? null,
+    max_tool_calls: settings.maxToolCalls ?? null,
     metadata: echo.metadata ?? {},
     model: facts.model,
-    parallel_tool_calls: echo.parallel_tool_calls ?? true,
+    parallel_tool_calls: settings.parallelToolCalls ?? true,
     previous_response_id: previousOf(facts),
-    prompt_cache_key: echo.prompt_cache_key ?? null,
+    prompt_cache_key: settings.cacheKey ?? null,
     reasoning: { effort: settings.reasoningEffort ?? null, summary: echo.summary ?? null },
     safety_identifier: echo.safety_identifier ?? null,
     service_tier: "default",
@@ -126,7 +118,7 @@ export function responseFrame(facts: FrameFacts) {
     text: { format: wireFormat(settings), ...verbosityOf(settings) },
     tool_choice: echo.tool_choice ?? ("auto" as const),
     tools: facts.tools.map(wireTool),
-    truncation: echo.truncation ?? "disabled",
+    truncation: settings.compaction === false ? ("disabled" as const) : ("auto" as const),
   };
 }
 
@@ -136,8 +128,8 @@ function previousOf({ echo, parentId }: FrameFacts): string | null {
 }
 
 /** The numbers in force, also where the client named none. */
-function sampling({ temperature = 1 }: ModelSettings) {
-  return { temperature, top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 };
+function sampling({ temperature = 1, topP = 1 }: ModelSettings) {
+  return { temperature, top_p: topP, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 };
 }
 
 function wireFormat({ answerFormat }: ModelSettings) {

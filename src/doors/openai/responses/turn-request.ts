@@ -2,7 +2,6 @@
 import type { ModelSettings } from "../../../domain/context.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 import type { Caller } from "../../../domain/caller.ts";
-import type { ConversationItem } from "../../../domain/history.ts";
 import type { Engine, TurnRequest } from "../../../engine/engine.ts";
 import { conversationItems, turnInput, type ResolveItem } from "../read-input.ts";
 import type { CreateResponse } from "../schemas/create-response.ts";
@@ -12,6 +11,7 @@ import { findConversation } from "../conversations/find-conversation.ts";
 import { badParameter, noPrevious } from "../wire-error.ts";
 import { turnOfResponse } from "../wire-ids.ts";
 import { turnOfCompaction } from "./compaction-item.ts";
+import { continuedByHistory, cacheKeyOf } from "./continued-history.ts";
 import { echoKey, echoOf } from "./response-frame.ts";
 
 export async function responseRequest(parts: Resolving, asked: CreateResponse): Promise<TurnRequest> {
@@ -23,7 +23,9 @@ export async function responseRequest(parts: Resolving, asked: CreateResponse): 
   const items = await conversationItems(cut.rest, parts.resolve);
   const { model } = asked;
   return {
-    ...(isNamed ? { ...turnInput(items), ...named } : await continuedByHistory({ ...parts, ...cut }, items)),
+    ...(isNamed
+      ? { ...turnInput(items), ...named }
+      : await continuedByHistory({ ...parts, ...cut, cacheKey: cacheKeyOf(asked) }, items)),
     ...standing(tools, asked.tool_choice),
     instructions: asked.instructions ?? "",
     settings: responseSettings(asked),
@@ -49,22 +51,6 @@ interface Resolving {
   engine: Engine;
   caller: Caller;
   resolve: ResolveItem;
-}
-
-/**
- * Returns the input of a client that names nothing to continue. If it sends a history that is stored already, the turn continues
- * it and is given only what is new (O5).
- */
-export async function continuedByHistory(
-  { engine, caller, below }: Pick<Resolving, "engine" | "caller"> & { below?: string },
-  items: readonly ConversationItem[],
-): Promise<TurnRequest> {
-  const hasHistory = items.some(({ type }) => type === "assistant" || type === "tool_call");
-  const found = hasHistory ? await engine.turns.find(caller, items, below) : null;
-  const isNew = found === null || found.items === items.length;
-  const after = below === undefined ? {} : { after: { turnId: below } };
-  if (isNew) return { ...turnInput(items), ...after, isFindable: true };
-  return { ...turnInput(items.slice(found.items)), after: { turnId: found.turnId }, isFindable: true };
 }
 
 /** Returns what every turn of this door has: its own tools, and no others that the context does not name (O4). */
@@ -142,6 +128,12 @@ const efforts = {
 
 interface AskedSettings {
   temperature?: number | null | undefined;
+  top_p?: number | null | undefined;
+  parallel_tool_calls?: boolean | null | undefined;
+  max_tool_calls?: number | null | undefined;
+  stop?: string | readonly string[] | null | undefined;
+  truncation?: "auto" | "disabled" | null | undefined;
+  prompt_cache_key?: string | null | undefined;
   max_output_tokens?: number | null | undefined;
   reasoning?: { effort?: keyof typeof efforts | null | undefined } | null | undefined;
   text?:
@@ -150,19 +142,23 @@ interface AskedSettings {
     | undefined;
 }
 
-export function responseSettings({
-  temperature,
-  max_output_tokens: output,
-  reasoning,
-  text,
-}: AskedSettings): ModelSettings {
-  const effort = reasoning?.effort ?? null;
+export function responseSettings(asked: AskedSettings): ModelSettings {
+  const { temperature, top_p: topP, max_output_tokens: output, max_tool_calls: maxToolCalls, text } = asked;
+  const { prompt_cache_key: cacheKey } = asked;
+  const stop = [asked.stop ?? []].flat().filter((end) => end !== "");
+  const effort = asked.reasoning?.effort ?? null;
   const verbosity = text?.verbosity ?? null;
   return {
     ...(typeof temperature === "number" && { temperature }),
+    ...(typeof topP === "number" && { topP }),
     ...(typeof output === "number" && { maxOutputTokens: output }),
+    ...(typeof maxToolCalls === "number" && { maxToolCalls }),
     ...(effort !== null && { reasoningEffort: efforts[effort] }),
     ...(verbosity !== null && { verbosity }),
+    ...(stop.length > 0 && { stop }),
+    ...(asked.parallel_tool_calls === false && { parallelToolCalls: false }),
+    ...(asked.truncation === "disabled" && { compaction: false }),
+    ...(typeof cacheKey === "string" && cacheKey !== "" && { cacheKey }),
     ...answerFormat(text?.format ?? null),
   };
 }

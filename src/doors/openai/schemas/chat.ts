@@ -72,7 +72,8 @@ const createSchema = z.object({
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_logprobs: z.int().nullish(),
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
   n: z.int().nullish(),
@@ -80,9 +81,17 @@ const createSchema = z.object({
   reasoning_effort: effortSchema.nullish(),
   verbosity: verbositySchema.nullish(),
   response_format: format.nullish(),
-  prompt_cache_key: z.string().nullish(),
+  prompt_cache_key: z.string().max(64).nullish(),
   safety_identifier: z.string().nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  service_tier: z.string().nullish(),
+  user: z.string().nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4, "at most 4 texts are allowed")]).nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  modalities: z.array(z.string()).nullish(),
+  audio: z.unknown().optional(),
+  web_search_options: z.unknown().optional(),
+  functions: z.unknown().optional(),
+  function_call: z.unknown().optional(),
 });
 
 type Created = z.infer<typeof createSchema>;
@@ -92,7 +101,10 @@ export type CreateChat = Omit<Created, "tools" | "tool_choice"> & {
 };
 
 /** The values that the model has if the client names none. Another one is refused: it would be lost in silence. */
-const onlyValues = { top_p: 1, presence_penalty: 0, frequency_penalty: 0, n: 1, logprobs: false } as const;
+const onlyValues = { presence_penalty: 0, frequency_penalty: 0, n: 1, logprobs: false, top_logprobs: 0 } as const;
+
+/** What OpenAI has and this server does not. Each one would change the answer. */
+const notHere = ["audio", "web_search_options", "functions", "function_call"] as const;
 
 export function parseChat(value: unknown): CreateChat {
   const { tools, tool_choice: choice, ...asked } = parseWire(createSchema, value);
@@ -100,8 +112,14 @@ export function parseChat(value: unknown): CreateChat {
     const given = asked[name as keyof typeof onlyValues] ?? only;
     if (given !== only) throw unsupported(name, `'${name}' can only be ${only} on this server.`);
   }
-  if (asked.stop !== undefined && asked.stop !== null && asked.stop.length > 0) {
-    throw unsupported("stop", "'stop' is not supported by this server.");
+  const isAsked = (name: keyof typeof asked): boolean => asked[name] !== undefined && asked[name] !== null;
+  const unknown = notHere.find(isAsked);
+  if (unknown !== undefined) throw unsupported(unknown, `'${unknown}' is not supported by this server.`);
+  if (Object.keys(asked.logit_bias ?? {}).length > 0) {
+    throw unsupported("logit_bias", "'logit_bias' is not supported by this server.");
+  }
+  if (asked.modalities?.some((kind) => kind !== "text") === true) {
+    throw unsupported("modalities", "This server answers with text only.");
   }
   return { ...asked, tools: (tools ?? []).map(functionOf), tool_choice: choiceOf(choice) };
 }

@@ -1,6 +1,6 @@
 /** `POST /v1/responses` (O1). Unknown fields are ignored. What this server knows and does not have is refused by name. */
 import * as z from "zod";
-import { unsupported } from "../wire-error.ts";
+import { badParameter, unsupported } from "../wire-error.ts";
 import { inputSchema } from "./input-items.ts";
 import { parseWire } from "./parse.ts";
 import {
@@ -14,6 +14,18 @@ import {
 
 const functionTool = z.object({ type: z.literal("function"), ...functionFields });
 export type WireFunctionTool = z.infer<typeof functionTool>;
+
+/** What a client may want to have in the output. Without the tool that makes it, there is nothing to include. */
+const includes = [
+  "code_interpreter_call.outputs",
+  "computer_call_output.output.image_url",
+  "file_search_call.results",
+  "message.input_image.image_url",
+  "message.output_text.logprobs",
+  "reasoning.encrypted_content",
+  "web_search_call.action.sources",
+  "web_search_call.results",
+] as const;
 
 const createSchema = z.object({
   model: z.string().nullish(),
@@ -38,7 +50,8 @@ const createSchema = z.object({
   reasoning: z.object({ effort: effortSchema.nullish(), summary: z.string().nullish() }).nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: verbositySchema.nullish() }).nullish(),
   truncation: z.enum(["auto", "disabled"]).nullish(),
-  include: z.array(z.string()).nullish(),
+  include: z.array(z.enum(includes)).nullish(),
+  context_management: z.array(z.looseObject({ type: z.string() })).nullish(),
   prompt: z.unknown().optional(),
   prompt_cache_key: z.string().max(64).nullish(),
   safety_identifier: z.string().max(512).nullish(),
@@ -49,7 +62,7 @@ const createSchema = z.object({
 export type CreateResponse = Omit<z.infer<typeof createSchema>, "tools" | "prompt"> & { tools: WireFunctionTool[] };
 
 /** The sampling values that the model has if the client names none. Another one is refused: it would be lost in silence. */
-const onlyValues = { top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 } as const;
+const onlyValues = { presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 } as const;
 
 /** Returns the request. Throws `request_invalid` with the parameter. */
 export function parseCreate(value: unknown): CreateResponse {
@@ -60,6 +73,14 @@ export function parseCreate(value: unknown): CreateResponse {
     if (given !== undefined && given !== null && given !== only) {
       throw unsupported(name, `'${name}' can only be ${only} on this server.`);
     }
+  }
+  if (asked.include?.includes("message.output_text.logprobs") === true) {
+    throw unsupported("include", "Log probabilities are not supported by this server.");
+  }
+  const other = asked.context_management?.findIndex(({ type }) => type !== "compaction") ?? -1;
+  if (other !== -1) {
+    const param = `context_management[${other}].type`;
+    throw badParameter(param, `Invalid value for '${param}'. Supported values are: 'compaction'.`);
   }
   return { ...asked, tools: parseTools(tools ?? []) };
 }

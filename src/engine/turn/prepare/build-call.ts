@@ -76,7 +76,7 @@ function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions
 }
 
 /** Returns the settings that the model receives. How many calls a turn may have is the engine's own matter. */
-function modelSettings({ maxSteps: _maxSteps, ...settings }: ModelSettings): ModelSettings {
+function modelSettings({ maxSteps: _s, maxToolCalls: _t, compaction: _c, ...settings }: ModelSettings): ModelSettings {
   return settings;
 }
 

@@ -22,7 +22,10 @@ type Fate = { waits: "client" } | { waits: "approval"; shows: ToolCall } | { res
  */
 export async function runTools(core: EngineCore, run: ModelRun): Promise<DeferredCall[]> {
   const calls = openToolCalls(run.recorder.items);
-  const fates = calls.map((call) => ({ call, fate: fateOf(call, run) }));
+  const fates = withinLimit(
+    run,
+    calls.map((call) => ({ call, fate: fateOf(call, run) })),
+  );
   // Tools may take long, and the process may end meanwhile. So the step that called them is stored first (R2).
   if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run, { survives: "the process" });
   const results = await resultsOf(core, run, fates);
@@ -44,6 +47,25 @@ export async function runApproved(
   });
   const results = await resultsOf(core, run, fates);
   return results.flatMap((result) => (result === null ? [] : [result]));
+}
+
+/** Refuses the calls of our own tools that come after the last one that the request allows. */
+function withinLimit({ plan, recorder }: ModelRun, decided: Decided[]): Decided[] {
+  const { serverTools, settings } = plan.accepted;
+  const { maxToolCalls } = settings;
+  if (maxToolCalls === undefined) return decided;
+  const names = new Map(
+    recorder.items.flatMap((item) => (item.type === "tool_call" ? [[item.callId, item.name]] : [])),
+  );
+  const ran = recorder.items.filter(
+    (item) => item.type === "tool_result" && serverTools.has(names.get(item.callId) ?? ""),
+  );
+  let left = maxToolCalls - ran.length;
+  return decided.map(({ call, fate }) => {
+    if (!("run" in fate)) return { call, fate };
+    left -= 1;
+    return left >= 0 ? { call, fate } : { call, fate: refused(`only ${maxToolCalls} calls are allowed in this turn`) };
+  });
 }
 
 function allowedFate(call: ToolCallItem, accepted: AcceptedRequest): Fate {

@@ -276,10 +276,13 @@ test("a command that starts during an install waits for it, and does not run an 
   const child = spawn(join(folder, "bin", "aptove"), {
     env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
   });
+  const closed = once(child, "close");
   const output = once(child.stderr, "data") as Promise<[Buffer]>;
   assert.match(String((await output)[0]), /process \d+ is installing already; waiting for it/);
   cpSync(join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json"));
   rmSync(join(folder, ".cache", "install.lock"));
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   assert.equal(String(line), "ran\n");
+  // At its end it writes its compiled code into the folder.
+  await closed;
 });
