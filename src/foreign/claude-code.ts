@@ -10,7 +10,8 @@ import { HistoryParser } from "./history-parser.ts";
 import type { DraftedTurn, TurnDraft } from "./turn-draft.ts";
 
 /** Messages in the person's name that the program itself wrote for its own screen. */
-const ownNotes = /^<(?:command-name|command-message|local-command-stdout|local-command-stderr|local-command-caveat|bash-)/;
+const ownNotes =
+  /^<(?:command-name|command-message|local-command-stdout|local-command-stderr|local-command-caveat|bash-)/;
 const interruption = /^\[Request interrupted by user/;
 
 export class ClaudeCodeParser extends HistoryParser {

@@ -94,7 +94,9 @@ export class CodexParser extends HistoryParser {
     if (type === "message" && role === "user") return this.#said(item, { at, line });
     const { draft } = this;
     if (draft === null || (type === "message" && role !== "assistant"))
-      return this.count(type === "message" ? `message of the role "${role.slice(0, 40)}"` : "item before the first turn");
+      return this.count(
+        type === "message" ? `message of the role "${role.slice(0, 40)}"` : "item before the first turn",
+      );
     if (this.#summary !== null) draft.compacted(this.#summary);
     this.#summary = null;
     if (addItem(draft, item)) draft.note(text(item["id"]) || text(item["call_id"]) || `${line.from}`, at);

@@ -2,7 +2,7 @@
  * The contract of a reader of another tool's histories. It takes the lines of one file in order, and gives turns as soon
  * as they are whole. It never throws because of what stands in a line: what it does not know is counted.
  */
-import { addCounts, type ForeignSession } from "../domain/foreign.ts";
+import { addCounts } from "../domain/foreign.ts";
 import type { Millis } from "../domain/ids.ts";
 import type { HistoryLine } from "./history-lines.ts";
 import { TurnDraft, type DraftedTurn, type SourceRange } from "./turn-draft.ts";
