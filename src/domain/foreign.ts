@@ -11,7 +11,7 @@ import type { Usage } from "./usage.ts";
 export const foreignTools = ["claude-code", "codex", "gemini"] as const;
 export type ForeignTool = (typeof foreignTools)[number];
 
-/** Where a turn that another tool ran came from, as the turn keeps it. */
+/** The origin of a turn that another tool ran, as the turn keeps it. */
 export interface ForeignRef {
   tool: ForeignTool;
   /** The version of the tool that wrote the history. Null: unknown. */

@@ -54,7 +54,7 @@ export interface TurnFacts extends TurnPosition {
   workspaceId: string | null;
   repo: string | null;
   manifest: ContextManifest;
-  /** Where a turn came from that another tool ran (O8). Absent: it ran here. */
+  /** The origin of a turn that another tool ran (O8). Absent: it ran here. */
   foreign?: ForeignRef;
 }
 

@@ -3,10 +3,10 @@
  * own wire are in it as they were sent, with events of the program between them. Subagents have files of their own.
  */
 import type { Usage } from "../domain/usage.ts";
-import { count, fields, list, millis, text, textOrNull, type Fields } from "./fields.ts";
+import { count, fields, listField, millis, textField, textOrNull, type Fields } from "./fields.ts";
 import type { HistoryLine } from "./history-lines.ts";
 import { HistoryParser } from "./history-parser.ts";
-import type { DraftedTurn, TurnDraft } from "./turn-draft.ts";
+import type { DraftedTurn, ForeignDraft } from "./turn-draft.ts";
 
 /** Messages in the person's name that the program itself wrote. */
 const ownMessage =
@@ -25,7 +25,7 @@ export class CodexParser extends HistoryParser {
     const at = millis(value["timestamp"], 0);
     this.noteTime(at);
     const payload = fields(value["payload"]);
-    const type = text(value["type"]);
+    const type = textField(value["type"]);
     if (type === "session_meta") this.#meta(payload);
     else if (type === "turn_context") this.#context(payload);
     else if (type === "response_item") this.#item(payload, { at, line });
@@ -54,10 +54,10 @@ export class CodexParser extends HistoryParser {
   }
 
   #event(payload: Fields, { at, line }: { at: number; line: HistoryLine }): void {
-    const type = text(payload["type"]);
+    const type = textField(payload["type"]);
     if (type === "task_started" || type === "turn_started") {
       this.#marksTurns = true;
-      this.#begin(text(payload["turn_id"]) || `${line.from}`, { at, line });
+      this.#begin(textField(payload["turn_id"]) || `${line.from}`, { at, line });
     } else if (type === "turn_aborted" && this.draft !== null) this.draft.stopReason = "interrupted";
     else if (type === "token_count") this.#tokens(fields(payload["info"]));
     else if (type === "thread_rolled_back") {
@@ -67,7 +67,7 @@ export class CodexParser extends HistoryParser {
       this.count(`event "${type.slice(0, 40)}"`);
   }
 
-  #begin(key: string, { at, line }: { at: number; line: HistoryLine }): TurnDraft {
+  #begin(key: string, { at, line }: { at: number; line: HistoryLine }): ForeignDraft {
     this.end();
     const draft = this.begin(key, { parent: this.#lineage.at(-1) ?? null, at, line });
     draft.model = this.#model;
@@ -89,9 +89,9 @@ export class CodexParser extends HistoryParser {
   }
 
   #item(item: Fields, { at, line }: { at: number; line: HistoryLine }): void {
-    const type = text(item["type"]);
-    const role = text(item["role"]);
-    if (type === "message" && role === "user") return this.#said(item, { at, line });
+    const type = textField(item["type"]);
+    const role = textField(item["role"]);
+    if (type === "message" && role === "user") return this.#asked(item, { at, line });
     const { draft } = this;
     if (draft === null || (type === "message" && role !== "assistant"))
       return this.count(
@@ -99,58 +99,60 @@ export class CodexParser extends HistoryParser {
       );
     if (this.#summary !== null) draft.compacted(this.#summary);
     this.#summary = null;
-    if (addItem(draft, item)) draft.note(text(item["id"]) || text(item["call_id"]) || `${line.from}`, at);
+    if (addItem(draft, item)) draft.note(textField(item["id"]) || textField(item["call_id"]) || `${line.from}`, at);
     noteSubagents(draft, item);
   }
 
-  #said(item: Fields, { at, line }: { at: number; line: HistoryLine }): void {
-    const said = partsText(item["content"]);
-    if (isOwn(item, said)) return this.count("message of the program");
-    const id = text(item["id"]) || `${line.from}`;
+  #asked(item: Fields, { at, line }: { at: number; line: HistoryLine }): void {
+    const written = partsText(item["content"]);
+    if (isOwn(item, written)) return this.count("message of the program");
+    const id = textField(item["id"]) || `${line.from}`;
     const isNew = this.draft === null || (this.draft.instruction !== null && !this.#marksTurns);
     const draft = isNew || this.draft === null ? this.#begin(id, { at, line }) : this.draft;
     if (this.#summary !== null && draft.instruction === null) {
       draft.compacted(this.#summary);
       this.#summary = null;
     }
-    if (draft.instruction === null) draft.instruction = said;
-    else draft.user(said);
+    if (draft.instruction === null) draft.instruction = written;
+    else draft.user(written);
     draft.note(id, at);
-    for (const part of list(item["content"])) {
-      const kind = text(fields(part)["type"]);
+    for (const part of listField(item["content"])) {
+      const kind = textField(fields(part)["type"]);
       if (kind !== "input_text" && kind !== "text") draft.count(`part "${kind.slice(0, 40)}"`);
     }
   }
 
-  protected override ended(_draft: TurnDraft, turn: DraftedTurn): void {
+  protected override ended(_draft: ForeignDraft, turn: DraftedTurn): void {
     this.#lineage.push(turn.id);
   }
 }
 
 /** Newer versions say of each part where it came from. */
-function isOwn(item: Fields, said: string): boolean {
+function isOwn(item: Fields, written: string): boolean {
   const { content_item_kinds: kinds } = fields(item["internal_chat_message_metadata_passthrough"]);
   if (Array.isArray(kinds) && kinds.length > 0 && !kinds.includes("unknown")) {
-    return !kinds.some((kind) => text(kind).startsWith("user."));
+    return !kinds.some((kind) => textField(kind).startsWith("user."));
   }
-  return ownMessage.test(said);
+  return ownMessage.test(written);
 }
 
 /** Adds an item to the turn. Returns false if it was only counted. */
-function addItem(draft: TurnDraft, item: Fields): boolean {
-  const callId = text(item["call_id"]) || text(item["id"]);
+function addItem(draft: ForeignDraft, item: Fields): boolean {
+  const callId = textField(item["call_id"]) || textField(item["id"]);
   switch (item["type"]) {
     case "message":
       draft.assistant(partsText(item["content"]));
       return true;
     case "reasoning":
-      draft.reasoning([...list(item["summary"]), ...list(item["content"])].map(partText).filter(isSaid).join("\n\n"));
+      draft.reasoning(
+        [...listField(item["summary"]), ...listField(item["content"])].map(partText).filter(isSaid).join("\n\n"),
+      );
       return true;
     case "function_call":
-      draft.call(callId, text(item["name"]), text(item["arguments"]));
+      draft.call(callId, textField(item["name"]), textField(item["arguments"]));
       return true;
     case "custom_tool_call":
-      draft.call(callId, text(item["name"]), JSON.stringify({ input: text(item["input"]) }));
+      draft.call(callId, textField(item["name"]), JSON.stringify({ input: textField(item["input"]) }));
       return true;
     case "local_shell_call":
       draft.call(callId, "local_shell", JSON.stringify(item["action"] ?? {}));
@@ -160,30 +162,31 @@ function addItem(draft: TurnDraft, item: Fields): boolean {
       addOutput(draft, callId, item["output"]);
       return true;
     default:
-      draft.count(`item "${(text(item["type"]) || "unknown").slice(0, 40)}"`);
+      draft.count(`item "${(textField(item["type"]) || "unknown").slice(0, 40)}"`);
       return false;
   }
 }
 
 /** An output is a text, a list of parts, or, in older files, an object with both. */
-function addOutput(draft: TurnDraft, callId: string, output: unknown): void {
+function addOutput(draft: ForeignDraft, callId: string, output: unknown): void {
   if (typeof output === "string") return draft.result(callId, output, false);
   const { content, success, content_items: items } = fields(output);
-  const parts = Array.isArray(output) ? output : list(items);
-  for (const part of parts) if (partText(part) === "") draft.count(`part "${text(fields(part)["type"]).slice(0, 40)}"`);
+  const parts = Array.isArray(output) ? output : listField(items);
+  for (const part of parts)
+    if (partText(part) === "") draft.count(`part "${textField(fields(part)["type"]).slice(0, 40)}"`);
   draft.result(callId, typeof content === "string" ? content : partsText(parts), success === false);
 }
 
 /** The answer to a call that starts a subagent has its id. */
-function noteSubagents(draft: TurnDraft, item: Fields): void {
-  const output = text(item["output"]);
+function noteSubagents(draft: ForeignDraft, item: Fields): void {
+  const output = textField(item["output"]);
   if (item["type"] !== "function_call_output" || !output.startsWith("{")) return;
   const id = /"agent_id"\s*:\s*"([0-9a-f-]{36})"/.exec(output)?.[1];
   if (id !== undefined) draft.started.set(id, /"nickname"\s*:\s*"([^"]{1,60})"/.exec(output)?.[1] ?? "");
 }
 
 function partText(part: unknown): string {
-  return text(fields(part)["text"]);
+  return textField(fields(part)["text"]);
 }
 
 function isSaid(piece: string): boolean {
@@ -191,7 +194,7 @@ function isSaid(piece: string): boolean {
 }
 
 function partsText(content: unknown): string {
-  return list(content).map(partText).filter(isSaid).join("\n\n");
+  return listField(content).map(partText).filter(isSaid).join("\n\n");
 }
 
 function usageOf(usage: Fields): Usage | null {

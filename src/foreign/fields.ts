@@ -7,7 +7,7 @@ export function fields(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-export function text(value: unknown): string {
+export function textField(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -19,12 +19,12 @@ export function count(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-export function list(value: unknown): unknown[] {
+export function listField(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** Returns a time in milliseconds, or `otherwise` if the value is no time. */
 export function millis(value: unknown, otherwise: number): number {
-  const time = typeof value === "number" ? value : Date.parse(text(value));
+  const time = typeof value === "number" ? value : Date.parse(textField(value));
   return Number.isFinite(time) && time > 0 && time < 8.64e15 ? Math.trunc(time) : otherwise;
 }

@@ -4,10 +4,10 @@
  * messages that replaces all, or a step back. So the turns are known only at the end.
  */
 import type { Usage } from "../domain/usage.ts";
-import { count, fields, list, millis, text, textOrNull, type Fields } from "./fields.ts";
+import { count, fields, listField, millis, textField, textOrNull, type Fields } from "./fields.ts";
 import type { HistoryLine } from "./history-lines.ts";
 import { HistoryParser } from "./history-parser.ts";
-import type { TurnDraft } from "./turn-draft.ts";
+import type { ForeignDraft } from "./turn-draft.ts";
 
 interface KeptMessage {
   value: Fields;
@@ -37,7 +37,7 @@ export class GeminiParser extends HistoryParser {
     const { facts } = this;
     facts.id ??= textOrNull(value["sessionId"]);
     facts.name = textOrNull(value["summary"]) ?? facts.name;
-    facts.folder ??= textOrNull(list(value["directories"])[0]);
+    facts.folder ??= textOrNull(listField(value["directories"])[0]);
     if (value["kind"] === "subagent") facts.spawnedBy ??= "unknown";
     for (const key of ["startTime", "lastUpdated"]) this.noteTime(millis(value[key], 0));
     if (Array.isArray(value["messages"])) this.#replace(value["messages"], line);
@@ -48,14 +48,14 @@ export class GeminiParser extends HistoryParser {
     const before = this.#messages;
     this.#messages = new Map();
     for (const message of messages) {
-      const id = text(fields(message)["id"]);
+      const id = textField(fields(message)["id"]);
       if (id !== "") this.#messages.set(id, before.get(id) ?? { value: fields(message), line });
     }
     for (const id of before.keys()) if (!this.#messages.has(id)) this.#dropped += 1;
   }
 
   #keep(value: Fields, line: HistoryLine): void {
-    const id = text(value["id"]);
+    const id = textField(value["id"]);
     this.#messages.set(id, { value, line: this.#messages.get(id)?.line ?? line });
   }
 
@@ -71,7 +71,7 @@ export class GeminiParser extends HistoryParser {
 
   override finish(): void {
     for (const message of this.#messages.values()) this.#message(message);
-    for (let at = 0; at < this.#dropped; at += 1) this.count("message that the conversation went back behind");
+    for (let at = 0; at < this.#dropped; at += 1) this.count("message that a step back or a newer list left out");
     if (this.draft !== null) this.draft.source.to = this.#size;
     super.finish();
   }
@@ -79,7 +79,7 @@ export class GeminiParser extends HistoryParser {
   #message({ value, line }: KeptMessage): void {
     const at = millis(value["timestamp"], 0);
     this.noteTime(at);
-    const type = text(value["type"]);
+    const type = textField(value["type"]);
     if (type === "user") this.#user(value, { at, line });
     else if (type === "gemini") this.#answer(value, at);
     else this.count(`message "${type.slice(0, 40)}"`);
@@ -89,15 +89,15 @@ export class GeminiParser extends HistoryParser {
     const parts = partsOf(value["content"]);
     const results = parts.filter((part) => "functionResponse" in part).map((part) => fields(part["functionResponse"]));
     for (const result of results) this.#result(result);
-    const said = partsText(parts);
+    const written = partsText(parts);
     const others = parts.filter((part) => !("functionResponse" in part));
     if (others.length === 0) return;
-    if (ownMessage.test(said)) return this.count("message of the program");
-    this.#begin(text(value["id"]), { at, line }).instruction = said;
+    if (ownMessage.test(written)) return this.count("message of the program");
+    this.#begin(textField(value["id"]), { at, line }).instruction = written;
     for (const part of others) if (!("text" in part)) this.count(`part "${(Object.keys(part)[0] ?? "").slice(0, 40)}"`);
   }
 
-  #begin(key: string, { at, line }: { at: number; line: HistoryLine }): TurnDraft {
+  #begin(key: string, { at, line }: { at: number; line: HistoryLine }): ForeignDraft {
     if (this.draft !== null) this.draft.source.to = Math.max(this.draft.source.from, line.from);
     this.end();
     return this.begin(key, { parent: this.#last, at, line });
@@ -112,7 +112,7 @@ export class GeminiParser extends HistoryParser {
   /** The answer to a call stands twice: with the call, and as a message. */
   #result(result: Fields): void {
     const { draft } = this;
-    const id = text(result["id"]);
+    const id = textField(result["id"]);
     if (draft === null || !draft.isOpen(id)) return;
     addResult(draft, id, result);
   }
@@ -122,38 +122,40 @@ export class GeminiParser extends HistoryParser {
     if (draft === null) return this.count("answer without a question");
     draft.model = textOrNull(value["model"]) ?? draft.model;
     draft.used(usageOf(fields(value["tokens"])));
-    for (const thought of list(value["thoughts"]).map(fields)) {
-      draft.reasoning([text(thought["subject"]), text(thought["description"])].filter((one) => one !== "").join(": "));
+    for (const thought of listField(value["thoughts"]).map(fields)) {
+      draft.reasoning(
+        [textField(thought["subject"]), textField(thought["description"])].filter((one) => one !== "").join(": "),
+      );
     }
     const parts = partsOf(value["content"]);
     for (const part of parts) addPart(draft, part);
-    const calls = list(value["toolCalls"]).map(fields);
+    const calls = listField(value["toolCalls"]).map(fields);
     for (const call of calls) {
-      draft.call(text(call["id"]), text(call["name"]), JSON.stringify(call["args"] ?? {}));
+      draft.call(textField(call["id"]), textField(call["name"]), JSON.stringify(call["args"] ?? {}));
       const agent = textOrNull(call["agentId"]);
-      if (agent !== null) draft.started.set(agent, text(fields(call["args"])["agent_name"]));
+      if (agent !== null) draft.started.set(agent, textField(fields(call["args"])["agent_name"]));
     }
     for (const call of calls) {
       const results = partsOf(call["result"]).flatMap((part) =>
         "functionResponse" in part ? [fields(part["functionResponse"])] : [],
       );
-      for (const result of results) addResult(draft, text(call["id"]), result);
+      for (const result of results) addResult(draft, textField(call["id"]), result);
     }
-    draft.note(text(value["id"]), at);
+    draft.note(textField(value["id"]), at);
   }
 }
 
-function addPart(draft: TurnDraft, part: Fields): void {
+function addPart(draft: ForeignDraft, part: Fields): void {
   const { functionCall } = part;
   if (functionCall !== undefined) {
     const call = fields(functionCall);
-    draft.call(text(call["id"]), text(call["name"]), JSON.stringify(call["args"] ?? {}));
-  } else if (part["thought"] === true) draft.reasoning(text(part["text"]));
+    draft.call(textField(call["id"]), textField(call["name"]), JSON.stringify(call["args"] ?? {}));
+  } else if (part["thought"] === true) draft.reasoning(textField(part["text"]));
   else if (typeof part["text"] === "string") draft.assistant(part["text"]);
   else draft.count(`part "${(Object.keys(part)[0] ?? "").slice(0, 40)}"`);
 }
 
-function addResult(draft: TurnDraft, callId: string, result: Fields): void {
+function addResult(draft: ForeignDraft, callId: string, result: Fields): void {
   const response = fields(result["response"]);
   const { output, error } = response;
   if (typeof error === "string") draft.result(callId, error, true);
@@ -168,7 +170,7 @@ function partsOf(content: unknown): Fields[] {
 
 function partsText(parts: readonly Fields[]): string {
   return parts
-    .map((part) => text(part["text"]))
+    .map((part) => textField(part["text"]))
     .filter((piece) => piece !== "")
     .join("\n\n");
 }

@@ -5,10 +5,10 @@
 import { addCounts } from "../domain/foreign.ts";
 import type { Millis } from "../domain/ids.ts";
 import type { HistoryLine } from "./history-lines.ts";
-import { TurnDraft, type DraftedTurn, type SourceRange } from "./turn-draft.ts";
+import { ForeignDraft, type DraftedTurn, type SourceRange } from "./turn-draft.ts";
 
 /** The facts of a conversation that stand anywhere in its file. */
-export interface SessionFacts {
+export interface HistoryFacts {
   id: string | null;
   version: string | null;
   folder: string | null;
@@ -26,7 +26,7 @@ export interface ParsedTurn {
 }
 
 export abstract class HistoryParser {
-  readonly facts: SessionFacts = {
+  readonly facts: HistoryFacts = {
     id: null,
     version: null,
     folder: null,
@@ -36,7 +36,7 @@ export abstract class HistoryParser {
     updatedAt: 0,
   };
   protected readonly path: string;
-  protected draft: TurnDraft | null = null;
+  protected draft: ForeignDraft | null = null;
   readonly #ready: ParsedTurn[] = [];
   /** What came before the first turn. */
   readonly #before: Record<string, number> = {};
@@ -77,10 +77,10 @@ export abstract class HistoryParser {
   }
 
   /** Begins a turn at a line. The turn before it is whole then. */
-  protected begin(key: string, start: { parent: string | null; at: Millis; line: HistoryLine }): TurnDraft {
+  protected begin(key: string, start: { parent: string | null; at: Millis; line: HistoryLine }): ForeignDraft {
     this.end();
     const source: SourceRange = { path: this.path, from: this.#sourceFrom, to: start.line.to };
-    this.draft = new TurnDraft(key, { parent: start.parent, at: start.at, source });
+    this.draft = new ForeignDraft(key, { parent: start.parent, at: start.at, source });
     return this.draft;
   }
 
@@ -103,5 +103,5 @@ export abstract class HistoryParser {
   }
 
   /** A parser that must know which turn an id of its source belongs to notes it here. */
-  protected ended(_draft: TurnDraft, _turn: DraftedTurn): void {}
+  protected ended(_draft: ForeignDraft, _turn: DraftedTurn): void {}
 }

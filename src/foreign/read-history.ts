@@ -9,13 +9,13 @@ import { CodexParser } from "./codex.ts";
 import { subagentFile } from "./find-histories.ts";
 import { GeminiParser } from "./gemini.ts";
 import { historyLines, type HistoryLine } from "./history-lines.ts";
-import type { HistoryParser, ParsedTurn, SessionFacts } from "./history-parser.ts";
+import type { HistoryParser, ParsedTurn, HistoryFacts } from "./history-parser.ts";
 import type { DraftedTurn, SourceRange } from "./turn-draft.ts";
 
 /** What a history has. */
 export interface HistoryPreview {
   path: string;
-  facts: SessionFacts;
+  facts: HistoryFacts;
   bytes: number;
   turns: number;
   subagentTurns: number;
@@ -58,7 +58,7 @@ export async function previewHistory(tool: ForeignTool, path: string): Promise<H
 }
 
 /** Yields the lines of an import of a history that was previewed. */
-export async function* importLines(
+export async function* historyImportLines(
   tool: ForeignTool,
   { path, bytes, facts }: HistoryPreview,
   { repo }: { repo: string | null },
@@ -101,13 +101,18 @@ async function* turnsOf(
 function* wholeFile(path: string, size: number): Generator<HistoryLine> {
   const place = { from: 0, to: size };
   if (size > wholeFileBytesMax) return yield { ...place, value: null, fault: "line that is too long" };
+  const value = wholeObject(path);
+  yield { ...place, value, fault: value === null ? "damaged line" : null };
+}
+
+/** Returns null for a file that was cut off or is no object: it is counted like such a line. */
+function wholeObject(path: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    if (isRecord(value)) return yield { ...place, value, fault: null };
+    return isRecord(value) ? value : null;
   } catch {
-    // A file that was cut off is counted like a line that was.
+    return null;
   }
-  yield { ...place, value: null, fault: "damaged line" };
 }
 
 async function withSubagents(

@@ -16,7 +16,7 @@ export type DraftedTurn = ForeignTurn<SourceRange>;
 /** A longer text is cut in the history. The source keeps the whole of it. */
 const textCharactersMax = 1_000_000;
 
-export class TurnDraft {
+export class ForeignDraft {
   readonly key: string;
   readonly parent: string | null;
   readonly startedAt: Millis;

@@ -5,7 +5,7 @@ import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
-import type { ForeignImportOptions } from "../commands/import-foreign.ts";
+import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
@@ -220,7 +220,7 @@ function addSharingCommands(session: Command, run: RunCommand): void {
 }
 
 function addTransferCommands(session: Command, run: RunCommand): void {
-  const foreign = () => import("../commands/import-foreign.ts");
+  const foreign = () => import("../foreign/import-foreign.ts");
   const commands = () => import("../commands/export-and-import.ts");
   session
     .command("export")

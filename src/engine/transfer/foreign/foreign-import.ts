@@ -31,7 +31,7 @@ interface Placed {
   state: State;
 }
 
-/** Where a turn goes, and what only some turns have. */
+/** The place of a turn in the session, and what only some turns have. */
 interface Place extends Pick<TurnPosition, "id" | "subagent"> {
   parent: Placed | null;
   spawnedBy?: string | null;
@@ -113,9 +113,9 @@ class ForeignFile {
     }
     const isFirst = this.#sequence === 0;
     const id = isFirst ? this.#sessionId : this.#idOf(turn.id);
-    const heard = subagents.flatMap(({ turns }) => turns.map((one) => this.#mail(one, turns[0]?.id ?? "")));
+    const reports = subagents.flatMap(({ turns }) => turns.map((one) => this.#mail(one, turns[0]?.id ?? "")));
     const parent = turn.parent === null ? null : await this.#find(turn.parent);
-    await this.#add(turn, { id, parent, manifest: heard.length > 0 ? { mailbox: heard } : {} });
+    await this.#add(turn, { id, parent, manifest: reports.length > 0 ? { mailbox: reports } : {} });
     this.#head = id;
     for (const agent of subagents) {
       let before: Placed | null = null;

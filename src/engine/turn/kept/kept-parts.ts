@@ -89,7 +89,7 @@ export async function readPart(
 }
 
 /** Returns the bytes that a turn of another tool was made from (O8). Throws `blob_damaged` if they do not have their hash. */
-export async function readSource(blobs: BlobStore, { source }: ForeignRef): Promise<Buffer> {
+export async function readForeignSource(blobs: BlobStore, { source }: ForeignRef): Promise<Buffer> {
   const { blob, sha256: hash } = source;
   const packed = Buffer.from(await partBase64(blobs, blob), "base64");
   const bytes = unpacked(packed);

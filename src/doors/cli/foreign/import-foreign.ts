@@ -6,7 +6,7 @@ import { foreignTools, addCounts, type ForeignTool } from "../../../domain/forei
 import { AptoveError, failureOf } from "../../../domain/errors.ts";
 import { sessionName } from "../../../domain/session.ts";
 import { findHistories, historyHome } from "../../../foreign/find-histories.ts";
-import { importLines, previewHistory, type HistoryPreview } from "../../../foreign/read-history.ts";
+import { historyImportLines, previewHistory, type HistoryPreview } from "../../../foreign/read-history.ts";
 import { confirmUnlessYes } from "../confirm.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
@@ -112,7 +112,7 @@ async function importAll(
             (copy) => copy.repo,
             () => null,
           );
-    const lines = importLines(tool, preview, { repo });
+    const lines = historyImportLines(tool, preview, { repo });
     const body = Readable.from(withBreaks(lines));
     try {
       const report = await client.sessions.import(Readable.toWeb(body) as ReadableStream<Uint8Array>);
