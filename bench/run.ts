@@ -26,6 +26,7 @@ const benches: Record<string, (rounds: Rounds) => Promise<BenchRow[]>> = {
   index: async () => (await import("./retrieval.ts")).benchIndex(),
   search: async () => (await import("./retrieval.ts")).benchSearch(),
   sizing: async () => (await import("./sizing.ts")).benchSizing(),
+  openai: async (each) => (await import("./openai.ts")).benchOpenAi(each),
   live: async () => (await import("./live.ts")).benchLive(),
   page: async () => (await import("./page.ts")).benchPage(),
   cluster: async () => (await import("./cluster.ts")).benchCluster(),
