@@ -21,7 +21,7 @@ import { mailFacts } from "../check-subagent.ts";
 import type { AncestorTurn } from "../check-turn.ts";
 import { blobLines, type ExportedSession } from "../format.ts";
 import { findStored } from "../place-import.ts";
-import type { Spool } from "../spool.ts";
+import type { Spool, SpooledLine } from "../spool.ts";
 import { foreignBlobs, sourceKey } from "./foreign-blobs.ts";
 import { foreignHeader, foreignTurn, type ForeignTurnLine } from "./foreign-lines.ts";
 
@@ -170,7 +170,8 @@ class ForeignFile {
     };
     const digest = turnDigest(unsealed, { parent: parent?.ancestor.digest ?? null, steps: [], hashes });
     const sealed: CompletedTurn = { ...unsealed, digest };
-    const blobs = await Promise.all([...made.blobs].map(([key, bytes]) => this.#spoolBlob(key, bytes)));
+    const blobs: FileBlob[] = [];
+    for (const [key, bytes] of made.blobs) blobs.push(await this.#spoolBlob(key, bytes));
     const fileTurn = await this.#fileTurn(sealed, { parent: parent?.ancestor ?? null, blobs, digest });
     this.#file.turns.set(id, fileTurn);
     const placed = { ancestor: fileTurn, state: made.state };
@@ -181,7 +182,9 @@ class ForeignFile {
   async #spoolBlob(key: string, bytes: Uint8Array): Promise<FileBlob> {
     if (bytes.length > limits.blobBytesMax)
       throw new AptoveError("import_invalid", `the history of ${this.#from.id} is larger than ${limits.blobBytesMax}`);
-    const places = await Promise.all(blobLines(key, bytes).map((line) => this.#spool.add(JSON.stringify(line))));
+    const places: SpooledLine[] = [];
+    // The spool takes one line after the other.
+    for (const line of blobLines(key, bytes)) places.push(await this.#spool.add(JSON.stringify(line)));
     const kind = /\/(part|opening|run|state)/.exec(key)?.[1] as FileBlob["kind"];
     return { key, kind, hash: sha256(bytes), places };
   }
