@@ -7,6 +7,7 @@
 import type { ContextManifest } from "./context.ts";
 import type { Failure, Warning } from "./errors.ts";
 import type { StopReason } from "./events.ts";
+import type { ForeignRef } from "./foreign.ts";
 import type { Millis } from "./ids.ts";
 import type { TurnPart } from "./input-part.ts";
 import { limits } from "./limits.ts";
@@ -53,6 +54,8 @@ export interface TurnFacts extends TurnPosition {
   workspaceId: string | null;
   repo: string | null;
   manifest: ContextManifest;
+  /** The origin of a turn that another tool ran (O8). Absent: it ran here. */
+  foreign?: ForeignRef;
 }
 
 /** The keys of the turn's blobs, which docs/formats describes. Null: there is no such blob. */
@@ -241,9 +244,13 @@ export function beforeArchiving({ was, ...turn }: ArchivedTurn): FinishedTurn {
   return { ...turn, ...was };
 }
 
-/** Returns the keys of the blobs of the turn's input, including those that earlier turns brought (I1). */
-export function partBlobs({ input = [] }: Pick<TurnFacts, "input">): string[] {
-  return input.flatMap(({ content }) => (content === null ? [] : [content.blob]));
+/**
+ * Returns the keys of the blobs of the turn's input, including those that earlier turns brought (I1), and of the source of
+ * a turn that another tool ran (O8).
+ */
+export function partBlobs({ input = [], foreign }: Pick<TurnFacts, "input" | "foreign">): string[] {
+  const parts = input.flatMap(({ content }) => (content === null ? [] : [content.blob]));
+  return foreign === undefined ? parts : [...parts, foreign.source.blob];
 }
 
 /** A turn whose history can be continued. */

@@ -1,5 +1,5 @@
 /**
- * The door for AG-UI clients at the server's `/agui` (O6, H6): a client sends its conversation and gets the events of a run. A thread
+ * The door for AG-UI clients at the server's `/agui` (O6): a client sends its conversation and gets the events of a run. A thread
  * is a session, a run is a turn. The HTTP door has authenticated the client before.
  */
 import type { Caller } from "../../domain/caller.ts";

@@ -9,7 +9,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { Histories } from "../turn/kept/histories.ts";
-import { readPart } from "../turn/kept/kept-parts.ts";
+import { readPart, readForeignSource } from "../turn/kept/kept-parts.ts";
 import { visibleSession } from "../access/visible.ts";
 import { turnDigest, type BlobHashes } from "../turn/kept/turn-digest.ts";
 import { finishedTurns, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
@@ -78,6 +78,7 @@ async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
       state === null ? null : blobHash(core, state),
       checkPrompt(core, turn),
       ...(turn.input ?? []).flatMap(({ content }) => (content === null ? [] : [readPart(core.deps.blobs, content)])),
+      ...(turn.foreign === undefined ? [] : [readForeignSource(core.deps.blobs, turn.foreign)]),
     ]);
     const hashes = { opening: openingHash, run: runHash, state: stateHash };
     return { turn, steps, hashes, lostRequest: await lostRequestOf(core, turn, steps) };

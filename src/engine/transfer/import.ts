@@ -15,6 +15,7 @@ import { importMarks, type OpeningBlob, type RunBlob } from "../turn/kept/turn-b
 import { checkFile, type CheckedExport, type FileBlob, type FileTurn } from "./check-file.ts";
 import { blobBytes, type BlobLine, type PartLine, type TurnLine } from "./format.ts";
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
+import { isForeignHeader } from "./foreign/foreign-lines.ts";
 import { Spool } from "./spool.ts";
 
 /** How many turns' blobs are written at the same time. */
@@ -34,7 +35,7 @@ export async function importLines(
   mayWrite(caller);
   const spool = await Spool.open();
   try {
-    const file = await checkFile(lines, { spool, findStored: (id) => findStored(core, caller, id) });
+    const file = await readFile(core, caller, { lines, spool });
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const plan = await planImport(core, caller, file);
       await putPrompts(core, spool, file);
@@ -47,6 +48,28 @@ export async function importLines(
   } finally {
     await spool.close();
   }
+}
+
+/** Reads an export of aptove, or a conversation of another tool (O8): the first line says which. */
+async function readFile(
+  core: EngineCore,
+  caller: Caller,
+  { lines, spool }: { lines: AsyncIterable<string>; spool: Spool },
+): Promise<CheckedExport> {
+  const iterator = lines[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const header = first.done === true ? null : first.value;
+  const rest: AsyncIterable<string> = { [Symbol.asyncIterator]: () => iterator };
+  if (header !== null && isForeignHeader(header)) {
+    const { foreignFile } = await import("./foreign/foreign-import.ts");
+    return await foreignFile(core, caller, { header, lines: rest, spool });
+  }
+  const whole = async function* (): AsyncGenerator<string> {
+    if (header === null) return;
+    yield header;
+    yield* rest;
+  };
+  return await checkFile(whole(), { spool, findStored: (id) => findStored(core, caller, id) });
 }
 
 /** Writes the plan. Returns false if the stored data has changed since the plan was made. */

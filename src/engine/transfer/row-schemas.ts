@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { skipReasons } from "../../domain/active-file.ts";
 import { chunkReasons } from "../../domain/chunk.ts";
+import { foreignTools } from "../../domain/foreign.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Step } from "../../domain/step.ts";
@@ -232,6 +233,15 @@ const subagentRef = z.strictObject({
   tools: list(z.string()).nullable(),
 });
 
+const foreignRef = z.strictObject({
+  tool: z.enum(foreignTools),
+  version: z.string().nullable(),
+  sessionId: z.string(),
+  turn: z.string(),
+  source: z.strictObject(partContent),
+  unmapped: byName(wholeFromZero),
+});
+
 /** The fields of every finished turn. */
 const finished = {
   id: uuid,
@@ -260,6 +270,7 @@ const finished = {
   run: runSummary,
   chain: providerChain,
   digest: sha256Hex.nullable(),
+  foreign: foreignRef.exactOptional(),
   historyKey: fieldText.exactOptional(),
   hiddenAt: wholeFromZero.exactOptional(),
 };

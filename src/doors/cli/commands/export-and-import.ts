@@ -78,7 +78,8 @@ function writeFault(file: string, error: unknown): unknown {
   );
 }
 
-export async function importSessions(invocation: CliInvocation, from: string): Promise<ExitCode> {
+export async function importSessions(invocation: CliInvocation, from: string | undefined): Promise<ExitCode> {
+  if (from === undefined) throw new UsageError("no file was named", "name a file, - for standard input, or --from");
   const client = await invocation.client();
   const source = from === "-" ? invocation.io.stdin : openFile(resolve(invocation.io.cwd, from));
   const report = await client.sessions.import(Readable.toWeb(source) as ReadableStream<Uint8Array>);

@@ -4,6 +4,8 @@ import type { ConfirmOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
+import { foreignTools } from "../../../domain/foreign.ts";
+import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
@@ -218,6 +220,7 @@ function addSharingCommands(session: Command, run: RunCommand): void {
 }
 
 function addTransferCommands(session: Command, run: RunCommand): void {
+  const foreign = () => import("../foreign/import-foreign.ts");
   const commands = () => import("../commands/export-and-import.ts");
   session
     .command("export")
@@ -231,7 +234,17 @@ function addTransferCommands(session: Command, run: RunCommand): void {
     );
   session
     .command("import")
-    .description("import a file that export wrote; a second import changes nothing")
-    .argument("<file>", "the file, or - for standard input")
-    .action((file: string) => run(async (call) => (await commands()).importSessions(call, file)));
+    .description("import a file that export wrote, or conversations of another tool; a second import changes nothing")
+    .argument("[file]", "the file, or - for standard input; with --from, a history or a folder of them")
+    .addOption(new Option("--from <tool>", "take over conversations of this tool").choices(foreignTools))
+    .option("--all", "with --from: all conversations, not only the newest one of this folder")
+    .option("--dry-run", "with --from: only show what would come and what cannot be taken over")
+    .option("--yes", "with --from: do not ask")
+    .action((file: string | undefined, options: Partial<ForeignImportOptions>) =>
+      run(async (call) => {
+        const { from } = options;
+        if (from !== undefined) return (await foreign()).importForeign(call, file, { ...options, from });
+        return (await commands()).importSessions(call, file);
+      }),
+    );
 }

@@ -3,8 +3,10 @@
  * as a blob of the turn that brought it. The history, requests and later turns refer to the blob. A content that the
  * history already has is not stored again.
  */
+import { gunzipSync } from "node:zlib";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
+import type { ForeignRef } from "../../../domain/foreign.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { newId, sha256 } from "../../../domain/ids.ts";
 import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts";
@@ -84,6 +86,23 @@ export async function readPart(
   const bytes = Buffer.from(await partBase64(blobs, blob), "base64");
   if (sha256(bytes) === hash) return bytes;
   throw new AptoveError("blob_damaged", `${blob} does not have the content that was stored`, { facts: { key: blob } });
+}
+
+/** Returns the bytes that a turn of another tool was made from (O8). Throws `blob_damaged` if they do not have their hash. */
+export async function readForeignSource(blobs: BlobStore, { source }: ForeignRef): Promise<Buffer> {
+  const { blob, sha256: hash } = source;
+  const packed = Buffer.from(await partBase64(blobs, blob), "base64");
+  const bytes = unpacked(packed);
+  if (bytes !== null && sha256(bytes) === hash) return bytes;
+  throw new AptoveError("blob_damaged", `${blob} does not have the source that was stored`, { facts: { key: blob } });
+}
+
+function unpacked(packed: Buffer): Buffer | null {
+  try {
+    return gunzipSync(packed);
+  } catch {
+    return null;
+  }
 }
 
 /** Returns the input of a turn, to be sent again as it was. Addresses are not read again. */

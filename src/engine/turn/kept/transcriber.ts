@@ -14,7 +14,7 @@ interface Line {
 
 /**
  * Writes the turns of each workspace one after the other, in the order in which they ended in this process, at once and
- * without a wait for the disk. It pauses before the workspace is settled: the sync does not compete with an instruction that
+ * without a wait for the disk. It pauses each time before the workspace is settled: the sync does not compete with an instruction that
  * follows at once, and counts for all turns that end meanwhile.
  */
 export class Transcriber {
@@ -50,8 +50,9 @@ export class Transcriber {
   }
 
   async #settle(workspaceId: string, line: Line, workspaces: WorkspaceParts): Promise<void> {
-    await this.#deps.sleep(limits.transcriptPauseMs, line.hurry.signal);
     for (let written: Promise<void> | null = null; written !== line.written;) {
+      // A turn that ended during the last sync waits for a pause too. Without it, each of many turns has syncs of its own.
+      if (!line.hurry.signal.aborted) await this.#deps.sleep(limits.transcriptPauseMs, line.hurry.signal);
       written = line.written;
       await written;
       await workspaces.settle(workspaceId);

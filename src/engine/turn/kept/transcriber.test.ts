@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { TranscribedTurn } from "../../../domain/transcript.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
+import { Transcriber } from "./transcriber.ts";
+
+const workspaceId = "default";
+// The fakes do not read the turn.
+const turn = {} as TranscribedTurn;
+
+/** Returns a transcriber whose workspace counts its syncs. Each sync lasts until another turn is written, `busy` times. */
+function counted(busy: number): { transcriber: Transcriber; counts: { pauses: number; syncs: number } } {
+  const counts = { pauses: 0, syncs: 0 };
+  const workspaces = {
+    turnFinished: async () => {},
+    settle: async () => {
+      counts.syncs += 1;
+      if (counts.syncs <= busy) await transcriber.add(workspaceId, turn);
+    },
+  };
+  const sleep = async (_ms: number, signal?: AbortSignal): Promise<void> => {
+    if (signal?.aborted !== true) counts.pauses += 1;
+    await setImmediate();
+  };
+  const transcriber: Transcriber = new Transcriber({ workspaces, sleep } as unknown as EngineDependencies);
+  return { transcriber, counts };
+}
+
+test("[K5] [W5] a turn that ends during the sync of its transcript waits for a pause, so turns share their syncs", async () => {
+  const { transcriber, counts } = counted(3);
+  await transcriber.add(workspaceId, turn);
+  while (counts.syncs < 4) await setImmediate();
+  // One pause for each sync, and one for each of the four turns, which wait for a writer no longer than that.
+  assert.deepEqual(counts, { pauses: 8, syncs: 4 });
+});
+
+test("[W5] a caller that needs the transcript skips every pause", async () => {
+  const { transcriber, counts } = counted(3);
+  await transcriber.add(workspaceId, turn);
+  const before = counts.pauses;
+  await transcriber.written(workspaceId);
+  // Only the three later turns still race with the wait for a writer.
+  assert.deepEqual({ ...counts, pauses: counts.pauses - before }, { pauses: 3, syncs: 4 });
+});

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../testing/cli.ts";
+import type { WireImportReport } from "../client/client.ts";
+
+const time = "2026-11-24T02:05:00.000Z";
+const common = { timestamp: time, sessionId: "s-1", version: "2.1.330", cwd: "/nowhere/at/all", isSidechain: false };
+
+function asked(uuid: string, parentUuid: string | null, content: unknown): object {
+  return { ...common, type: "user", uuid, parentUuid, message: { role: "user", content } };
+}
+
+function answered(uuid: string, parentUuid: string, { id, part }: { id: string; part: object }): object {
+  const usage = { input_tokens: 10, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 0 };
+  const message = { id, role: "assistant", model: "claude-sonnet-4-5", content: [part], usage };
+  return { ...common, type: "assistant", uuid, parentUuid, message };
+}
+
+/** A question with two calls, one of which starts a subagent, and a second question. */
+const claudeLines = [
+  asked("u1", null, "Run the echo"),
+  answered("a1", "u1", { id: "m1", part: { type: "thinking", thinking: "I should run it." } }),
+  answered("a2", "a1", { id: "m1", part: { type: "tool_use", id: "t1", name: "Bash", input: { command: "echo hi" } } }),
+  answered("a3", "a2", { id: "m1", part: { type: "tool_use", id: "t2", name: "Task", input: { prompt: "look" } } }),
+  asked("r1", "a2", [{ type: "tool_result", tool_use_id: "t1", content: "hi", is_error: false }]),
+  {
+    ...asked("r2", "a3", [{ type: "tool_result", tool_use_id: "t2", content: [{ type: "text", text: "found" }] }]),
+    toolUseResult: { agentId: "ab12", description: "look" },
+  },
+  answered("a4", "r2", { id: "m2", part: { type: "text", text: "It written hi." } }),
+  { type: "last-prompt", sessionId: "s-1" },
+  asked("u2", "a4", "And now?"),
+  answered("a5", "u2", { id: "m3", part: { type: "text", text: "Now it is done." } }),
+];
+
+function lines(values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join("");
+}
+
+function claudeHistory(world: CliWorld, more: readonly object[] = []): string {
+  const folder = join(world.copy, "..", "projects");
+  mkdirSync(join(folder, "s-1", "subagents"), { recursive: true });
+  const aside = [asked("x1", null, "look"), answered("x2", "x1", { id: "m9", part: { type: "text", text: "found" } })];
+  writeFileSync(join(folder, "s-1", "subagents", "agent-ab12.jsonl"), lines(aside));
+  const file = join(folder, "s-1.jsonl");
+  writeFileSync(file, lines([...claudeLines, ...more]));
+  return file;
+}
+
+async function imported(world: CliWorld, tool: string, file: string): Promise<WireImportReport> {
+  const run = await world.run(["session", "import", "--from", tool, "--yes", "--json", file]);
+  assert.equal(run.exit, 0, run.stderr);
+  const { conversations } = JSON.parse(run.stdout) as { conversations: WireImportReport[] };
+  const [report] = conversations;
+  assert.ok(report);
+  return report;
+}
+
+async function markdownOf(world: CliWorld, id: string): Promise<string> {
+  return (await world.run(["session", "export", id, "--markdown"])).stdout;
+}
+
+async function assertVerified(world: CliWorld, id: string, count: number): Promise<void> {
+  assert.match((await world.run(["session", "verify", id])).stdout, new RegExp(`^${count} turns? verified`));
+}
+
+test("[O8] a conversation of Claude Code comes with its calls and subagents, once, and can be continued", async (t) => {
+  const world = await cliWorld(t);
+  const file = claudeHistory(world);
+  const report = await imported(world, "claude-code", file);
+  const id = report.sessions[0]?.id ?? "";
+  assert.equal(report.turnsImported, 3);
+  await assertVerified(world, id, 3);
+  const page = await markdownOf(world, id);
+  for (const text of ["Run the echo", "It written hi.", "And now?", "Now it is done.", "echo hi"])
+    assert.ok(page.includes(text), text);
+  assert.equal((await imported(world, "claude-code", file)).turnsImported, 0);
+  const exported = await world.run(["session", "export", id]);
+  const other = await cliWorld(t);
+  const moved = await other.run(["session", "import", "-", "--json"], { stdin: exported.stdout });
+  assert.equal(moved.exit, 0, moved.stderr);
+  await assertVerified(other, id, 3);
+  const went = await world.run(["ask", "--session", id, "go on"]);
+  assert.equal(went.exit, 0, went.stderr);
+  await assertVerified(world, id, 4);
+});
+
+test("[O8] a conversation that went on is taken over from where it was", async (t) => {
+  const world = await cliWorld(t);
+  await imported(world, "claude-code", claudeHistory(world));
+  const more = [
+    asked("u3", "a5", "A third"),
+    answered("a6", "u3", { id: "m4", part: { type: "text", text: "Third." } }),
+  ];
+  const report = await imported(world, "claude-code", claudeHistory(world, more));
+  assert.equal(report.turnsImported, 1);
+  assert.match(await markdownOf(world, report.sessions[0]?.id ?? ""), /And now\?[^]*A third[^]*Third\./);
+});
+
+test("[O8] what would come is shown first, and a cut line is counted and kept", async (t) => {
+  const world = await cliWorld(t);
+  const file = claudeHistory(world);
+  writeFileSync(file, `${lines(claudeLines)}{"type":"user","mess`);
+  const run = await world.run(["session", "import", "--from", "claude-code", "--dry-run", file]);
+  assert.match(run.stdout, /Run the echo: 2 turns, 1 turn of subagents, 2 tool calls/);
+  assert.match(run.stdout, /1 × line without an end/);
+  assert.match((await world.run(["session", "list"])).stderr, /there are no sessions yet/);
+  const unasked = await world.run(["session", "import", "--from", "claude-code", file]);
+  assert.deepEqual([unasked.exit, /--yes/.test(unasked.stderr)], [2, true]);
+});
+
+test("[O8] a file of another form is refused with a code, and a link in a folder is not followed", async (t) => {
+  const world = await cliWorld(t);
+  const folder = join(world.copy, "..", "other");
+  mkdirSync(folder);
+  const refused = async (content: string): Promise<string> => {
+    writeFileSync(join(folder, "s.jsonl"), content);
+    const run = await world.run(["session", "import", "--from", "claude-code", "--yes", join(folder, "s.jsonl")]);
+    assert.equal(run.exit, 1);
+    return run.stderr;
+  };
+  assert.match(await refused("no history\n"), /import_invalid/);
+  assert.match(await refused(lines([{ type: "future", version: "9.0.0", sessionId: "s" }])), /import_newer/);
+  symlinkSync("/etc/hostname", join(folder, "l.jsonl"));
+  const all = await world.run(["session", "import", "--from", "claude-code", "--yes", "--all", folder]);
+  assert.match(all.stderr, /l\.jsonl is a link/);
+});
+
+function codex(type: string, payload: object): object {
+  return { timestamp: time, type, payload };
+}
+
+async function oneTurn(
+  t: TestContext,
+  tool: string,
+  { name, values }: { name: string; values: object[] },
+): Promise<string> {
+  const world = await cliWorld(t);
+  const file = join(world.copy, name);
+  writeFileSync(file, lines(values));
+  const report = await imported(world, tool, file);
+  assert.equal(report.turnsImported, 2);
+  await assertVerified(world, report.sessions[0]?.id ?? "", 2);
+  return await markdownOf(world, report.sessions[0]?.id ?? "");
+}
+
+test("[O8] a conversation of Codex comes with its calls", async (t) => {
+  const message = (role: string, type: string, text: string): object =>
+    codex("response_item", { type: "message", role, content: [{ type, text }] });
+  const page = await oneTurn(t, "codex", {
+    name: "rollout-1.jsonl",
+    values: [
+      codex("session_meta", { id: "c-1", cli_version: "0.169.0", cwd: "/nowhere/at/all" }),
+      codex("turn_context", { model: "gpt-5.1-codex" }),
+      message("user", "input_text", "<environment_context>\n</environment_context>"),
+      message("user", "input_text", "List the files"),
+      codex("response_item", { type: "function_call", call_id: "c1", name: "exec_command", arguments: '{"cmd":"ls"}' }),
+      codex("response_item", { type: "function_call_output", call_id: "c1", output: "a.txt" }),
+      message("assistant", "output_text", "There is one file."),
+      message("user", "input_text", "Thanks"),
+      message("assistant", "output_text", "You are welcome."),
+    ],
+  });
+  assert.match(page, /List the files[^]*exec_command[^]*There is one file\.[^]*Thanks[^]*You are welcome\./);
+  assert.ok(!page.includes("environment_context"));
+});
+
+test("[O8] a conversation of Gemini CLI comes with its calls, and without what the person went back behind", async (t) => {
+  const user = (id: string, text: string): object => ({ id, timestamp: time, type: "user", content: [{ text }] });
+  const response = { output: "a.txt" };
+  const call = {
+    id: "g1",
+    name: "run_shell_command",
+    args: { command: "ls" },
+    result: [{ functionResponse: { id: "g1", response } }],
+  };
+  const answer = (id: string, content: string, more: object = {}): object => ({
+    id,
+    timestamp: time,
+    type: "gemini",
+    content,
+    model: "gemini-2.5-flash",
+    ...more,
+  });
+  const page = await oneTurn(t, "gemini", {
+    name: "session-1.jsonl",
+    values: [
+      { sessionId: "g-1", projectHash: "x", startTime: time, lastUpdated: time, kind: "main" },
+      user("1", "List the files"),
+      answer("2", "", { toolCalls: [call] }),
+      answer("3", "There is one file."),
+      user("4", "A mistake"),
+      { $rewindTo: "4" },
+      user("5", "Thanks"),
+      answer("6", "You are welcome."),
+    ],
+  });
+  assert.match(page, /List the files[^]*run_shell_command[^]*There is one file\.[^]*Thanks[^]*You are welcome\./);
+  assert.ok(!page.includes("A mistake"));
+});
