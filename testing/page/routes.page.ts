@@ -122,6 +122,8 @@ test("[U10] [U13] an admin makes a key, adds a person, edits a context and reads
 test("[U7] [U13] one question goes to several contexts at once, and one answer is kept", async (t) => {
   const world = await filledWorld(t);
   const tab = await world.tab("/several");
+  // They come from the server, after the form.
+  await tab.getByRole("checkbox").first().waitFor();
   for (const box of await tab.getByRole("checkbox").all()) await box.check();
   await tab.getByLabel("Instruction").fill("which is better?");
   await tab.getByRole("button", { name: /^Ask/ }).click();

@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,6 +27,9 @@ export interface ProcessOptions {
   name: string;
   command: readonly string[];
 }
+
+/** The time that a process may take to stop after its signal. */
+const stopMsMax = 5_000;
 
 /** Prints the server's process id, and runs until the server ends or the pipe of standard input closes. */
 const keeper = `
@@ -57,10 +61,30 @@ export async function startProcess({ folder, name, command }: ProcessOptions): P
   };
   return {
     isRunning,
-    pause: () => send("SIGSTOP"),
+    pause: () => {
+      send("SIGSTOP");
+      const until = performance.now() + stopMsMax;
+      while (isRunning() && !isStopped(server)) {
+        if (performance.now() > until) throw new Error(`${name} does not stop`);
+      }
+    },
     resume: () => send("SIGCONT"),
     kill: () => end(shell),
   };
+}
+
+/** Returns true if no thread of the process runs. On a loaded machine a thread may go on for a moment after the signal. */
+function isStopped(pid: number): boolean {
+  const threads = `/proc/${pid}/task`;
+  return readdirSync(threads).every((thread) => {
+    try {
+      // "1234 (the name) T 1 …": the state comes after the last parenthesis.
+      return /\) T[^)]*$/.test(readFileSync(join(threads, thread, "stat"), "utf8"));
+    } catch {
+      // It has ended in the meantime. The next look is at the others.
+      return false;
+    }
+  });
 }
 
 async function end(shell: ChildProcess): Promise<void> {
