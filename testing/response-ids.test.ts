@@ -6,10 +6,7 @@ import OpenAI from "openai";
 import { openAiMount } from "../src/compose/mounts/openai.ts";
 import { createAptove, type Aptove } from "../src/compose.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
-import { startFakeAnthropic } from "./fake-anthropic/fake-anthropic.ts";
-import { startFakeCompatible } from "./fake-compatible/fake-compatible.ts";
-import { startFakeGoogle } from "./fake-google/fake-google.ts";
-import { startFakeOpenai } from "./fake-openai/fake-openai.ts";
+import { everyModel, everyProvider, type EveryProvider } from "./every-provider.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 interface Opened {
@@ -20,22 +17,8 @@ interface Opened {
 
 test("[O2] an id that was made on OpenAI continues after a restart, on another machine, and on every other provider, with the same history", async (t) => {
   const folder = await temporaryFolder(t);
-  const [openaiFake, anthropic, google, compatible] = await Promise.all([
-    startFakeOpenai(),
-    startFakeAnthropic(),
-    startFakeGoogle(),
-    startFakeCompatible(),
-  ]);
-  const fakes = { openai: openaiFake, anthropic, google, local: compatible };
-  t.after(() => Promise.all(Object.values(fakes).map((fake) => fake.close())));
-  const providers = {
-    openai: { api_key: "sk-1", base_url: openaiFake.url },
-    anthropic: { api_key: "sk-2", base_url: anthropic.url },
-    google: { api_key: "key-3", base_url: google.url },
-    compatible: { local: { base_url: compatible.url, model: "qwen3:8b" } },
-  };
+  const { fakes, overrides } = await everyProvider(t);
   const open = async (name: string): Promise<Opened> => {
-    const overrides = { providers, conversation_contexts: { default: { retrieval: "off" } } };
     const aptove = await createAptove({ dataDir: join(folder, name), env: {}, overrides, report: () => {} });
     const owner = await aptove.engine.keys.owner();
     const mount = openAiMount(aptove);
@@ -55,14 +38,14 @@ test("[O2] an id that was made on OpenAI continues after a restart, on another m
     return { aptove, openai, close };
   };
 
-  openaiFake.next("In cart.ts.");
+  fakes.openai.next("In cart.ts.");
   const first = await open("one");
   const made = await first.openai.responses.create({ model: "openai/gpt-5.1", input: "Where are prices rounded?" });
   assert.equal(made.output_text, "In cart.ts.");
   await first.close();
 
   const again = await open("one");
-  openaiFake.next("After the restart.");
+  fakes.openai.next("After the restart.");
   const asked = { previous_response_id: made.id, input: "And who calls it?" };
   const restarted = await again.openai.responses.create({ ...asked, model: "openai/gpt-5.1" });
   assert.equal(restarted.output_text, "After the restart.");
@@ -74,13 +57,7 @@ test("[O2] an id that was made on OpenAI continues after a restart, on another m
   const elsewhere = await open("two");
   const other = await elsewhere.aptove.engine.keys.owner();
   await elsewhere.aptove.engine.transfer.import(other, linesOf(lines));
-  const models = {
-    openai: "openai/gpt-5.1",
-    anthropic: "anthropic/claude-opus-5-5",
-    google: "google/gemini-3-flash",
-    local: "local/qwen3:8b",
-  };
-  for (const [name, model] of Object.entries(models) as [keyof typeof fakes, string][]) {
+  for (const [name, model] of Object.entries(everyModel) as [EveryProvider, string][]) {
     fakes[name].next(`On ${name}.`);
     const response = await elsewhere.openai.responses.create({ ...asked, model });
     assert.equal(response.output_text, `On ${name}.`);

@@ -1,5 +1,5 @@
 /** Finds the histories of another tool on this machine. A link is not followed, unless a person named it. */
-import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { ForeignTool } from "../domain/foreign.ts";
 
@@ -79,8 +79,24 @@ export function subagentFile(
   return existsSync(file) && lstatSync(file).isFile() ? file : null;
 }
 
-/** A subagent that began after midnight has its file in the folder of the next day, and becomes a session of its own. */
+/** Returns the file of a conversation of Codex. Below the folder of its year: a subagent may begin on a later day. */
 function rollout(folder: string, agentId: string): string | null {
-  const name = readdirSync(folder).find((one) => one.endsWith(`-${agentId}.jsonl`));
-  return name === undefined ? null : join(folder, name);
+  const places = [folder, ...(/[\\/]\d{4}[\\/]\d\d[\\/]\d\d$/.test(folder) ? [join(folder, "..", "..")] : [])];
+  for (const place of places) {
+    const found = readdirSync(place, { recursive: place !== folder, withFileTypes: true }).find(
+      (entry) => entry.isFile() && entry.name.endsWith(`-${agentId}.jsonl`),
+    );
+    if (found !== undefined) return join(found.parentPath, found.name);
+  }
+  return null;
+}
+
+const pathBytesMax = 4_096;
+
+/** Returns the folder that a history of Gemini CLI is about, which a file above it names. Null: there is no such file. */
+export function projectFolder(path: string): string | null {
+  const file = join(path, "..", "..", ".project_root");
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true || stat.size > pathBytesMax) return null;
+  return readFileSync(file, "utf8").trim() || null;
 }

@@ -200,3 +200,65 @@ test("[O8] a conversation of Gemini CLI comes with its calls, and without what t
   assert.match(page, /List the files[^]*run_shell_command[^]*There is one file\.[^]*Thanks[^]*You are welcome\./);
   assert.ok(!page.includes("A mistake"));
 });
+
+test("[O8] without --all, the newest conversation about this folder comes, and no other", async (t) => {
+  const world = await cliWorld(t);
+  const home = join(world.copy, "..", "home");
+  const write = (path: string, values: readonly object[]): void => {
+    mkdirSync(join(home, path, ".."), { recursive: true });
+    writeFileSync(join(home, path), lines(values));
+  };
+  const conversation = (id: string): object[] => [
+    { sessionId: id, projectHash: "x", startTime: time, lastUpdated: time, kind: "main" },
+    { id: "1", timestamp: time, type: "user", content: [{ text: `Question of ${id}` }] },
+    { id: "2", timestamp: time, type: "gemini", content: "so", model: "gemini-2.5-flash" },
+  ];
+  write(".gemini/tmp/here/chats/session-1.jsonl", conversation("here"));
+  writeFileSync(join(home, ".gemini/tmp/here/.project_root"), `${world.copy}\n`);
+  write(".gemini/tmp/other/chats/session-2.jsonl", conversation("other"));
+  writeFileSync(join(home, ".gemini/tmp/other/.project_root"), "/somewhere/else");
+  write(".gemini/tmp/unknown/chats/session-3.jsonl", conversation("unknown"));
+  const shown = (...more: string[]) =>
+    world.run(["session", "import", "--from", "gemini", "--dry-run", ...more], { env: { HOME: home } });
+  const newest = await shown();
+  assert.match(newest.stdout, /Question of here/);
+  assert.doesNotMatch(newest.stdout, /other|unknown/);
+  assert.match((await shown("--all")).stdout, /Question of here[^]*Question of other[^]*Question of unknown/);
+  const none = await world.run(["session", "import", "--from", "codex", "--dry-run"], {
+    env: { HOME: home, CODEX_HOME: join(home, ".gemini") },
+  });
+  assert.equal(none.exit, 2);
+  assert.match(none.stderr, /is not a file or folder|there is no conversation of codex about/);
+});
+
+test("[O8] a subagent of Codex that began on the next day belongs to its conversation", async (t) => {
+  const world = await cliWorld(t);
+  const sessions = join(world.copy, "..", "codex", "sessions", "2026");
+  const write = (path: string, values: readonly object[]): string => {
+    mkdirSync(join(sessions, path, ".."), { recursive: true });
+    writeFileSync(join(sessions, path), lines(values));
+    return join(sessions, path);
+  };
+  const text = (role: string, type: string, words: string): object =>
+    codex("response_item", { type: "message", role, content: [{ type, text: words }] });
+  const agentId = "01a20b4e-331f-7382-a763-c5df86cd2ad8";
+  const output = JSON.stringify({ agent_id: agentId });
+  const file = write("11/24/rollout-2026-11-24T23-59-00-c-1.jsonl", [
+    codex("session_meta", { id: "c-1", cli_version: "0.169.0", cwd: "/nowhere/at/all" }),
+    text("user", "input_text", "Look around"),
+    codex("response_item", { type: "function_call", call_id: "c1", name: "spawn_agent", arguments: "{}" }),
+    codex("response_item", { type: "function_call_output", call_id: "c1", output }),
+    text("assistant", "output_text", "It looks fine."),
+  ]);
+  write(`11/25/rollout-2026-11-25T00-00-01-${agentId}.jsonl`, [
+    codex("session_meta", {
+      id: agentId,
+      cli_version: "0.169.0",
+      source: { subagent: { thread_spawn: { parent_thread_id: "c-1" } } },
+    }),
+    text("user", "input_text", "look"),
+    text("assistant", "output_text", "all is there"),
+  ]);
+  const run = await world.run(["session", "import", "--from", "codex", "--dry-run", file]);
+  assert.match(run.stdout, /Look around: 1 turn, 1 turn of subagents/, run.stderr);
+});

@@ -6,7 +6,7 @@ import { addCounts, type ForeignSession, type ForeignTool, type ForeignTurn } fr
 import { isRecord } from "../system/guards.ts";
 import { ClaudeCodeParser } from "./claude-code.ts";
 import { CodexParser } from "./codex.ts";
-import { subagentFile } from "./find-histories.ts";
+import { projectFolder, subagentFile } from "./find-histories.ts";
 import { GeminiParser } from "./gemini.ts";
 import { historyLines, type HistoryLine } from "./history-lines.ts";
 import type { HistoryParser, ParsedTurn, HistoryFacts } from "./history-parser.ts";
@@ -54,6 +54,7 @@ export async function previewHistory(tool: ForeignTool, path: string): Promise<H
       addCounts(preview.unmapped, one.unmapped);
     }
   }
+  if (tool === "gemini") parser.facts.folder ??= projectFolder(path);
   return preview;
 }
 

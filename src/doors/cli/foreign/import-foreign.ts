@@ -55,14 +55,16 @@ async function previewsOf(
   for (const [at, file] of found.files.toReversed().entries()) {
     progress.update("reading", at, found.files.length);
     const preview = await previewHistory(tool, file);
-    const isWanted = all || found.files.length === 1 || preview.facts.folder === null || preview.facts.folder === cwd;
+    // What a person names is wanted, wherever it took place.
+    const isWanted = all || path !== undefined || preview.facts.folder === cwd;
     if (preview.turns > 0 && preview.facts.spawnedBy === null && isWanted) previews.unshift(preview);
-    if (found.files.length === 1 && preview.turns === 0) throw noTurns(tool, preview);
+    if (path !== undefined && found.files.length === 1 && preview.turns === 0) throw noTurns(tool, preview);
     if (!all && previews.length > 0) break;
   }
   progress.clear();
   if (previews.length > 0) return previews;
-  throw new UsageError(`there is no conversation of ${tool} in ${place}`, "name its file, or give --all");
+  const about = all || path !== undefined ? "" : ` about ${cwd}`;
+  throw new UsageError(`there is no conversation of ${tool}${about} in ${place}`, "name its file, or give --all");
 }
 
 function noTurns(tool: ForeignTool, { path, facts, unmapped, bytes: size }: HistoryPreview): AptoveError {
