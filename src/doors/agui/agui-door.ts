@@ -5,7 +5,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
-import { isId } from "../../domain/ids.ts";
+import { isId, sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Engine, TurnRequest } from "../../engine/engine.ts";
 import { eventStream, eventStreamHeaders } from "../event-stream.ts";
@@ -81,7 +81,7 @@ async function turnOf(engine: Engine, { caller, takeRun }: AguiClient, asked: Ru
   const free = takeRun();
   try {
     const clientData = { [runKey]: runId };
-    const idempotencyKey = `agui ${threadId} ${runId}`.slice(0, 200);
+    const idempotencyKey = `agui ${sha256(`${threadId}\n${runId}`)}`;
     const running = await engine.turns.run(caller, { ...given, ...place, clientData, idempotencyKey });
     if (running.isRepeat) free();
     else void running.finished.then(free, free);

@@ -142,6 +142,17 @@ test("[O6] a run that is sent again is the same turn, and its events come again 
   assert.equal(provider.exchanges.length, 1);
   const { sessions } = await engine.sessions.list(admin, { limit: 5 });
   assert.equal(sessions.length, 1);
+  const long = "r".repeat(300);
+  const runs = await Promise.all(
+    ["1", "2"].map(async (end) =>
+      eventsOf(await (await post({ ...body, threadId: end, runId: `${long}${end}` })).text()),
+    ),
+  );
+  assert.deepEqual(
+    runs.map((run) => textIn(run)),
+    ["one two", "one two"],
+    "long ids are not cut",
+  );
 });
 
 test("[O6] the stream has the ids of the client, and names the turn; a failure is an event", async (t) => {
