@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../testing/cli.ts";
+import { testDoor } from "../../testing/http-door.ts";
+import { hasCode } from "../../testing/refusals.ts";
 import type { WireImportReport } from "../client/client.ts";
 
 const time = "2026-11-24T02:05:00.000Z";
@@ -261,4 +265,33 @@ test("[O8] a subagent of Codex that began on the next day belongs to its convers
   ]);
   const run = await world.run(["session", "import", "--from", "codex", "--dry-run", file]);
   assert.match(run.stdout, /Look around: 1 turn, 1 turn of subagents/, run.stderr);
+});
+
+test("[O8] [H5] a source that is not what its turn says is refused, also one that would fill the memory", async (t) => {
+  const { engine, admin } = await testDoor(t);
+  const header = {
+    ...{ tool: "codex", id: "c-1", version: null, folder: null, repo: null, name: null },
+    ...{ createdAt: 1, updatedAt: 1 },
+  };
+  const turn = (source: object): object => ({
+    ...{ id: "t", parent: null, startedAt: 1, endedAt: 1, model: "m", instruction: "x", items: [], stopReason: "stop" },
+    ...{ modelRequests: 0, usage: null, unmapped: {}, source, subagents: [] },
+  });
+  async function* file(source: object): AsyncGenerator<string> {
+    yield JSON.stringify({ aptove: "conversation", format: 1, session: header });
+    yield JSON.stringify(turn(source));
+  }
+  const zeros = Buffer.alloc(50_000_000);
+  const bomb = gzipSync(zeros).toString("base64");
+  const hash = createHash("sha256").update("x").digest("hex");
+  for (const source of [
+    { gzip: gzipSync("y").toString("base64"), bytes: 1, sha256: hash },
+    { gzip: "", bytes: 1, sha256: hash },
+    { gzip: bomb, bytes: 1, sha256: hash },
+    { gzip: bomb, bytes: 2 ** 40, sha256: createHash("sha256").update(zeros).digest("hex") },
+  ]) {
+    await assert.rejects(engine.transfer.import(admin, file(source)), hasCode("import_invalid"));
+  }
+  const good = { gzip: gzipSync("x").toString("base64"), bytes: 1, sha256: hash };
+  assert.equal((await engine.transfer.import(admin, file(good))).turnsImported, 1);
 });

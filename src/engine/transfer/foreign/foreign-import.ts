@@ -14,6 +14,7 @@ import { unknownUsage, type Usage } from "../../../domain/usage.ts";
 import { visibleSession } from "../../access/visible.ts";
 import type { EngineCore } from "../../turn/live/engine-core.ts";
 import { blobKeys } from "../../turn/kept/turn-blobs.ts";
+import { unpackedSource } from "../../turn/kept/kept-parts.ts";
 import { turnDigest } from "../../turn/kept/turn-digest.ts";
 import { noProvider } from "../../turn/prepare/chain.ts";
 import type { CheckedExport, FileBlob, FileTurn } from "../check-file.ts";
@@ -151,6 +152,13 @@ class ForeignFile {
 
   async #add(turn: OneTurn, place: Place): Promise<Placed> {
     const { id, parent } = place;
+    if ((await unpackedSource(Buffer.from(turn.source.gzip, "base64"), turn.source)) === null) {
+      const whose = JSON.stringify(turn.id.slice(0, 100));
+      throw new AptoveError(
+        "import_invalid",
+        `the source of turn ${whose} does not have the size and the hash that are named`,
+      );
+    }
     const { tool } = this.#from;
     this.#sequence += 1;
     const usage = turn.usage ?? unknownUsage;

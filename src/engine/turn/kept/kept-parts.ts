@@ -3,13 +3,15 @@
  * as a blob of the turn that brought it. The history, requests and later turns refer to the blob. A content that the
  * history already has is not stored again.
  */
-import { gunzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { ForeignRef } from "../../../domain/foreign.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { newId, sha256 } from "../../../domain/ids.ts";
 import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { State } from "../../../domain/lineage.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
@@ -90,16 +92,26 @@ export async function readPart(
 
 /** Returns the bytes that a turn of another tool was made from (O8). Throws `blob_damaged` if they do not have their hash. */
 export async function readForeignSource(blobs: BlobStore, { source }: ForeignRef): Promise<Buffer> {
-  const { blob, sha256: hash } = source;
-  const packed = Buffer.from(await partBase64(blobs, blob), "base64");
-  const bytes = unpacked(packed);
-  if (bytes !== null && sha256(bytes) === hash) return bytes;
+  const { blob } = source;
+  const bytes = await unpackedSource(Buffer.from(await partBase64(blobs, blob), "base64"), source);
+  if (bytes !== null) return bytes;
   throw new AptoveError("blob_damaged", `${blob} does not have the source that was stored`, { facts: { key: blob } });
 }
 
-function unpacked(packed: Buffer): Buffer | null {
+const gunzipAsync = promisify(gunzip);
+
+/**
+ * Unpacks the source of a turn of another tool. Null if it is not what the turn says. Its sender may have packed far more than
+ * that, so it is unpacked no further.
+ */
+export async function unpackedSource(
+  packed: Uint8Array,
+  { bytes: size, sha256: hash }: Pick<ForeignRef["source"], "bytes" | "sha256">,
+): Promise<Buffer | null> {
+  if (size > limits.foreignSourceBytesMax) return null;
   try {
-    return gunzipSync(packed);
+    const bytes = await gunzipAsync(packed, { maxOutputLength: Math.max(1, size) });
+    return bytes.length === size && sha256(bytes) === hash ? bytes : null;
   } catch {
     return null;
   }
