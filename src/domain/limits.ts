@@ -142,8 +142,6 @@ export const limits = {
   /** One line of that file, which is read into memory. */
   importLineBytesMax: 33_554_432,
   importBlobsPerTurnMax: 1_000,
-  /** O8: the source of one turn of another tool, before it is compressed. */
-  foreignSourceBytesMax: 268_435_456,
   jsonDepthMax: 100,
   /** One text field of a session or a request that is stored in a row. */
   fieldCharactersMax: 4_096,
