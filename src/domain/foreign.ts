@@ -8,6 +8,9 @@ import type { Millis } from "./ids.ts";
 import type { PartRef } from "./input-part.ts";
 import type { Usage } from "./usage.ts";
 
+/** The largest source of one turn of another tool, before it is compressed. */
+export const foreignSourceBytesMax = 268_435_456;
+
 export const foreignTools = ["claude-code", "codex", "gemini"] as const;
 export type ForeignTool = (typeof foreignTools)[number];
 

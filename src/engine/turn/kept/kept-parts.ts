@@ -7,11 +7,10 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
-import type { ForeignRef } from "../../../domain/foreign.ts";
+import { foreignSourceBytesMax, type ForeignRef } from "../../../domain/foreign.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { newId, sha256 } from "../../../domain/ids.ts";
 import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts";
-import { limits } from "../../../domain/limits.ts";
 import type { State } from "../../../domain/lineage.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
@@ -108,7 +107,7 @@ export async function unpackedSource(
   packed: Uint8Array,
   { bytes: size, sha256: hash }: Pick<ForeignRef["source"], "bytes" | "sha256">,
 ): Promise<Buffer | null> {
-  if (size > limits.foreignSourceBytesMax) return null;
+  if (size > foreignSourceBytesMax) return null;
   try {
     const bytes = await gunzipAsync(packed, { maxOutputLength: Math.max(1, size) });
     return bytes.length === size && sha256(bytes) === hash ? bytes : null;
