@@ -13,7 +13,7 @@ import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openStores } from "./compose/data-folder/open-stores.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
-import { quotasOf } from "./compose/quotas.ts";
+import { quotasOf, unkeptPolicyOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
@@ -103,6 +103,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     ...identitiesOf(configuration, { given: options.identities, report }),
     limits: configuration.limits,
     quotas: quotasOf(configuration),
+    unkeptPolicy: unkeptPolicyOf(configuration),
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),
     isAlive,

@@ -72,8 +72,12 @@ export interface Configuration extends StoreConfiguration, ObservationConfigurat
   scope: { paths: string[] };
   /** Hosts that may be read although they are not on the public internet (I2). */
   input: { allowedUrlHosts: string[] };
+  /** `store: false` (O3): what is done for every org, and for single orgs, by id. */
+  openaiApi: { storeFalse: StoreFalse; orgs: Record<string, { storeFalse: StoreFalse }> };
   limits: Record<ChangeableLimit, number> & OwnerLimits & OrgsLimits;
 }
+
+export type StoreFalse = "forget" | "keep" | "refuse";
 
 /** The limits of who runs the server. A limit that is null does not exist. */
 export interface OwnerLimits {
@@ -143,6 +147,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
     },
     scope: { paths: values.get<string[]>("scope.paths") ?? [] },
     input: { allowedUrlHosts: values.get<string[]>("input.allowed_url_hosts") ?? [] },
+    openaiApi: openaiApi(values),
     limits: { ...effectiveLimits(values), ...ownerLimits(values), ...orgLimits(values) },
   };
 }
@@ -230,6 +235,13 @@ function modelSettings(values: MergedValues, key: string): ModelSettings {
     ...(verbosity === undefined ? {} : { verbosity }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
   };
+}
+
+function openaiApi(values: MergedValues): Configuration["openaiApi"] {
+  const storeFalse = values.get<StoreFalse>("openai_api.store_false") ?? "forget";
+  const of = (id: string): StoreFalse => values.get<StoreFalse>(`openai_api.orgs.${id}.store_false`) ?? storeFalse;
+  const names = values.names("openai_api.orgs", []);
+  return { storeFalse, orgs: Object.fromEntries(names.map((id) => [id, { storeFalse: of(id) }])) };
 }
 
 function ownerLimits(values: MergedValues): OwnerLimits {

@@ -3,6 +3,7 @@ import { limits } from "../domain/limits.ts";
 import {
   apiAddressField,
   choiceField,
+  type ConfigField,
   collectionNameField,
   booleanField,
   namedField,
@@ -33,6 +34,13 @@ const namedModes = namedField(modesAbout, "review", {
   force_tool: text("Name of the tool that the model must call.", "run_tests"),
 });
 const modes: NamedField = { ...namedModes, word: { text: "open", key: "open_modes" } };
+
+function storeFalse(): ConfigField {
+  return choiceField(
+    "Responses with `store: false`: `forget` their content when they end, `keep` it as that of any other, or `refuse` them.",
+    ["forget", "keep", "refuse"],
+  );
+}
 
 const conversationContext = namedField(
   "A conversation context: prompt, model and tools. `default` always exists.",
@@ -252,6 +260,10 @@ export const configFields: TableField = tableField("", {
       "Private hosts that may be read although they are not on the public internet, with or without a port.",
       ["wiki.example.org"],
     ),
+  }),
+  openai_api: sharedTableField("The door for clients of OpenAI's API, at `/v1`.", {
+    store_false: storeFalse(),
+    orgs: namedField("Settings of one org, in place of those for every org.", "acme", { store_false: storeFalse() }),
   }),
   limits: limitTable,
 });

@@ -24,6 +24,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     "always",
     "low",
     "high",
+    "keep",
+    "refuse",
     "https://one.example.org",
     "https://two.example.org",
     "s3://one/two",

@@ -4,7 +4,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { noReader } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
-import { unkeptCore } from "./turn/unkept-turns.ts";
+import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
 import type { Engine, Indexes, Sessions, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
@@ -49,7 +49,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const access = new AccessWatch(deps);
   return {
     turns: turns(core, access),
-    unkept: async () => {
+    unkept: async ({ orgId }) => {
+      if (isKeptAnyway(deps, orgId)) return null;
       const { core: inMemory, run, forget } = await unkeptCore(core);
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };

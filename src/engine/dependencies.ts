@@ -98,11 +98,16 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   limits: EngineLimits;
   /** The limits of users and orgs. Absent: only the limits of a door apply. */
   quotas?: QuotaLimits;
+  /** What an org says about turns whose content is not to be kept (O3). Absent: every org allows them. */
+  unkeptPolicy?: (orgId: string) => UnkeptPolicy;
   /** Receives what begins and ends, for logs, metrics and traces. */
   observer: Observer;
   /** Reports a fault that no caller sees to the operator. The message never contains a secret (E8). */
   report(message: string, error?: unknown): void;
 }
+
+/** A turn whose content is not to be kept runs so (`forget`), is kept as any other turn is (`keep`), or is refused (O3). */
+export type UnkeptPolicy = "forget" | "keep" | "refuse";
 
 /** The stores of turns whose content is only in memory (O3). */
 export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log">;

@@ -24,8 +24,11 @@ export type * from "./api/turns.ts";
 export interface Engine {
   /** Runs turns, controls running ones, and reads finished ones. */
   readonly turns: Turns;
-  /** Makes a place for turns whose content is only in memory, as long as the place is (O3). Throws `request_invalid` if there are none. */
-  unkept(): Promise<UnkeptTurns>;
+  /**
+   * Makes a place for turns whose content is only in memory, as long as the place is (O3). Returns null if the caller's org keeps
+   * the content of every turn. Throws `forbidden` if it refuses such turns, `request_invalid` if the server has none.
+   */
+  unkept(caller: Caller): Promise<UnkeptTurns | null>;
   /** Creates, reads, changes and lists sessions. */
   readonly sessions: Sessions;
   /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */

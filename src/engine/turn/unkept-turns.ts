@@ -26,6 +26,16 @@ export interface UnkeptCore {
   forget(): void;
 }
 
+/**
+ * Returns true if the org keeps the content of a turn although its caller wants it forgotten. Throws `forbidden` if the org refuses
+ * such turns.
+ */
+export function isKeptAnyway({ unkeptPolicy }: Pick<EngineDependencies, "unkeptPolicy">, orgId: string): boolean {
+  const policy = unkeptPolicy?.(orgId) ?? "forget";
+  if (policy === "refuse") throw new AptoveError("forbidden", "your org keeps the content of every turn");
+  return policy === "keep";
+}
+
 export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
   const { unkeptStores } = kept.deps;
   if (unkeptStores === undefined) {

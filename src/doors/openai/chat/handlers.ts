@@ -8,6 +8,7 @@ import type { DoorCall, Handler, OpenAiParts } from "../door-call.ts";
 import { startResponse } from "../responses/run-response.ts";
 import { echoKey, seconds } from "../responses/response-frame.ts";
 import { continuedByHistory, cacheKeyOf } from "../responses/continued-history.ts";
+import { unkeptTurns } from "../responses/unkept-place.ts";
 import { responseSettings, standing, toolDefinition } from "../responses/turn-request.ts";
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
@@ -25,7 +26,8 @@ async function complete(parts: OpenAiParts, call: DoorCall): Promise<Response> {
   const asked = parseChat(call.body);
   if (asked.store !== false) return await answerChat(parts, call, asked);
   // The content is only in memory, and nothing continues it: the client sends its whole history each time (O3).
-  const place = await parts.engine.unkept();
+  const place = await unkeptTurns(parts.engine, call.caller);
+  if (place === null) return await answerChat(parts, call, { ...asked, store: true });
   const engine = { ...parts.engine, turns: place.turns };
   return await answerChat({ ...parts, engine }, call, asked).finally(() => place.forget());
 }

@@ -30,19 +30,20 @@ export interface Creating {
 export async function createResponse(parts: OpenAiParts, creating: Creating): Promise<StartedResponse> {
   const asked = parseCreate(creating.body);
   if (asked.store !== false) return await begin(parts, asked, creating);
-  refuseStored(asked);
-  const alone = creating.unkept === undefined ? new UnkeptPlace(parts.engine) : null;
-  const place = creating.unkept ?? alone;
+  const isAlone = creating.unkept === undefined;
+  const place = creating.unkept ?? new UnkeptPlace(parts.engine);
   try {
-    const turns = await (place ?? new UnkeptPlace(parts.engine)).turns();
+    const turns = await place.turns(creating.client.caller);
+    if (turns === null) return await begin(parts, { ...asked, store: true }, creating);
+    refuseStored(asked);
     const inMemory = { ...parts, engine: { ...parts.engine, turns } };
     const started = await begin(inMemory, asked, { ...creating, stored: parts.engine });
-    if (alone !== null) void started.running.finished.finally(() => alone.close()).catch(() => undefined);
+    if (isAlone) void started.running.finished.finally(() => place.close()).catch(() => undefined);
     return started;
   } catch (error) {
     // A continuation that failed leaves nothing to continue.
-    if (typeof asked.previous_response_id === "string") place?.evict(asked.previous_response_id);
-    alone?.close();
+    if (typeof asked.previous_response_id === "string") place.evict(asked.previous_response_id);
+    if (isAlone) place.close();
     throw error;
   }
 }

@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { testOpenAi } from "../../../../testing/openai-door.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { testEngine, testRunner } from "../../../../testing/engine.ts";
+import { newId } from "../../../domain/ids.ts";
+import type { UnkeptPolicy } from "../../../engine/dependencies.ts";
 import { fileBlobs } from "../../../blobs/files/file-blobs.ts";
 import { fileEventLog } from "../../../live/files/file-event-log.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
@@ -51,7 +53,7 @@ test("[O3] nothing of a response that is not stored is in any row, blob, file or
   assert.deepEqual((await engine.sessions.list(admin, {})).sessions, []);
   assert.deepEqual(await engine.tree.search(admin, { text: "zebrafish" }), []);
   assert.deepEqual([provider.exchanges[0]?.call.store, provider.exchanges[0]?.call.previousResponseId], [false, null]);
-  const [row] = await (await engine.unkept()).list(admin, { limit: 9 });
+  const [row] = (await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [];
   assert.partialDeepStrictEqual(row?.end, { status: "completed", modelRequests: 1, model: "scripted-1" });
   assert.ok((row?.end?.usage.total ?? 0) > 0);
   assert.match(row?.requestHash ?? "", /^[0-9a-f]{64}$/);
@@ -87,7 +89,7 @@ test("[O3] a failure leaves its code and no message", async (t) => {
     script: () => [{ fails: "provider_rejected", message: secret }],
   });
   await assert.rejects(openai.responses.create({ input: "x", store: false }));
-  const [row] = await (await engine.unkept()).list(admin, { limit: 9 });
+  const [row] = (await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [];
   assert.partialDeepStrictEqual(row?.end, { status: "failed", code: "provider_rejected" });
   assert.doesNotMatch(JSON.stringify(row), /zebrafish/);
 });
@@ -97,10 +99,11 @@ test("[O3] [R2] after the death of its process only `failed` remains", async (t)
   const held = Promise.withResolvers<void>();
   const dead = testRunner();
   const first = await testEngine(t, { records, runner: dead, script: () => [{ waits: held.promise }] });
-  const place = await first.engine.unkept();
+  const place = await first.engine.unkept(first.caller);
+  assert.ok(place);
   const running = await place.turns.run(first.caller, { instruction: secret });
   const second = await testEngine(t, { records, isAlive: ({ id }) => id !== dead.id });
-  const [row] = await (await second.engine.unkept()).list(first.caller, { limit: 9 });
+  const [row] = (await (await second.engine.unkept(first.caller))?.list(first.caller, { limit: 9 })) ?? [];
   assert.partialDeepStrictEqual(row?.end, { status: "failed", code: "runner_lost" });
   held.resolve();
   await running.finished;
@@ -110,7 +113,8 @@ test("[O3] [R4] a server that stops ends such turns too", async (t) => {
   const { engine, caller } = await testEngine(t, {
     script: () => [{ says: ["begun ", new Promise(() => undefined)] }],
   });
-  const place = await engine.unkept();
+  const place = await engine.unkept(caller);
+  assert.ok(place);
   const running = await place.turns.run(caller, { instruction: "long" });
   for await (const { event } of running.events()) if (event.type === "text_delta") break;
   await engine.close({ graceMs: 0 });
@@ -148,4 +152,22 @@ test("[O3] a response that is not stored continues a stored one, its images incl
     ((await openai.responses.create({ input, store: false } as never)) as { status?: string }).status,
     "completed",
   );
+});
+
+test("[O3] an org can refuse such requests, or keep their content, and the answer's `store` tells the truth", async (t) => {
+  const other = newId();
+  const unkeptPolicy = (orgId: string): UnkeptPolicy => (orgId === other ? "refuse" : "keep");
+  const { openai, clientOf, engine, admin, person } = await testOpenAi(t, { unkeptPolicy });
+  const kept = await openai.responses.create({ input: "one", store: false, background: true });
+  assert.equal((kept as unknown as { store: boolean }).store, true);
+  assert.equal((await openai.responses.retrieve(kept.id)).id, kept.id);
+  await openai.chat.completions.create({ model: "", messages: [{ role: "user", content: "two" }], store: false });
+  assert.equal((await engine.sessions.list(admin, {})).sessions.length, 2);
+
+  const strict = clientOf(await person("member", other));
+  const refusal = { status: 400, param: "store", message: /Your organization requires 'store' to be true/ };
+  await assert.rejects(strict.responses.create({ input: "one", store: false }), refusal);
+  const messages = [{ role: "user" as const, content: "two" }];
+  await assert.rejects(strict.chat.completions.create({ model: "", messages, store: false }), refusal);
+  assert.equal((await strict.responses.create({ input: "one" })).status, "completed");
 });
