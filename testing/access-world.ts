@@ -179,7 +179,15 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
 /** No door creates one. */
 async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: string; userId: string }): Promise<string> {
   const secret = `aptove_${newId()}`;
-  const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null, roleMax: null };
+  const times = {
+    createdAt: 0,
+    expiresAt: 1,
+    lastUsedAt: null,
+    revokedAt: null,
+    workspaceId: null,
+    limits: null,
+    roleMax: null,
+  };
   const key = { id: newId(), orgId, userId, name: "old", prefix: "aptove_", hash: sha256(secret), deviceId: null };
   await records.keys.insert({ ...key, ...times });
   return secret;

@@ -101,7 +101,15 @@ async function addPerson(
 ): Promise<Person> {
   const key = `aptove_${newId()}`;
   const { id: userId, createdAt } = await addUser(records, { orgId, role });
-  const unused = { deviceId: null, roleMax: null, expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const unused = {
+    deviceId: null,
+    roleMax: null,
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+    workspaceId: null,
+    limits: null,
+  };
   await records.keys.insert({
     id: newId(),
     orgId,

@@ -15,6 +15,10 @@ export interface Caller {
    * such restriction.
    */
   workspaceId?: string;
+  /** The workspace of the caller's new sessions, if the request names none (O4). */
+  defaultWorkspaceId?: string;
+  /** The limits of the caller's key, beside those of the user (O4). Absent: there are none. */
+  keyLimits?: KeyLimits;
   /** The API key of the caller, for the audit log. Absent if the caller used none. */
   keyId?: string;
   requestId?: string;
@@ -92,6 +96,12 @@ export function isBrowserKey({ prefix }: Pick<ApiKey, "prefix">): boolean {
   return prefix.startsWith(browserSecretPrefix);
 }
 
+/** The limits of one key (O4). A limit that is null does not exist. Each server counts the running turns itself. */
+export interface KeyLimits {
+  concurrentRunsMax: number | null;
+  requestsPerMinuteMax: number | null;
+}
+
 /** An API key as it is stored. The secret is not stored, only its SHA-256 (H4). */
 export interface ApiKey {
   id: string;
@@ -105,6 +115,10 @@ export interface ApiKey {
   deviceId: string | null;
   /** The role of the caller who made the key. Null if the key is from before this was stored. */
   roleMax: Role | null;
+  /** The workspace of new sessions, if a request with this key names none (O4). */
+  workspaceId: string | null;
+  /** The key's own limits. Null: only those of its user and org (O4). */
+  limits: KeyLimits | null;
   createdAt: Millis;
   expiresAt: Millis | null;
   lastUsedAt: Millis | null;

@@ -6,6 +6,13 @@ import { pageQuery } from "./people.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { columnText, idSchema, roleSchema, timeSchema } from "./values.ts";
 
+const keyLimitsSchema = z
+  .strictObject({
+    concurrentRunsMax: z.int().min(1).nullable().describe("Running turns at the same time, on each server."),
+    requestsPerMinuteMax: z.int().min(1).nullable().describe("Requests per minute, across all servers."),
+  })
+  .meta({ id: "ApiKeyLimits" });
+
 export const apiKeySchema = z
   .object({
     id: idSchema,
@@ -16,6 +23,11 @@ export const apiKeySchema = z
     roleMax: roleSchema
       .nullable()
       .describe("The role of the caller who made the key. The key never has more rights. Null: not known."),
+    workspaceId: z
+      .string()
+      .nullable()
+      .describe("The workspace of new sessions, if a request with this key names none. Null: there is none."),
+    limits: keyLimitsSchema.nullable().describe("The key's own limits. Null: only those of its user and org."),
     prefix: z.string().describe("The first characters of the secret."),
     createdAt: timeSchema,
     expiresAt: timeSchema.nullable(),
@@ -41,6 +53,12 @@ export const keyStartSchema = z
       .optional()
       .describe("The owner of the key; only admins may name another user. If absent: the caller."),
     expiresAt: z.iso.datetime().optional(),
+    workspaceId: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The workspace of new sessions, if a request with this key names none."),
+    limits: keyLimitsSchema.partial().optional().describe("Limits of this key, beside those of its user and org."),
   })
   .meta({ id: "ApiKeyStart" });
 export type WireKeyStart = z.input<typeof keyStartSchema>;
@@ -74,6 +92,8 @@ export function toWireKey(of: ApiKey): WireApiKey {
     deviceId: of.deviceId,
     isBrowser: isBrowserKey(of),
     roleMax: of.roleMax,
+    workspaceId: of.workspaceId,
+    limits: of.limits,
     prefix: of.prefix,
     createdAt: isoTime(of.createdAt),
     expiresAt: isoTimeOrNull(of.expiresAt),

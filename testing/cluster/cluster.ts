@@ -115,7 +115,14 @@ async function makeKeys(url: string): Promise<string[]> {
         const user = { id: userId, orgId, name: `admin ${org}`, role: "admin", createdAt: at } as const;
         await records.people.insertUser({ ...user, email: null, externalId: null, disabledAt: null });
         const key = { id: newId(), orgId, userId, name: "load", prefix: secret.slice(0, 11), hash: sha256(secret) };
-        const times = { createdAt: at, expiresAt: null, lastUsedAt: null, revokedAt: null };
+        const times = {
+          createdAt: at,
+          expiresAt: null,
+          lastUsedAt: null,
+          revokedAt: null,
+          workspaceId: null,
+          limits: null,
+        };
         await records.keys.insert({ ...key, deviceId: null, roleMax: null, ...times });
         return secret;
       }),

@@ -37,7 +37,7 @@ export function modelHandlers({ engine }: OpenAiParts): Record<string, Handler> 
 }
 
 async function modelsOf(engine: Engine, caller: Caller): Promise<WireModel[]> {
-  const workspaceId = caller.workspaceId ?? null;
+  const workspaceId = caller.workspaceId ?? caller.defaultWorkspaceId ?? null;
   const [models, known] = await Promise.all([
     engine.contexts.models(caller, workspaceId),
     engine.contexts.known(caller, workspaceId),

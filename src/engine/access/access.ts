@@ -56,6 +56,12 @@ function deviceLabel(deviceId: string): string {
   return `device:${deviceId}`;
 }
 
+/** Throws `forbidden` for a key with limits of its own: what it makes would not have them (O4). */
+export function noLimitedKey({ keyLimits }: Caller, what: string): void {
+  if (keyLimits === undefined) return;
+  throw new AptoveError("forbidden", `a key with limits of its own may not ${what}; use another key`);
+}
+
 /**
  * Returns the workspace of a request: the one that it names, else the only one of the caller. Throws
  * `workspace_unknown` if the caller may not use it.
@@ -64,6 +70,11 @@ export function workspaceFor(caller: Caller, asked: string | null | undefined): 
   const workspaceId = asked ?? caller.workspaceId ?? null;
   if (caller.workspaceId === undefined || workspaceId === caller.workspaceId) return workspaceId;
   throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
+}
+
+/** Returns the workspace of a new session (O4). Throws `workspace_unknown` if the caller may not use it. */
+export function workspaceOfNew(caller: Caller, asked: string | null | undefined): string | null {
+  return workspaceFor(caller, asked ?? caller.workspaceId ?? caller.defaultWorkspaceId);
 }
 
 /** Returns the part of the store that a list of the caller may show (S7, P3). */

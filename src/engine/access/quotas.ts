@@ -57,16 +57,21 @@ export class QuotaKeeper {
   }
 
   /** Counts one request. Throws `rate_limited`. */
-  async takeRequest({ userId, orgId }: Caller): Promise<void> {
+  async takeRequest(caller: Caller): Promise<void> {
     const quotas = this.#deps.quotas;
-    if (quotas === undefined) return;
-    for (const { scope, max, of } of scopesOf(quotas, { userId, orgId })) {
+    const scopes = [...keyScope(caller), ...(quotas === undefined ? [] : scopesOf(quotas, caller))];
+    for (const { scope, max, of } of scopes) {
       forgetOld(this.#windows, (window) => window.isIdle());
       let window = this.#windows.get(scope);
       if (window === undefined) this.#windows.set(scope, (window = new RateWindow(this.#deps.records, { scope, of })));
       await window.take(max);
     }
   }
+}
+
+function keyScope({ keyId, keyLimits }: Caller) {
+  const max = keyLimits?.requestsPerMinuteMax ?? null;
+  return keyId === undefined || max === null ? [] : [{ scope: `requests of key ${keyId}`, max, of: "key" as const }];
 }
 
 function scopesOf(quotas: QuotaLimits, { userId, orgId }: { userId: string; orgId: string }) {

@@ -10,10 +10,13 @@ const windowMs = 60_000;
 /** The number of parts in which the requests of a minute are reserved. If there are few, each is reserved alone. */
 const partsPerWindow = 60;
 
+type LimitedBy = "key" | "user" | "org";
+const whose: Record<LimitedBy, string> = { key: " of your key", user: "", org: " of your org" };
+
 export class RateWindow {
   readonly #records: Pick<RecordStore, "limits">;
   readonly #scope: string;
-  readonly #of: "user" | "org";
+  readonly #of: LimitedBy;
   /** The reserved requests that are left. They are valid until `#endsAt`. */
   #left = 0;
   #endsAt = 0;
@@ -21,7 +24,7 @@ export class RateWindow {
   #closedUntil = 0;
   #taking: Promise<void> | null = null;
 
-  constructor(records: Pick<RecordStore, "limits">, { scope, of }: { scope: string; of: "user" | "org" }) {
+  constructor(records: Pick<RecordStore, "limits">, { scope, of }: { scope: string; of: LimitedBy }) {
     this.#records = records;
     this.#scope = scope;
     this.#of = of;
@@ -56,9 +59,8 @@ export class RateWindow {
   }
 
   #refusal(max: number, waitMs: number): AptoveError {
-    const whose = this.#of === "user" ? "" : " of your org";
     const facts = { limitPerMinute: max, of: this.#of, retryAfterSeconds: Math.ceil(waitMs / 1_000) };
-    return new AptoveError("rate_limited", `the limit is ${max} requests${whose} per minute`, { facts });
+    return new AptoveError("rate_limited", `the limit is ${max} requests${whose[this.#of]} per minute`, { facts });
   }
 }
 

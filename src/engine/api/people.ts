@@ -1,6 +1,6 @@
 /** Orgs, users, their keys and devices, the sharing of sessions, and the audit log (H4, P3, S7). */
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
-import type { ApiKey, Caller, Org, Role, User } from "../../domain/caller.ts";
+import type { ApiKey, Caller, Org, Role, User, KeyLimits } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
 
@@ -15,18 +15,27 @@ export interface CreationCursor {
   id: string;
 }
 
+/** A key to make. */
+export interface KeyStart {
+  name: string;
+  /** The owner. Absent: the caller. */
+  userId?: string;
+  expiresAt?: number;
+  /** The workspace of the key's new sessions. Absent: none. */
+  workspaceId?: string;
+  /** Absent: only the limits of the user and the org. */
+  limits?: KeyLimits;
+}
+
 /** API keys (H4). */
 export interface KeyRing {
   /**
    * Makes a key, and returns it with its secret. The secret is not stored and is never shown again (H4). A member makes
    * keys for themselves, an admin for any user of the org. Throws `forbidden` for a reader and for a device,
    * `not_found` if the user is not of the org, `request_invalid` if the user is disabled or `expiresAt` is not in the
-   * future.
+   * future, `workspace_unknown`. A key with limits of its own makes no keys (`forbidden`).
    */
-  create(
-    caller: Caller,
-    key: { name: string; userId?: string; expiresAt?: number },
-  ): Promise<{ key: ApiKey; secret: string }>;
+  create(caller: Caller, key: KeyStart): Promise<{ key: ApiKey; secret: string }>;
   /**
    * Returns the keys of the caller, oldest first. An admin receives the keys of the org, or those of `userId`. The
    * tokens of devices are among them. Throws `forbidden` for a device.

@@ -8,7 +8,7 @@ import { browserSecretPrefix, isBrowserKey, type ApiKey, type Caller } from "../
 import { AptoveError } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { noReader } from "../access/access.ts";
+import { noReader, noLimitedKey } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import type { BrowserProof, Browsers } from "../engine.ts";
@@ -60,6 +60,7 @@ function newCode(
   if (caller.deviceId !== undefined) {
     throw new AptoveError("forbidden", "a device may not sign in a browser; use an API key");
   }
+  noLimitedKey(caller, "sign in a browser");
   const code = randomBytes(16).toString("base64url");
   const expiresAt = now() + limits.signInCodeMs;
   for (const [hash, open] of codes) if (open.expiresAt <= now()) codes.delete(hash);
@@ -88,6 +89,9 @@ async function callerOf(
   }
   const caller = await authenticate(deps, proof.key);
   if (caller === null) throw new AptoveError("sign_in_refused", "the key is unknown, revoked or expired");
+  if (caller.keyLimits !== undefined) {
+    throw new AptoveError("sign_in_refused", "a key with limits of its own signs in no browser; use another key");
+  }
   if (caller.keyId === undefined || caller.deviceId !== undefined) {
     throw new AptoveError("sign_in_refused", "a browser signs in with an API key, not with the token of a device");
   }
@@ -110,6 +114,8 @@ async function newBrowserKey(
     ...kept,
     deviceId: null,
     roleMax: caller.role,
+    workspaceId: null,
+    limits: null,
     createdAt,
     expiresAt,
     lastUsedAt: null,

@@ -15,7 +15,7 @@ import {
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { noReader, scopedToDevice } from "../access/access.ts";
+import { noReader, scopedToDevice, noLimitedKey } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { Devices } from "../engine.ts";
 import { newSecret } from "./key-ring.ts";
@@ -53,6 +53,7 @@ async function pair(
   mayWrite(caller);
   if (caller.deviceId !== undefined)
     throw new AptoveError("forbidden", "a device may not pair another device; use an API key");
+  noLimitedKey(caller, "pair devices");
   if (workspaceId !== null) await knownWorkspaces(deps, caller, workspaceId);
   // The alphabet has 32 characters: five bits of each byte choose every character equally often.
   const code = [...randomBytes(pairingCodeLength)].map((byte) => pairingAlphabet[byte & 31]).join("");
@@ -97,7 +98,7 @@ async function claim(
   const token = newSecret();
   const text = pairingCodeText(code);
   const at = deps.now();
-  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null, workspaceId: null, limits: null };
   const result = await deps.records.devices.claimCode({
     label: pairingLabel(text),
     hash: sha256(text),

@@ -11,10 +11,11 @@ import {
 } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
-import { adminOnly, noReader, scopedToDevice } from "../access/access.ts";
+import { adminOnly, noLimitedKey, noReader, ownsWorkspaces, scopedToDevice } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { identifiedCaller } from "./identified-caller.ts";
-import type { KeyRing } from "../engine.ts";
+import type { KeyRing, KeyStart } from "../engine.ts";
+import { knownWorkspaces } from "../sessions/workspace-sessions.ts";
 import { isValid, type KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { pageBy, userOfOrg } from "./people.ts";
@@ -86,15 +87,19 @@ export function newSecret(prefix = secretPrefix): { secret: string; kept: Pick<A
 async function createKey(
   deps: EngineDependencies,
   caller: Caller,
-  { name, userId = caller.userId, expiresAt = null }: { name: string; userId?: string; expiresAt?: number | null },
+  { name, userId = caller.userId, ...start }: KeyStart,
 ): Promise<{ key: ApiKey; secret: string }> {
+  const { expiresAt = null, workspaceId = null, limits = null } = start;
   noDevice(caller);
   noReader(caller, "make keys");
+  noLimitedKey(caller, "make keys");
   if (userId === operatorId) throw new AptoveError("request_invalid", "name the user of the key: --user <user>");
   if (userId !== caller.userId) await mayMakeKeysFor(deps, caller, userId);
   if (expiresAt !== null && expiresAt <= deps.now()) {
     throw new AptoveError("request_invalid", "the key must expire in the future");
   }
+  // For anyone else a workspace is only a label.
+  if (workspaceId !== null && ownsWorkspaces(caller)) await knownWorkspaces(deps, caller, workspaceId);
   const { secret, kept } = newSecret();
   const key: ApiKey = {
     id: newId(),
@@ -104,6 +109,8 @@ async function createKey(
     ...kept,
     deviceId: null,
     roleMax: caller.role,
+    workspaceId,
+    limits,
     createdAt: deps.now(),
     expiresAt,
     lastUsedAt: null,
@@ -132,9 +139,17 @@ export async function authenticate(deps: EngineDependencies, secret: string): Pr
   const { key, user } = holder;
   if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs)
     await deps.records.keys.update(key, { lastUsedAt: now });
-  const caller: Caller = { orgId: user.orgId, userId: user.id, role: roleOf(holder), keyId: key.id };
+  const caller: Caller = { orgId: user.orgId, userId: user.id, role: roleOf(holder), keyId: key.id, ...ofKey(key) };
   const { deviceId } = key;
   return deviceId === null ? caller : { ...(await scopedToDevice(deps, caller, deviceId)), deviceId };
+}
+
+/** Returns what a key adds to its user (O4). */
+function ofKey({ workspaceId, limits }: ApiKey): Pick<Caller, "defaultWorkspaceId" | "keyLimits"> {
+  return {
+    ...(workspaceId !== null && { defaultWorkspaceId: workspaceId }),
+    ...(limits !== null && { keyLimits: limits }),
+  };
 }
 
 async function owner(deps: EngineDependencies): Promise<Caller & { name: string }> {

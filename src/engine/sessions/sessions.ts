@@ -9,7 +9,7 @@ import { settingsOf } from "../contexts/resolve-contexts.ts";
 import { changedChoice, standingChoice } from "../contexts/session-choice.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
-import { pageLimit, scopeOf, workspaceFor } from "../access/access.ts";
+import { pageLimit, scopeOf, workspaceFor, workspaceOfNew } from "../access/access.ts";
 import type { SessionMailbox, MailboxRequest, SessionListPage, SessionListRequest, SessionStart } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
@@ -24,7 +24,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
   const origin = start.forkOf === undefined ? null : await forkOrigin(deps, caller, start.forkOf);
   const from = origin?.session ?? null;
   const name = start.name ?? from?.name ?? "Untitled";
-  const workspaceId = workspaceFor(caller, start.workspaceId ?? from?.workspaceId);
+  const workspaceId = workspaceOfNew(caller, start.workspaceId ?? from?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
   const choice = changedChoice(known, standingChoice(known, from), start);

@@ -91,4 +91,6 @@ const lesserKey: Omit<ApiKey, "orgId" | "userId"> = {
   expiresAt: null,
   lastUsedAt: null,
   revokedAt: null,
+  workspaceId: null,
+  limits: null,
 };

@@ -93,7 +93,7 @@ export const peopleRoutes = {
     body: keyStartSchema,
     status: 201,
     answer: createdKeySchema,
-    errors: ["not_found", "storage_full"],
+    errors: ["not_found", "workspace_unknown", "storage_full"],
   },
   revokeKey: {
     summary: "Revokes an API key, and ends everything that it has open.",

@@ -114,8 +114,9 @@ export function keyToRow({
 }
 
 function rowToKey(row: ApiKeyRow): ApiKey {
-  type Doc = Pick<ApiKey, "name" | "prefix" | "expiresAt"> & Partial<Pick<ApiKey, "roleMax">>;
-  const { name, prefix, expiresAt, roleMax = null } = JSON.parse(row.doc) as Doc;
+  type Doc = Pick<ApiKey, "name" | "prefix" | "expiresAt"> &
+    Partial<Pick<ApiKey, "roleMax" | "workspaceId" | "limits">>;
+  const { name, prefix, expiresAt, roleMax = null, workspaceId = null, limits = null } = JSON.parse(row.doc) as Doc;
   return {
     id: row.id,
     orgId: row.org_id,
@@ -125,6 +126,8 @@ function rowToKey(row: ApiKeyRow): ApiKey {
     hash: row.hash,
     deviceId: row.device_id,
     roleMax,
+    workspaceId,
+    limits,
     createdAt: row.created_at,
     expiresAt,
     lastUsedAt: row.last_used_at,

@@ -48,7 +48,7 @@ function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
 
 function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
   const id = newId();
-  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null, workspaceId: null, limits: null };
   const key = { id, name: awkwardText, prefix: "apt_12", hash: `token ${id}`, createdAt: noon + 1, ...unused };
   return { label: "7K3M", hash, at: noon + 1, key, deviceIds: [`made ${id}`], ...over };
 }

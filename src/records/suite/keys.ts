@@ -28,6 +28,8 @@ function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
     expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
+    workspaceId: null,
+    limits: null,
     ...over,
   };
 }

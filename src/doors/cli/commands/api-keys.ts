@@ -1,5 +1,5 @@
 /** `aptove key create | list | revoke` (H4). */
-import type { WireApiKey } from "../../../client/client.ts";
+import type { WireApiKey, WireKeyStart } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
@@ -10,6 +10,9 @@ export interface KeyOptions extends OrgOption {
   user?: string;
   days?: number;
   expires?: string;
+  workspace?: string;
+  maxRuns?: number;
+  maxRequests?: number;
 }
 
 export async function createKey(invocation: CliInvocation, name: string, options: KeyOptions): Promise<ExitCode> {
@@ -23,6 +26,8 @@ export async function createKey(invocation: CliInvocation, name: string, options
     name,
     ...(userId !== undefined && { userId }),
     ...(expiresAt !== null && { expiresAt }),
+    ...(options.workspace !== undefined && { workspaceId: options.workspace }),
+    ...limitsOf(options),
   });
   const { output } = invocation;
   if (invocation.json) {
@@ -32,6 +37,11 @@ export async function createKey(invocation: CliInvocation, name: string, options
   output.line(created.secret);
   output.note("the key is shown only this once; use it as: Authorization: Bearer <key>");
   return exitCodes.fine;
+}
+
+function limitsOf({ maxRuns, maxRequests }: KeyOptions): Partial<Pick<WireKeyStart, "limits">> {
+  if (maxRuns === undefined && maxRequests === undefined) return {};
+  return { limits: { concurrentRunsMax: maxRuns ?? null, requestsPerMinuteMax: maxRequests ?? null } };
 }
 
 function expiryOf({ days, expires }: KeyOptions): string | null {
@@ -63,9 +73,20 @@ export async function listKeys(invocation: CliInvocation, options: KeyOptions): 
     `made ${localTime(key.createdAt).slice(0, 16)}`,
     key.lastUsedAt === null ? "never used" : `used ${localTime(key.lastUsedAt).slice(0, 16)}`,
     key.name,
+    limitsText(key),
   ]);
   invocation.output.table(rows);
   return exitCodes.fine;
+}
+
+/** Returns what only this key has: its workspace and its limits. */
+function limitsText({ workspaceId, limits }: WireApiKey): string {
+  const { concurrentRunsMax: runs = null, requestsPerMinuteMax: requests = null } = limits ?? {};
+  return [
+    ...(workspaceId === null ? [] : [`workspace ${workspaceId}`]),
+    ...(runs === null ? [] : [`at most ${runs} running`]),
+    ...(requests === null ? [] : [`at most ${requests} requests per minute`]),
+  ].join(", ");
 }
 
 function keyState(key: WireApiKey): string {

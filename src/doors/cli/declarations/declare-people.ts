@@ -135,6 +135,13 @@ function addKeyCommands(key: Command, run: RunCommand): void {
       new Option("--days <n>", "valid for so many days").argParser(wholeNumber(1, 36_500)).conflicts("expires"),
     )
     .option("--expires <time>", "valid until this time, for example 2027-01-31")
+    .option("--workspace <id>", "workspace of its new sessions, if a request names none")
+    .addOption(
+      new Option("--max-runs <n>", "limit of its running turns, on each server").argParser(wholeNumber(1, 1_000_000)),
+    )
+    .addOption(
+      new Option("--max-requests <n>", "limit of its requests per minute").argParser(wholeNumber(1, 100_000_000)),
+    )
     .addOption(orgOption())
     .action((name: string, options: KeyOptions) =>
       run(async (call) => (await commands()).createKey(call, name, options)),

@@ -1,4 +1,4 @@
-/** The limits of one user: requests per minute, and concurrent turns (H5). */
+/** The limits of one user and key: requests per minute, and concurrent turns (H5). */
 import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 
@@ -50,7 +50,7 @@ export interface RunSlotLimits {
   concurrentRunsOfOwnerMax: number | null;
 }
 
-/** Counts the concurrent turns of each user. */
+/** Counts the concurrent turns of each user, and of each key that has a limit of its own (O4). */
 export class RunSlots {
   readonly #running = new Map<string, number>();
   readonly #limits: RunSlotLimits;
@@ -61,22 +61,32 @@ export class RunSlots {
 
   /** Takes a slot, and returns the function that frees it. Only its first call counts. Throws `runs_limited`. */
   take(caller: Caller): () => void {
-    const { userId } = caller;
+    const { userId, keyId, keyLimits } = caller;
     const { concurrentRunsOfOwnerMax, concurrentRunsPerUserMax } = this.#limits;
-    const limit = runsTheServer(caller) ? concurrentRunsOfOwnerMax : concurrentRunsPerUserMax;
-    const running = this.#running.get(userId) ?? 0;
-    if (limit !== null && running >= limit) {
-      const detail = `${running} of your turns are running, and the limit is ${limit}; wait for one or interrupt it`;
-      throw new AptoveError("runs_limited", detail, { facts: { limit, retryAfterSeconds: 1 } });
-    }
-    this.#running.set(userId, running + 1);
+    const ofUser = runsTheServer(caller) ? concurrentRunsOfOwnerMax : concurrentRunsPerUserMax;
+    const ofKey = keyLimits?.concurrentRunsMax ?? null;
+    this.#refuse(userId, { limit: ofUser, whose: "of your turns" });
+    if (keyId !== undefined) this.#refuse(keyId, { limit: ofKey, whose: "turns of your key" });
+    const counted = [userId, ...(keyId === undefined || ofKey === null ? [] : [keyId])];
+    for (const id of counted) this.#running.set(id, (this.#running.get(id) ?? 0) + 1);
     let isFree = false;
     return () => {
       if (isFree) return;
       isFree = true;
-      const left = (this.#running.get(userId) ?? 1) - 1;
-      if (left === 0) this.#running.delete(userId);
-      else this.#running.set(userId, left);
+      for (const id of counted) this.#free(id);
     };
+  }
+
+  #refuse(id: string, { limit, whose }: { limit: number | null; whose: string }): void {
+    const running = this.#running.get(id) ?? 0;
+    if (limit === null || running < limit) return;
+    const detail = `${running} ${whose} are running, and the limit is ${limit}; wait for one or interrupt it`;
+    throw new AptoveError("runs_limited", detail, { facts: { limit, retryAfterSeconds: 1 } });
+  }
+
+  #free(id: string): void {
+    const left = (this.#running.get(id) ?? 1) - 1;
+    if (left === 0) this.#running.delete(id);
+    else this.#running.set(id, left);
   }
 }

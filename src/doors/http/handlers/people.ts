@@ -47,9 +47,15 @@ function keyHandlers({ engine: { keys } }: HandlerDependencies): RouteHandlers<K
       const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...withoutNullish({ userId }) });
       return answer("listKeys", { keys: found.map(toWireKey), nextCursor: cursorOf(next) });
     },
-    createKey: async ({ caller, body: { name, userId, expiresAt } }) => {
+    createKey: async ({ caller, body: { name, userId, expiresAt, workspaceId, limits } }) => {
       const until = expiresAt === undefined ? undefined : Date.parse(expiresAt);
-      const { key, secret } = await keys.create(caller, { name, ...withoutNullish({ userId, expiresAt: until }) });
+      const { key, secret } = await keys.create(caller, {
+        name,
+        ...withoutNullish({ userId, expiresAt: until, workspaceId }),
+        ...(limits !== undefined && {
+          limits: { concurrentRunsMax: null, requestsPerMinuteMax: null, ...withoutNullish(limits) },
+        }),
+      });
       return answer("createKey", { key: toWireKey(key), secret });
     },
     revokeKey: async ({ caller, id }) => {

@@ -17,7 +17,7 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { workspaceFor } from "../../access/access.ts";
+import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
@@ -71,7 +71,10 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
   const instruction = checkedInstruction(request);
-  const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
+  const workspaceId =
+    session === null
+      ? workspaceOfNew(caller, request.workspaceId)
+      : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
   const retriever = deps.retrievers.get(contexts.agentContext.index);

@@ -211,7 +211,7 @@ async function changeEverything(
   await ask(() => store.devices.insertCode(code));
   const key = {
     ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
-    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null, workspaceId: null, limits: null },
   };
   const claim = { label: "7K3M", hash: code.hash, at: noon, key, deviceIds: [newId()] };
   assert.equal((await ask(() => store.devices.claimCode(claim))).outcome, "claimed");
