@@ -7,82 +7,8 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { paths, type RouteName } from "../src/protocol/routes/paths.ts";
 import { routes } from "../src/protocol/routes/routes.ts";
+import { isKnown, rules, standingOf, type Rule } from "./access-rules.ts";
 import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Who } from "./access-world.ts";
-
-/** The relation of a caller to the owner's session. */
-type Standing = "owner" | "participant" | "colleague" | "none";
-type Rule = (who: Who, standing: Standing) => Outcome;
-
-const roles: Record<Who, "admin" | "member" | "reader" | null> = {
-  owner: "member",
-  participant: "member",
-  colleague: "member",
-  admin: "admin",
-  reader: "reader",
-  device: "member",
-  stranger: "admin",
-  revoked: null,
-  expired: null,
-  disabled: null,
-  anonymous: null,
-};
-
-function standingOf(who: Who, isPublic: boolean): Standing {
-  if (who === "owner" || who === "participant") return who;
-  const isOfOrg = who === "colleague" || who === "admin" || who === "reader";
-  return isOfOrg && isPublic ? "colleague" : "none";
-}
-
-const isKnown = (who: Who): boolean => roles[who] !== null;
-const isOfOrg = (who: Who): boolean => isKnown(who) && who !== "stranger";
-/** The role is checked first, so a refusal does not reveal what exists. */
-const keyed =
-  (rule: Rule): Rule =>
-  (who, standing) =>
-    isKnown(who) ? rule(who, standing) : "unauthenticated";
-const writing = (rule: Rule): Rule =>
-  keyed((who, standing) => (roles[who] === "reader" ? "forbidden" : rule(who, standing)));
-const admins = (rule: Rule): Rule =>
-  keyed((who, standing) => (roles[who] === "admin" ? rule(who, standing) : "forbidden"));
-const seen =
-  (rule: Rule): Rule =>
-  (who, standing) =>
-    standing === "none" ? "not_found" : rule(who, standing);
-const ifSo = (isAllowed: boolean): Outcome => (isAllowed ? "ok" : "forbidden");
-
-const continuing = writing(seen((_who, standing) => ifSo(standing !== "colleague")));
-
-const rules = {
-  everybody: () => "ok",
-  anyKey: keyed(() => "ok"),
-  anyWriter: writing(() => "ok"),
-  anyAdmin: admins(() => "ok"),
-  noDevice: keyed((who) => ifSo(who !== "device")),
-  writerNoDevice: writing((who) => ifSo(who !== "device")),
-  runsTheServer: admins((who) => ifSo(who === "admin")),
-  comesInByAcp: keyed((who) => ifSo(who === "admin")),
-  ownOrg: keyed((who) => (isOfOrg(who) ? "ok" : "not_found")),
-  ownOrgAdmin: admins((who) => (isOfOrg(who) ? "ok" : "not_found")),
-  read: keyed(seen(() => "ok")),
-  continue: continuing,
-  /** The turn leads to the session, which does not exist for a caller who may not see it. */
-  continueOnce: keyed(seen((who, standing) => continuing(who, standing))),
-  stop: writing(seen((who, standing) => ifSo(standing !== "colleague" || who === "admin"))),
-  change: writing(seen((who, standing) => ifSo(standing === "owner" || who === "admin"))),
-  /** A deleted session is in no list. It exists only for callers who may restore it. */
-  removed: writing((who, standing) =>
-    standing === "owner" || (who === "admin" && standing === "colleague") ? "ok" : "not_found",
-  ),
-  fork: writing(seen(() => "ok")),
-  /** Only the user who made a code sees it. */
-  ownersCode: keyed((who) => (who === "owner" || who === "device" ? "ok" : "not_found")),
-  ownersKey: writing((who) =>
-    who === "device" ? "forbidden" : who === "owner" || who === "admin" ? "ok" : "not_found",
-  ),
-  ownersDevice: writing((who) =>
-    who === "device" ? "forbidden" : who === "owner" || who === "admin" ? "ok" : "not_found",
-  ),
-} satisfies Record<string, Rule>;
 
 const ruleOf: Record<RouteName, keyof typeof rules> = {
   execute: "continue",
@@ -117,6 +43,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   getAnswer: "read",
   getRequest: "read",
   getResponse: "read",
+  getSource: "read",
   getContext: "read",
   diffTurns: "read",
   turnEvents: "read",

@@ -309,7 +309,9 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
   const text = await response.text();
   if (response.ok) return { code: "ok", text };
   const { code, requestId: _requestId, ...problem } = JSON.parse(text) as { code: ErrorCode; requestId?: string };
-  const isPassed = passes[sample.name]?.includes(code) === true || code === "context_changed";
+  // No turn of these samples comes from another tool.
+  const isOwn = sample.name === "getSource" && text.includes("was not imported from another tool");
+  const isPassed = passes[sample.name]?.includes(code) === true || code === "context_changed" || isOwn;
   return { code: isPassed ? "ok" : code, text: JSON.stringify({ status: response.status, ...problem }) };
 }
 

@@ -15,6 +15,8 @@ export interface TurnMethods {
   request(id: string, step: number): Promise<Uint8Array>;
   /** Returns the exact bytes of the model's response. Steps count from 1. */
   response(id: string, step: number): Promise<Uint8Array>;
+  /** Returns the bytes of another tool's history that an imported turn was made from. Throws `not_found` for any other turn. */
+  source(id: string): Promise<Uint8Array>;
   /** Returns what differs in the input of two turns, and both answers. */
   diff(a: string, b: string): Promise<WireTurnDiff>;
   /** Archives a finished turn that nothing continues. Throws `turn_in_use`, `turn_not_finished`. */
@@ -30,9 +32,10 @@ export interface TurnMethods {
 }
 
 export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
+  const accept = "application/octet-stream";
+  const bytesOf = async (response: Response) => new Uint8Array(await response.arrayBuffer());
   const bytes = async (name: "getRequest" | "getResponse", id: string, step: number) => {
-    const response = await send(name, { id, query: { step }, accept: "application/octet-stream" });
-    return new Uint8Array(await response.arrayBuffer());
+    return await bytesOf(await send(name, { id, query: { step }, accept }));
   };
   return {
     get: (id) => call("getTurn", { id }),
@@ -42,6 +45,7 @@ export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
     context: (id) => call("getContext", { id }),
     request: (id, step) => bytes("getRequest", id, step),
     response: (id, step) => bytes("getResponse", id, step),
+    source: async (id) => await bytesOf(await send("getSource", { id, accept })),
     diff: (a, b) => call("diffTurns", { id: a, query: { with: b } }),
     archive: (id) => call("archiveTurn", { id }),
     interrupt: async (id) => (await call("interruptTurn", { id })).interruptedTurnId,

@@ -268,7 +268,7 @@ test("[O8] a subagent of Codex that began on the next day belongs to its convers
 });
 
 test("[O8] [H5] a source that is not what its turn says is refused, also one that would fill the memory", async (t) => {
-  const { engine, admin } = await testDoor(t);
+  const { engine, admin, client, refused } = await testDoor(t);
   const header = {
     ...{ tool: "codex", id: "c-1", version: null, folder: null, repo: null, name: null },
     ...{ createdAt: 1, updatedAt: 1 },
@@ -293,5 +293,13 @@ test("[O8] [H5] a source that is not what its turn says is refused, also one tha
     await assert.rejects(engine.transfer.import(admin, file(source)), hasCode("import_invalid"));
   }
   const good = { gzip: gzipSync("x").toString("base64"), bytes: 1, sha256: hash };
-  assert.equal((await engine.transfer.import(admin, file(good))).turnsImported, 1);
+  const report = await engine.transfer.import(admin, file(good));
+  assert.equal(report.turnsImported, 1);
+  const sessionId = report.sessions[0]?.id ?? assert.fail();
+  const stored = await client().sessions.lastTurn(sessionId);
+  assert.partialDeepStrictEqual(stored.foreign, { tool: "codex", sessionId: "c-1", turn: "t", bytes: 1, sha256: hash });
+  assert.equal(Buffer.from(await client().turns.source(stored.id)).toString(), "x");
+  const own = await client().execute({ instruction: "more", sessionId });
+  assert.equal((await client().turns.get(own.turnId)).foreign, null);
+  await refused("not_found", `GET /api/turns/${own.turnId}/source`);
 });

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { skipReasons } from "../domain/active-file.ts";
 import { chunkReasons } from "../domain/chunk.ts";
+import { foreignTools, type ForeignRef } from "../domain/foreign.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import type { DeferredCall } from "../domain/tool.ts";
@@ -148,6 +149,20 @@ const subagent = z
   })
   .meta({ id: "Subagent" });
 
+const foreign = z
+  .object({
+    tool: z.enum(foreignTools),
+    version: z.string().nullable().describe("The version of the tool. Null: unknown."),
+    sessionId: z.string().describe("The id of the conversation in that tool."),
+    turn: z.string().describe("The id of the turn in that conversation."),
+    bytes: z.int().describe("The size of the source, which `/api/turns/{id}/source` returns."),
+    sha256: z.string().describe("SHA-256 of the source."),
+    unmapped: z
+      .record(z.string(), z.int())
+      .describe("What was not taken over, by its kind, with its number. It remains in the source."),
+  })
+  .meta({ id: "ForeignOrigin" });
+
 const common = {
   id: idSchema,
   sessionId: idSchema,
@@ -195,6 +210,7 @@ export const turnSchema = z
       .describe(
         "SHA-256 of the parent's digest and of everything that is stored for the turn. Null while the turn runs.",
       ),
+    foreign: foreign.nullable().describe("The origin of a turn that another tool ran. Null: aptove ran it."),
     input: z.array(turnPart).describe("The input parts of the instruction, except text."),
     finalMessage: z.string().nullable().describe("The last message, if the answer has several."),
     deferredCalls: z.array(deferredCallSchema),
@@ -326,6 +342,10 @@ function toWireRun(of: RunSummary): NonNullable<WireTurn["run"]> {
   };
 }
 
+function toWireForeign({ source: { bytes, sha256 }, ...of }: ForeignRef): NonNullable<WireTurn["foreign"]> {
+  return { ...of, bytes, sha256 };
+}
+
 export function toWireTurn(of: Turn, steps: readonly Step[]): WireTurn {
   const outcome = turnOutcome(of);
   const ended = of.status === "pending" ? null : of;
@@ -338,6 +358,7 @@ export function toWireTurn(of: Turn, steps: readonly Step[]): WireTurn {
     previousProviderResponseId: ended?.chain.previousResponseId ?? null,
     chainExpiresAt: isoTimeOrNull(ended?.chain.expiresAt ?? null),
     digest: ended?.digest ?? null,
+    foreign: of.foreign === undefined ? null : toWireForeign(of.foreign),
     input: (of.input ?? []).map(({ content, ...part }) => ({
       ...part,
       bytes: content?.bytes ?? null,

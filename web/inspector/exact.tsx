@@ -16,7 +16,9 @@ export function Exact({ turn }: { turn: WireTurn }) {
   const step = useSignal(1);
   const side = useSignal<"request" | "response">("request");
   const isRaw = useSignal(false);
+  if (turn.foreign !== null) return <Source turn={turn} />;
   if (turn.steps.length === 0) return <Empty>Nothing was sent: the turn ended before the model was called.</Empty>;
+  const sent = turn.steps.find(({ index }) => index === step.value);
   return (
     <>
       <div class="row-of">
@@ -45,25 +47,51 @@ export function Exact({ turn }: { turn: WireTurn }) {
           Raw
         </label>
       </div>
-      <Bytes key={`${side.value} ${step.value}`} turn={turn} step={step.value} side={side.value} isRaw={isRaw.value} />
+      <Bytes
+        key={`${turn.id} ${side.value} ${step.value}`}
+        name={`${side.value}-${step.value}.json`}
+        read={async () => await client.turns[side.value](turn.id, step.value)}
+        wanted={side.value === "request" ? (sent?.requestSha256 ?? null) : null}
+        isRaw={isRaw.value}
+      />
+    </>
+  );
+}
+
+/** What another tool wrote about a turn that was imported. */
+function Source({ turn }: { turn: WireTurn }) {
+  const { tool = "", version, sha256 = "" } = turn.foreign ?? {};
+  return (
+    <>
+      <p>
+        This turn ran in {tool} {version}. These bytes of its history describe it; aptove sent nothing.
+      </p>
+      <Bytes
+        key={turn.id}
+        name={`${tool}-${turn.id}.jsonl`}
+        read={async () => await client.turns.source(turn.id)}
+        wanted={sha256}
+        isRaw={true}
+      />
     </>
   );
 }
 
 interface BytesProps {
-  turn: WireTurn;
-  step: number;
-  side: "request" | "response";
+  /** The name of the file if it is saved. */
+  name: string;
+  read: () => Promise<Uint8Array>;
+  /** The digest that the turn has for the bytes. Null: it has none. */
+  wanted: string | null;
   isRaw: boolean;
 }
 
-function Bytes({ turn, step, side, isRaw }: BytesProps) {
-  const { value, failed, load } = useLoaded(`${turn.id} ${step} ${side}`, () => client.turns[side](turn.id, step));
+function Bytes({ name, read, wanted, isRaw }: BytesProps) {
+  const { value, failed, load } = useLoaded(name, read);
   const holds = useSignal<boolean | null>(null);
   const content = value.value;
-  const wanted = turn.steps.find(({ index }) => index === step)?.requestSha256;
   useEffect(() => {
-    if (content === null || side === "response" || !isSecureContext) return;
+    if (content === null || wanted === null || !isSecureContext) return;
     void sha256(content).then((found) => (holds.value = found === wanted));
   }, [content]);
   if (content === null) {
@@ -88,7 +116,7 @@ function Bytes({ turn, step, side, isRaw }: BytesProps) {
         <button
           type="button"
           class="quiet small"
-          onClick={() => saveFile(`${side}-${step}.json`, new Blob([content as Uint8Array<ArrayBuffer>]))}
+          onClick={() => saveFile(name, new Blob([content as Uint8Array<ArrayBuffer>]))}
         >
           Save
         </button>

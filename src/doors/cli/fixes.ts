@@ -30,7 +30,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   url_unavailable: "check the address and try again later",
   file_bundle_invalid: 'ask for the change again: aptove ask --mode edit "…"',
   file_bundle_conflict: "ask for the change again, so that the model sees the current file; nothing was written",
-  import_invalid: "export the session again; nothing was changed",
+  import_invalid: "use the whole file as it was written, or export the session again; nothing was changed",
   import_newer: "update aptove, then import the file; nothing was changed",
   backup_invalid: "follow the message, or see docs/backup.md; nothing was changed",
   import_conflict: "check the session that is here: aptove session verify",

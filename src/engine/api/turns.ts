@@ -353,6 +353,11 @@ export interface TurnReader {
   /** Returns the exact bytes of the response that a step received. Throws `not_found` if there is no such step. */
   response(step: number): Promise<Uint8Array>;
   /**
+   * Returns the part of another tool's history that an imported turn was made from (O8). Throws `not_found` for any other
+   * turn, `blob_missing`, `blob_damaged`.
+   */
+  source(): Promise<Uint8Array>;
+  /**
    * Returns the boot prompt that the turn used (E6). Null if the turn was imported from another program.
    */
   prompt(): Promise<string | null>;

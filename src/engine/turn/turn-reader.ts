@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../domain/events.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { AskedOfTurn, TurnReader } from "../engine.ts";
-import { readPart } from "./kept/kept-parts.ts";
+import { readForeignSource, readPart } from "./kept/kept-parts.ts";
 import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
 
@@ -23,6 +23,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     steps: () => records.turns.listSteps(turn.id),
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
     response: async (step) => await responseBytes(core, turn, step),
+    source: async () => await sourceBytes(core, turn),
   };
 }
 
@@ -92,6 +93,11 @@ async function responseBytes(core: EngineCore, turn: Turn, step: number): Promis
   const response = run.responses.find((one) => one.step === step);
   if (response === undefined) throw noStep(turn, step);
   return decodeResponse(response);
+}
+
+async function sourceBytes({ deps }: EngineCore, { id, foreign }: Turn): Promise<Uint8Array> {
+  if (foreign !== undefined) return await readForeignSource(deps.blobs, foreign);
+  throw new AptoveError("not_found", `turn ${id} was not imported from another tool`);
 }
 
 function noStep(turn: Turn, step: number): AptoveError {

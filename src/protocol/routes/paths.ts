@@ -42,6 +42,7 @@ export const paths = {
   getAnswer: { method: "GET", path: "/api/turns/{id}/answer" },
   getRequest: { method: "GET", path: "/api/turns/{id}/request" },
   getResponse: { method: "GET", path: "/api/turns/{id}/response" },
+  getSource: { method: "GET", path: "/api/turns/{id}/source" },
   getContext: { method: "GET", path: "/api/turns/{id}/context" },
   diffTurns: { method: "GET", path: "/api/turns/{id}/diff" },
   turnEvents: { method: "GET", path: "/api/turns/{id}/events" },

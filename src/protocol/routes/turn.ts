@@ -140,6 +140,13 @@ export const turnRoutes = {
     otherAnswers: { "application/octet-stream": "The bytes." },
     errors: storedTurnErrors,
   },
+  getSource: {
+    summary: "Returns the part of another tool's history that an imported turn was made from, byte for byte.",
+    access: "read",
+    status: 200,
+    otherAnswers: { "application/octet-stream": "The bytes." },
+    errors: storedTurnErrors,
+  },
   getContext: {
     summary: "Returns what the turn gave the model: the manifest, and the user message as it was sent.",
     access: "read",

@@ -11,6 +11,7 @@ type TurnRoute =
   | "getAnswer"
   | "getRequest"
   | "getResponse"
+  | "getSource"
   | "getContext"
   | "diffTurns"
   | "archiveTurn"
@@ -36,6 +37,7 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
     getRequest: async ({ caller, id, query }) => bytes(await (await engine.turns.read(caller, id)).request(query.step)),
     getResponse: async ({ caller, id, query }) =>
       bytes(await (await engine.turns.read(caller, id)).response(query.step)),
+    getSource: async ({ caller, id }) => bytes(await (await engine.turns.read(caller, id)).source()),
     getContext: async ({ caller, id }) => {
       const reader = await engine.turns.read(caller, id);
       const { manifest } = reader.turn;
