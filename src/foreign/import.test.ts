@@ -267,20 +267,30 @@ test("[O8] a subagent of Codex that began on the next day belongs to its convers
   assert.match(run.stdout, /Look around: 1 turn, 1 turn of subagents/, run.stderr);
 });
 
+const header = {
+  ...{ tool: "codex", id: "c-1", version: null, folder: null, repo: null, name: null },
+  ...{ createdAt: 1, updatedAt: 1 },
+};
+
+function sourceOf(text: string): object {
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return { gzip: gzipSync(text).toString("base64"), bytes: text.length, sha256 };
+}
+
+/** The lines of a conversation of these turns, each of which continues the one before. */
+async function* conversation(...turns: { id: string; source?: object }[]): AsyncGenerator<string> {
+  yield JSON.stringify({ aptove: "conversation", format: 1, session: header });
+  for (const [index, { id, source = sourceOf(id) }] of turns.entries()) {
+    yield JSON.stringify({
+      ...{ id, parent: turns[index - 1]?.id ?? null, startedAt: 1, endedAt: 1, model: "m", instruction: `ask ${id}` },
+      ...{ items: [{ type: "assistant", text: `answer ${id}` }], stopReason: "stop", modelRequests: 1, usage: null },
+      ...{ unmapped: {}, source, subagents: [] },
+    });
+  }
+}
+
 test("[O8] [H5] a source that is not what its turn says is refused, also one that would fill the memory", async (t) => {
   const { engine, admin, client, refused } = await testDoor(t);
-  const header = {
-    ...{ tool: "codex", id: "c-1", version: null, folder: null, repo: null, name: null },
-    ...{ createdAt: 1, updatedAt: 1 },
-  };
-  const turn = (source: object): object => ({
-    ...{ id: "t", parent: null, startedAt: 1, endedAt: 1, model: "m", instruction: "x", items: [], stopReason: "stop" },
-    ...{ modelRequests: 0, usage: null, unmapped: {}, source, subagents: [] },
-  });
-  async function* file(source: object): AsyncGenerator<string> {
-    yield JSON.stringify({ aptove: "conversation", format: 1, session: header });
-    yield JSON.stringify(turn(source));
-  }
   const zeros = Buffer.alloc(50_000_000);
   const bomb = gzipSync(zeros).toString("base64");
   const hash = createHash("sha256").update("x").digest("hex");
@@ -290,10 +300,9 @@ test("[O8] [H5] a source that is not what its turn says is refused, also one tha
     { gzip: bomb, bytes: 1, sha256: hash },
     { gzip: bomb, bytes: 2 ** 40, sha256: createHash("sha256").update(zeros).digest("hex") },
   ]) {
-    await assert.rejects(engine.transfer.import(admin, file(source)), hasCode("import_invalid"));
+    await assert.rejects(engine.transfer.import(admin, conversation({ id: "t", source })), hasCode("import_invalid"));
   }
-  const good = { gzip: gzipSync("x").toString("base64"), bytes: 1, sha256: hash };
-  const report = await engine.transfer.import(admin, file(good));
+  const report = await engine.transfer.import(admin, conversation({ id: "t", source: sourceOf("x") }));
   assert.equal(report.turnsImported, 1);
   const sessionId = report.sessions[0]?.id ?? assert.fail();
   const stored = await client().sessions.lastTurn(sessionId);
@@ -302,4 +311,36 @@ test("[O8] [H5] a source that is not what its turn says is refused, also one tha
   const own = await client().execute({ instruction: "more", sessionId });
   assert.equal((await client().turns.get(own.turnId)).foreign, null);
   await refused("not_found", `GET /api/turns/${own.turnId}/source`);
+});
+
+test("[O8] [B1] imports of one conversation at once, also of more and fewer of its turns, make one session with each turn once", async (t) => {
+  const { engine, admin, client } = await testDoor(t);
+  const ids = ["t1", "t2", "t3"].map((id) => ({ id }));
+  const reports = await Promise.all(
+    [3, 2, 3].map((count) => engine.transfer.import(admin, conversation(...ids.slice(0, count)))),
+  );
+  const [sessionId = ""] = new Set(reports.map(({ sessions }) => sessions[0]?.id));
+  assert.equal(new Set(reports.map(({ sessions }) => sessions[0]?.id)).size, 1);
+  assert.equal(
+    reports.reduce((sum, { turnsImported }) => sum + turnsImported, 0),
+    3,
+  );
+  const { turns } = await client().sessions.turns(sessionId);
+  assert.deepEqual(
+    turns.map(({ instructionSummary }) => instructionSummary),
+    ["ask t3", "ask t2", "ask t1"],
+  );
+  assert.partialDeepStrictEqual(await engine.explain.verify(admin, sessionId), { turnsChecked: 3, fault: null });
+  assert.equal((await client().execute({ instruction: "more", sessionId })).kind, "answer");
+});
+
+test("[O8] [S6] a conversation that was purged can be imported again", async (t) => {
+  const { engine, admin } = await testDoor(t);
+  const { sessions } = await engine.transfer.import(admin, conversation({ id: "t1" }));
+  const id = sessions[0]?.id ?? assert.fail();
+  await engine.tree.remove(admin, id);
+  await assert.rejects(engine.transfer.import(admin, conversation({ id: "t1" }, { id: "t2" })), hasCode("not_found"));
+  await engine.tree.purge(admin, id);
+  const again = await engine.transfer.import(admin, conversation({ id: "t1" }, { id: "t2" }));
+  assert.deepEqual([again.turnsImported, again.sessions[0]?.id], [2, id]);
 });

@@ -60,7 +60,7 @@ export function Exact({ turn }: { turn: WireTurn }) {
 
 /** What another tool wrote about a turn that was imported. */
 function Source({ turn }: { turn: WireTurn }) {
-  const { tool = "", version, sha256 = "" } = turn.foreign ?? {};
+  const { tool = "", version, sha256: digest = "" } = turn.foreign ?? {};
   return (
     <>
       <p>
@@ -70,7 +70,7 @@ function Source({ turn }: { turn: WireTurn }) {
         key={turn.id}
         name={`${tool}-${turn.id}.jsonl`}
         read={async () => await client.turns.source(turn.id)}
-        wanted={sha256}
+        wanted={digest}
         isRaw={true}
       />
     </>
