@@ -117,15 +117,15 @@ export interface EngineStores {
   records: RecordStore;
   blobs: BlobStore;
   /** Writes turns to both, in one transaction. Absent: the blobs are written first, then the row. */
-  turnStore?: TurnStore;
+  turnStore?: TurnStore | undefined;
   /** The events of running turns. */
   log: EventLog;
   /** Makes stores in memory, for turns whose content is not kept (O3). Absent: there are no such turns. */
-  unkeptStores?: () => Promise<UnkeptStores>;
+  unkeptStores?: (() => Promise<UnkeptStores>) | undefined;
   /** True if no provider may be asked to remember anything. Then every turn sends its whole history. */
   isReplayOnly?: boolean;
   /** Wakes the other processes. Absent: each process polls for what the others want. */
-  wakeUps?: WakeUps;
+  wakeUps?: WakeUps | undefined;
 }
 
 /** The providers, contexts, tools and indexes that turns run with. */

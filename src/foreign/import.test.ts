@@ -212,16 +212,16 @@ test("[O8] without --all, the newest conversation about this folder comes, and n
     mkdirSync(join(home, path, ".."), { recursive: true });
     writeFileSync(join(home, path), lines(values));
   };
-  const conversation = (id: string): object[] => [
+  const whole = (id: string): object[] => [
     { sessionId: id, projectHash: "x", startTime: time, lastUpdated: time, kind: "main" },
     { id: "1", timestamp: time, type: "user", content: [{ text: `Question of ${id}` }] },
     { id: "2", timestamp: time, type: "gemini", content: "so", model: "gemini-2.5-flash" },
   ];
-  write(".gemini/tmp/here/chats/session-1.jsonl", conversation("here"));
+  write(".gemini/tmp/here/chats/session-1.jsonl", whole("here"));
   writeFileSync(join(home, ".gemini/tmp/here/.project_root"), `${world.copy}\n`);
-  write(".gemini/tmp/other/chats/session-2.jsonl", conversation("other"));
+  write(".gemini/tmp/other/chats/session-2.jsonl", whole("other"));
   writeFileSync(join(home, ".gemini/tmp/other/.project_root"), "/somewhere/else");
-  write(".gemini/tmp/unknown/chats/session-3.jsonl", conversation("unknown"));
+  write(".gemini/tmp/unknown/chats/session-3.jsonl", whole("unknown"));
   const shown = (...more: string[]) =>
     world.run(["session", "import", "--from", "gemini", "--dry-run", ...more], { env: { HOME: home } });
   const newest = await shown();

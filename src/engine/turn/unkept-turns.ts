@@ -8,7 +8,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import type { UnkeptEnd } from "../../records/unkept.ts";
-import type { EngineDependencies } from "../dependencies.ts";
+import type { EngineDependencies, EngineStores } from "../dependencies.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { runTurn } from "./if-busy.ts";
@@ -57,13 +57,20 @@ function coreInMemory(
 ): EngineCore {
   const { sessions, attachments, turns, subagents, runners, search, imports, purges } = records;
   const inMemory = { sessions, attachments, turns, subagents, runners, search, imports, purges };
-  const { workspaces: _workspaces, wakeUps: _wakeUps, ...deps } = kept.deps;
-  return engineCore({
-    ...deps,
-    records: { ...deps.records, ...inMemory },
+  const { workspaces: _workspaces, ...rest } = kept.deps;
+  // Every store is named here, so that none is forgotten: a durable one would keep the content.
+  const stores = {
+    records: { ...rest.records, ...inMemory },
     blobs,
     log,
     isReplayOnly: true,
+    turnStore: undefined,
+    unkeptStores: undefined,
+    wakeUps: undefined,
+  } satisfies Record<keyof EngineStores, unknown>;
+  return engineCore({
+    ...rest,
+    ...stores,
     // A lease that no other process can take needs no clock.
     monotonic: () => 0,
   });

@@ -7,7 +7,8 @@ import { testOpenAi } from "../../../../testing/openai-door.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { testEngine, testRunner } from "../../../../testing/engine.ts";
 import { newId } from "../../../domain/ids.ts";
-import type { UnkeptPolicy } from "../../../engine/dependencies.ts";
+import type { EngineStores, UnkeptPolicy } from "../../../engine/dependencies.ts";
+import { openEmbeddedStore } from "../../../embedded/embedded-store.ts";
 import { fileBlobs } from "../../../blobs/files/file-blobs.ts";
 import { fileEventLog } from "../../../live/files/file-event-log.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
@@ -25,43 +26,56 @@ function filesWith(folder: string, words: readonly string[]): string[] {
   });
 }
 
-test("[O3] nothing of a response that is not stored is in any row, blob, file or write-ahead log, while it runs and after", async (t) => {
-  const folder = await temporaryFolder(t);
-  const held = Promise.withResolvers<void>();
-  const records = await openSqliteRecords({ file: join(folder, "records.db") });
-  const blobs = fileBlobs({ folder: join(folder, "blobs") });
-  const log = fileEventLog({ folder: join(folder, "live") });
-  const { openai, engine, admin, provider, reports } = await testOpenAi(t, {
-    records,
-    blobs,
-    log,
-    script: () => [{ says: [`${answer} `, held.promise, "end"] }],
-  });
-  const words = [secret, answer];
-  const stream = await openai.responses.create({ input: secret, instructions: secret, store: false, stream: true });
-  let isFirst = true;
-  for await (const event of stream) {
-    if (event.type === "response.output_text.delta" && isFirst) {
-      isFirst = false;
-      assert.deepEqual(filesWith(folder, words), []);
-      held.resolve();
+/** The stores of a data folder: rows with files beside them, or everything in one file. */
+const durable: Record<string, (folder: string) => Promise<Partial<EngineStores>>> = {
+  "rows and files": async (folder) => ({
+    records: await openSqliteRecords({ file: join(folder, "records.db") }),
+    blobs: fileBlobs({ folder: join(folder, "blobs") }),
+  }),
+  "one file": async (folder) => {
+    const { records, blobs, turnStore } = await openEmbeddedStore({ file: join(folder, "records.db") });
+    return { records, blobs, turnStore };
+  },
+};
+
+for (const [name, open] of Object.entries(durable))
+  test(`[O3] nothing of a response that is not stored is in any row, blob, file or write-ahead log, while it runs and after: ${name}`, async (t) => {
+    const folder = await temporaryFolder(t);
+    const held = Promise.withResolvers<void>();
+    const log = fileEventLog({ folder: join(folder, "live") });
+    const { openai, engine, admin, provider, reports } = await testOpenAi(t, {
+      ...(await open(folder)),
+      log,
+      script: () => [{ says: [`${answer} `, held.promise, "end"] }],
+    });
+    const words = [secret, answer];
+    const stream = await openai.responses.create({ input: secret, instructions: secret, store: false, stream: true });
+    let isFirst = true;
+    for await (const event of stream) {
+      if (event.type === "response.output_text.delta" && isFirst) {
+        isFirst = false;
+        assert.deepEqual(filesWith(folder, words), []);
+        held.resolve();
+      }
+      if (event.type === "response.completed")
+        assert.equal(event.response.output_text ?? event.response.status, "completed");
     }
-    if (event.type === "response.completed")
-      assert.equal(event.response.output_text ?? event.response.status, "completed");
-  }
-  assert.deepEqual(filesWith(folder, words), []);
-  assert.deepEqual((await engine.sessions.list(admin, {})).sessions, []);
-  assert.deepEqual(await engine.tree.search(admin, { text: "zebrafish" }), []);
-  assert.deepEqual([provider.exchanges[0]?.call.store, provider.exchanges[0]?.call.previousResponseId], [false, null]);
-  const [row] = (await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [];
-  assert.partialDeepStrictEqual(row?.end, { status: "completed", modelRequests: 1, model: "scripted-1" });
-  assert.ok((row?.end?.usage.total ?? 0) > 0);
-  assert.match(row?.requestHash ?? "", /^[0-9a-f]{64}$/);
-  assert.doesNotMatch(reports.join(), /zebrafish|giraffe/);
-  // The same words are found if the response is stored, so the search above would have found them.
-  await openai.responses.create({ input: secret });
-  assert.notDeepEqual(filesWith(folder, words), []);
-});
+    assert.deepEqual(filesWith(folder, words), []);
+    assert.deepEqual((await engine.sessions.list(admin, {})).sessions, []);
+    assert.deepEqual(await engine.tree.search(admin, { text: "zebrafish" }), []);
+    assert.deepEqual(
+      [provider.exchanges[0]?.call.store, provider.exchanges[0]?.call.previousResponseId],
+      [false, null],
+    );
+    const [row] = (await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [];
+    assert.partialDeepStrictEqual(row?.end, { status: "completed", modelRequests: 1, model: "scripted-1" });
+    assert.ok((row?.end?.usage.total ?? 0) > 0);
+    assert.match(row?.requestHash ?? "", /^[0-9a-f]{64}$/);
+    assert.doesNotMatch(reports.join(), /zebrafish|giraffe/);
+    // The same words are found if the response is stored, so the search above would have found them.
+    await openai.responses.create({ input: secret });
+    assert.notDeepEqual(filesWith(folder, words), []);
+  });
 
 test("[O3] the answer tells the truth about `store`, and its id is nowhere later", async (t) => {
   const { openai } = await testOpenAi(t);
