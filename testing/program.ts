@@ -58,6 +58,8 @@ export interface ServeProcess {
   client: AptoveClient;
   /** Asks the process to stop. Resolves with the exit code when it has ended. */
   stop(): Promise<number | null>;
+  /** Kills the process with SIGKILL. */
+  kill(): Promise<void>;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -175,7 +177,7 @@ async function serveProcess(child: Child, dataDir: string): Promise<ServeProcess
     child.kill("SIGTERM");
     return await ended(child);
   };
-  return { url, key, client: createClient({ url, key }), stop };
+  return { url, key, client: createClient({ url, key }), stop, kill: () => kill(child) };
 }
 
 /** Returns the exit code, or null if the process was killed. */
