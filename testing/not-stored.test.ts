@@ -7,14 +7,14 @@ import OpenAI from "openai";
 import { program } from "./program.ts";
 
 const asked = "zebrafish-in-the-cupboard";
-const said = "giraffe-behind-the-curtain";
+const answered = "giraffe-behind-the-curtain";
 
 /** Returns the files of a folder that have one of the words. */
 function filesWith(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => {
     const path = join(folder, name);
     return (
-      existsSync(path) && statSync(path).isFile() && [asked, said].some((word) => readFileSync(path).includes(word))
+      existsSync(path) && statSync(path).isFile() && [asked, answered].some((word) => readFileSync(path).includes(word))
     );
   });
 }
@@ -23,7 +23,7 @@ test("[O3] [R2] after a kill in its middle, no file, log or backup has a word of
   const world = await program(t);
   const held = Promise.withResolvers<void>();
   world.model.answer(() => ({
-    output: [{ type: "message", text: `${said} and more` }],
+    output: [{ type: "message", text: `${answered} and more` }],
     hold: { afterEvents: 6, until: held.promise },
   }));
   const server = await world.serve();
@@ -42,7 +42,7 @@ test("[O3] [R2] after a kill in its middle, no file, log or backup has a word of
   assert.match((await world.run(["session", "list", "--json"])).stdout, /"sessions":\[\]/);
   assert.match((await world.run(["doctor"])).stdout, /ok/);
   // The same words are found if they are stored, so the search above would have found them.
-  world.model.answer(() => said);
+  world.model.answer(() => answered);
   assert.equal((await world.run(["ask", asked])).exit, 0);
   assert.notDeepEqual(filesWith(world.dataDir), []);
 });
