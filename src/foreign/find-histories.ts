@@ -58,7 +58,7 @@ function isHistory(tool: ForeignTool, entry: Dirent): boolean {
     case "claude-code":
       return entry.name.endsWith(".jsonl");
     case "codex":
-      return /^rollout-.*\.jsonl$/.test(entry.name);
+      return /^rollout-.*\.jsonl(?:\.zst)?$/.test(entry.name);
     case "gemini":
       return /^session-.*\.jsonl?$/.test(entry.name);
   }
@@ -84,7 +84,7 @@ function rollout(folder: string, agentId: string): string | null {
   const places = [folder, ...(/[\\/]\d{4}[\\/]\d\d[\\/]\d\d$/.test(folder) ? [join(folder, "..", "..")] : [])];
   for (const place of places) {
     const found = readdirSync(place, { recursive: place !== folder, withFileTypes: true }).find(
-      (entry) => entry.isFile() && entry.name.endsWith(`-${agentId}.jsonl`),
+      (entry) => entry.isFile() && entry.name.replace(/\.zst$/, "").endsWith(`-${agentId}.jsonl`),
     );
     if (found !== undefined) return join(found.parentPath, found.name);
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -119,13 +119,14 @@ test("[O8] a file of another form is refused with a code, and a link in a folder
   const world = await cliWorld(t);
   const folder = join(world.copy, "..", "other");
   mkdirSync(folder);
-  const refused = async (content: string): Promise<string> => {
-    writeFileSync(join(folder, "s.jsonl"), content);
-    const run = await world.run(["session", "import", "--from", "claude-code", "--yes", join(folder, "s.jsonl")]);
+  const refused = async (content: string, name = "s.jsonl"): Promise<string> => {
+    writeFileSync(join(folder, name), content);
+    const run = await world.run(["session", "import", "--from", "claude-code", "--yes", join(folder, name)]);
     assert.equal(run.exit, 1);
     return run.stderr;
   };
   assert.match(await refused("no history\n"), /import_invalid/);
+  assert.match(await refused("no zstd", "s.jsonl.zst"), /s\.jsonl\.zst cannot be unpacked.*import_invalid/);
   assert.match(await refused(lines([{ type: "future", version: "9.0.0", sessionId: "s" }])), /import_newer/);
   symlinkSync("/etc/hostname", join(folder, "l.jsonl"));
   const all = await world.run(["session", "import", "--from", "claude-code", "--yes", "--all", folder]);
@@ -143,33 +144,39 @@ async function oneTurn(
 ): Promise<string> {
   const world = await cliWorld(t);
   const file = join(world.copy, name);
-  writeFileSync(file, lines(values));
+  writeFileSync(file, name.endsWith(".zst") ? zstdCompressSync(lines(values)) : lines(values));
   const report = await imported(world, tool, file);
   assert.equal(report.turnsImported, 2);
   await assertVerified(world, report.sessions[0]?.id ?? "", 2);
   return await markdownOf(world, report.sessions[0]?.id ?? "");
 }
 
-test("[O8] a conversation of Codex comes with its calls", async (t) => {
-  const message = (role: string, type: string, text: string): object =>
-    codex("response_item", { type: "message", role, content: [{ type, text }] });
-  const page = await oneTurn(t, "codex", {
-    name: "rollout-1.jsonl",
-    values: [
-      codex("session_meta", { id: "c-1", cli_version: "0.169.0", cwd: "/nowhere/at/all" }),
-      codex("turn_context", { model: "gpt-5.1-codex" }),
-      message("user", "input_text", "<environment_context>\n</environment_context>"),
-      message("user", "input_text", "List the files"),
-      codex("response_item", { type: "function_call", call_id: "c1", name: "exec_command", arguments: '{"cmd":"ls"}' }),
-      codex("response_item", { type: "function_call_output", call_id: "c1", output: "a.txt" }),
-      message("assistant", "output_text", "There is one file."),
-      message("user", "input_text", "Thanks"),
-      message("assistant", "output_text", "You are welcome."),
-    ],
+for (const name of ["rollout-1.jsonl", "rollout-1.jsonl.zst"])
+  test(`[O8] a conversation of Codex comes with its calls: ${name}`, async (t) => {
+    const message = (role: string, type: string, text: string): object =>
+      codex("response_item", { type: "message", role, content: [{ type, text }] });
+    const page = await oneTurn(t, "codex", {
+      name,
+      values: [
+        codex("session_meta", { id: "c-1", cli_version: "0.169.0", cwd: "/nowhere/at/all" }),
+        codex("turn_context", { model: "gpt-5.1-codex" }),
+        message("user", "input_text", "<environment_context>\n</environment_context>"),
+        message("user", "input_text", "List the files"),
+        codex("response_item", {
+          type: "function_call",
+          call_id: "c1",
+          name: "exec_command",
+          arguments: '{"cmd":"ls"}',
+        }),
+        codex("response_item", { type: "function_call_output", call_id: "c1", output: "a.txt" }),
+        message("assistant", "output_text", "There is one file."),
+        message("user", "input_text", "Thanks"),
+        message("assistant", "output_text", "You are welcome."),
+      ],
+    });
+    assert.match(page, /List the files[^]*exec_command[^]*There is one file\.[^]*Thanks[^]*You are welcome\./);
+    assert.ok(!page.includes("environment_context"));
   });
-  assert.match(page, /List the files[^]*exec_command[^]*There is one file\.[^]*Thanks[^]*You are welcome\./);
-  assert.ok(!page.includes("environment_context"));
-});
 
 test("[O8] a conversation of Gemini CLI comes with its calls, and without what the person went back behind", async (t) => {
   const user = (id: string, text: string): object => ({ id, timestamp: time, type: "user", content: [{ text }] });

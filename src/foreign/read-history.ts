@@ -8,6 +8,7 @@ import { ClaudeCodeParser } from "./claude-code.ts";
 import { CodexParser } from "./codex.ts";
 import { projectFolder, subagentFile } from "./find-histories.ts";
 import { GeminiParser } from "./gemini.ts";
+import { PlainFiles } from "./plain-files.ts";
 import { historyLines, type HistoryLine } from "./history-lines.ts";
 import type { HistoryParser, ParsedTurn, HistoryFacts } from "./history-parser.ts";
 import type { DraftedTurn, SourceRange } from "./turn-draft.ts";
@@ -31,11 +32,13 @@ const wholeFileBytesMax = 268_435_456;
 
 /** Reads a history without keeping it in memory, and returns what it has. */
 export async function previewHistory(tool: ForeignTool, path: string): Promise<HistoryPreview> {
-  const parser = parserOf(tool, path);
+  await using files = new PlainFiles();
+  const plain = await files.of(path);
+  const parser = parserOf(tool, plain);
   const preview: HistoryPreview = {
     path,
     facts: parser.facts,
-    bytes: statSync(path).size,
+    bytes: statSync(plain).size,
     turns: 0,
     subagentTurns: 0,
     toolCalls: 0,
@@ -43,7 +46,7 @@ export async function previewHistory(tool: ForeignTool, path: string): Promise<H
     firstInstruction: "",
     unmapped: {},
   };
-  for await (const turn of turnsOf(tool, parser, { path, size: preview.bytes })) {
+  for await (const turn of turnsOf(tool, parser, { path, plain, size: preview.bytes, files })) {
     if (preview.turns === 0) preview.firstInstruction = turn.instruction;
     preview.turns += 1;
     const agents = turn.subagents.flatMap(({ turns }) => turns);
@@ -67,7 +70,9 @@ export async function* historyImportLines(
   const { id, version, folder, name, createdAt, updatedAt } = facts;
   const session: ForeignSession = { tool, id: id ?? path, version, folder, repo, name, createdAt, updatedAt };
   yield JSON.stringify({ aptove: "conversation", format: 1, session });
-  for await (const turn of turnsOf(tool, parserOf(tool, path), { path, size: bytes })) {
+  await using files = new PlainFiles();
+  const plain = await files.of(path);
+  for await (const turn of turnsOf(tool, parserOf(tool, plain), { path, plain, size: bytes, files })) {
     const subagents = await Promise.all(
       turn.subagents.map(async (agent) => ({ ...agent, turns: await Promise.all(agent.turns.map(packed)) })),
     );
@@ -86,17 +91,26 @@ function parserOf(tool: ForeignTool, path: string, { isSubagent = false } = {}):
   }
 }
 
+interface HistoryFile {
+  path: string;
+  /** The same file, or what was unpacked from it. */
+  plain: string;
+  /** How many bytes of `plain` are read. */
+  size: number;
+  files: PlainFiles;
+}
+
 async function* turnsOf(
   tool: ForeignTool,
   parser: HistoryParser,
-  { path, size }: { path: string; size: number },
+  { path, plain, size, files }: HistoryFile,
 ): AsyncGenerator<DraftedTurn> {
-  for await (const line of path.endsWith(".json") ? wholeFile(path, size) : historyLines(path, size)) {
+  for await (const line of path.endsWith(".json") ? wholeFile(path, size) : historyLines(plain, size)) {
     parser.take(line);
-    for (const parsed of parser.turns()) yield await withSubagents(tool, parser, { path, parsed });
+    for (const parsed of parser.turns()) yield await withSubagents(tool, parser, { path, parsed, files });
   }
   parser.finish();
-  for (const parsed of parser.turns()) yield await withSubagents(tool, parser, { path, parsed });
+  for (const parsed of parser.turns()) yield await withSubagents(tool, parser, { path, parsed, files });
 }
 
 function* wholeFile(path: string, size: number): Generator<HistoryLine> {
@@ -119,7 +133,7 @@ function wholeObject(path: string): Record<string, unknown> | null {
 async function withSubagents(
   tool: ForeignTool,
   parser: HistoryParser,
-  { path, parsed: { turn, started } }: { path: string; parsed: ParsedTurn },
+  { path, parsed: { turn, started }, files }: { path: string; parsed: ParsedTurn; files: PlainFiles },
 ): Promise<DraftedTurn> {
   for (const [agentId, name] of started) {
     const file = subagentFile(tool, { path, sessionId: parser.facts.id ?? "", agentId });
@@ -127,8 +141,9 @@ async function withSubagents(
       addCounts(turn.unmapped, { "subagent without a file": 1 });
       continue;
     }
-    const own = parserOf(tool, file, { isSubagent: true });
-    for await (const line of historyLines(file, statSync(file).size)) own.take(line);
+    const plain = await files.of(file);
+    const own = parserOf(tool, plain, { isSubagent: true });
+    for await (const line of historyLines(plain, statSync(plain).size)) own.take(line);
     own.finish();
     const turns = own.turns().map(({ turn: { subagents: _none, ...one } }) => one);
     if (turns.length > 0) turn.subagents.push({ id: agentId, name: name || agentId, turns });
