@@ -2,7 +2,7 @@
 import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
 import { modelFamily, modelInfo, modelsOf } from "../domain/models.ts";
-import type { OfferedModel } from "../engine/engine.ts";
+import type { ChoosableModel } from "../doors/acp/ports.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { missingKey, settingsWithKeys } from "../configuration/configured-providers.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -53,7 +53,7 @@ async function missingKeyOf(
 }
 
 /** The models of a workspace's providers, once they were read. A session does not wait for them. */
-type ReadModels = Map<string, readonly OfferedModel[]>;
+type ReadModels = Map<string, readonly ChoosableModel[]>;
 
 async function choicesOf(
   { engine, configured, configuration }: Aptove,
@@ -63,7 +63,7 @@ async function choicesOf(
   const own = await configured(workspaceId);
   const windowOf = (model: string): number | null => windowIn(own?.configuration ?? configuration, model);
   const known = read.get(workspaceId);
-  const readAll = async (): Promise<readonly OfferedModel[]> => {
+  const readAll = async (): Promise<readonly ChoosableModel[]> => {
     const models = await engine.contexts.models(caller, workspaceId);
     read.set(workspaceId, models);
     return models;
@@ -89,7 +89,7 @@ function windowIn({ providers }: Configuration, model: string): number | null {
   return windows[0] ?? modelInfo(model)?.contextTokens ?? null;
 }
 
-function knownModels({ name, defaultModel, contextTokens }: Provider): OfferedModel[] {
+function knownModels({ name, defaultModel, contextTokens }: Provider): ChoosableModel[] {
   return [...new Set([defaultModel, ...modelsOf(name)])].map((model) => {
     const info = modelInfo(model);
     return {

@@ -132,6 +132,10 @@ const offeredModel = z
       .object({ input: tokenPrice, cached: tokenPrice, output: tokenPrice })
       .nullable()
       .describe("Null: it is not known."),
+    source: z
+      .object({ page: z.string(), asOf: z.string().describe("The month in which it was read.") })
+      .nullable()
+      .describe("The page from which aptove has the price. Null: the model is not in its table."),
   })
   .meta({ id: "OfferedModel" });
 export type WireOfferedModel = z.infer<typeof offeredModel>;

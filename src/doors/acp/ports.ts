@@ -8,6 +8,9 @@ import type { Engine, OfferedModel } from "../../engine/engine.ts";
 import type { OpenWorkingCopy } from "../../domain/active-file.ts";
 import type { OpenSessionTools } from "../../tools/session-tools.ts";
 
+/** A model that an editor can choose. */
+export type ChoosableModel = Omit<OfferedModel, "source">;
+
 export interface AcpPorts {
   version: string;
   /** The device that this connection belongs to, if its transport knows it (P2). Null: the client may name one. */
@@ -74,9 +77,9 @@ export interface SessionChoices {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
   /** The models that the providers offer, as far as that is known at once. */
-  models: readonly OfferedModel[];
+  models: readonly ChoosableModel[];
   /** Reads the lists of the providers. Null: `models` is complete. Never rejects. */
-  allModels: (() => Promise<readonly OfferedModel[]>) | null;
+  allModels: (() => Promise<readonly ChoosableModel[]>) | null;
   /** Returns the context window of a model in tokens: the configured one, else the known one. Null: it is unknown. */
   windowOf(model: string): number | null;
 }

@@ -64,6 +64,8 @@ export interface OfferedModel {
   contextTokens: number | null;
   /** US dollars for a million tokens. Null: they are not known. */
   price: { input: number; cached: number; output: number } | null;
+  /** The page from which aptove has the price, and the month in which it was read. Null: the model is not in its table. */
+  source: { page: string; asOf: string } | null;
 }
 
 /** The contexts that a turn can name. */

@@ -1,7 +1,7 @@
 /** The models that the configured providers really offer, with what is known about them (G3). */
 import type { Caller } from "../../domain/caller.ts";
 import { limits } from "../../domain/limits.ts";
-import { modelInfo, modelsOf } from "../../domain/models.ts";
+import { modelInfo, modelsOf, type ModelInfo } from "../../domain/models.ts";
 import type { ListedModel, Provider } from "../../providers/provider.ts";
 import { workspaceFor } from "../access/access.ts";
 import type { EngineDependencies } from "../dependencies.ts";
@@ -43,8 +43,18 @@ async function modelsOfProvider(deps: EngineDependencies, provider: Provider): P
   return [...byId.values()].map(({ id, contextTokens }) => {
     const info = modelInfo(id);
     const window = provider.contextTokens?.(id) ?? contextTokens ?? info?.contextTokens ?? null;
-    return { provider: provider.name, model: id, contextTokens: window, price: info?.price ?? null };
+    return {
+      provider: provider.name,
+      model: id,
+      contextTokens: window,
+      price: info?.price ?? null,
+      source: sourceOf(info),
+    };
   });
+}
+
+function sourceOf(info: ModelInfo | null): OfferedModel["source"] {
+  return info === null ? null : { page: info.source, asOf: info.asOf };
 }
 
 async function listOf(deps: EngineDependencies, provider: Provider): Promise<readonly ListedModel[]> {

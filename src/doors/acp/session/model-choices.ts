@@ -1,8 +1,7 @@
 /** The models that a session can choose, in the words that every door understands (G3). */
 import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { Session } from "../../../domain/session.ts";
-import type { OfferedModel } from "../../../engine/engine.ts";
-import type { SessionChoices } from "../ports.ts";
+import type { ChoosableModel, SessionChoices } from "../ports.ts";
 
 /** A choice as earlier versions remembered it. */
 export interface ChosenModel {
@@ -29,7 +28,7 @@ export function modelChoices(session: ContextIds, choices: SessionChoices): Offe
   const { agentContexts, conversationContexts, models } = choices;
   const own = providerOf(session.agentContextId, choices);
   const preferred = conversationContexts.find(({ id }) => id === session.conversationContextId)?.model ?? null;
-  const isFirst = ({ provider, model }: OfferedModel): boolean => provider === own && model === preferred;
+  const isFirst = ({ provider, model }: ChoosableModel): boolean => provider === own && model === preferred;
   const missing = preferred === null || own === null || models.some(isFirst) ? [] : [unlisted(own, preferred)];
   const ofOwn = [
     ...missing,
@@ -64,16 +63,16 @@ function providerOf(agentContextId: string, { agentContexts }: SessionChoices): 
   return agentContexts.find(({ id }) => id === agentContextId)?.provider ?? null;
 }
 
-function wordOf({ provider, model }: OfferedModel): string {
+function wordOf({ provider, model }: ChoosableModel): string {
   return `${provider}/${model}`;
 }
 
-function unlisted(provider: string, model: string): OfferedModel {
+function unlisted(provider: string, model: string): ChoosableModel {
   return { provider, model, contextTokens: null, price: null };
 }
 
 /** Returns the window and the price, as far as they are known. */
-function described({ contextTokens, price }: OfferedModel): { description?: string } {
+function described({ contextTokens, price }: ChoosableModel): { description?: string } {
   const window = contextTokens === null ? [] : [`${groupedNumber(Math.round(contextTokens / 1_000))}k tokens`];
   const cost = price === null ? [] : [`$${price.input} in, $${price.output} out per million`];
   const parts = [...window, ...cost];

@@ -1,7 +1,8 @@
-/** Declares the commands under `aptove context` (G1). */
+/** Declares the commands under `aptove context` and `aptove model` (G1, G3). */
 import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";
+import type { ModelListOptions } from "../commands/models.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 export function addContextCommands(context: Command, run: RunCommand): void {
@@ -43,5 +44,16 @@ export function addContextCommands(context: Command, run: RunCommand): void {
     .addOption(expect())
     .action((kind: ContextKind, id: string, options: { expect?: number }) =>
       run(async (call) => (await commands()).retireContext(call, { kind, id }, options)),
+    );
+}
+
+export function addModelCommands(model: Command, run: RunCommand): void {
+  model
+    .command("list")
+    .description("list the models that the providers offer, with their windows and prices")
+    .option("--provider <name>", "only those of this provider")
+    .option("--workspace <id>", "those that a workspace offers")
+    .action((options: ModelListOptions) =>
+      run(async (call) => (await import("../commands/models.ts")).listModels(call, options)),
     );
 }

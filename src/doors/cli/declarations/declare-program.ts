@@ -10,7 +10,7 @@ import type { ServeOptions } from "../commands/serve.ts";
 import { exitCodes } from "../failure.ts";
 import { completedShells, type CompletedShell } from "./completion-scripts.ts";
 import { describeCommand } from "./described-commands.ts";
-import { addContextCommands } from "./declare-contexts.ts";
+import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
@@ -47,6 +47,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
+  addModelCommands(program.command("model").description("the models that a turn can name"), run);
   addMcpCommands(program.command("mcp").description("MCP servers, and the sessions as one"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addKeyCommands(program, run);

@@ -48,8 +48,8 @@ export function contextHandlers({ engine: { contexts } }: HandlerDependencies): 
   };
 }
 
-function toWireModel({ provider, model, contextTokens, price }: OfferedModel): WireOfferedModel {
-  return { provider, model, contextTokens, price };
+function toWireModel({ provider, model, contextTokens, price, source }: OfferedModel): WireOfferedModel {
+  return { provider, model, contextTokens, price, source };
 }
 
 function tag(version: number | null): Record<string, string> {
