@@ -12,6 +12,7 @@ import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Wh
 
 const ruleOf: Record<RouteName, keyof typeof rules> = {
   execute: "continue",
+  estimate: "continue",
   listSessions: "anyKey",
   createSession: "anyWriter",
   importSessions: "anyWriter",

@@ -226,6 +226,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
   const { path } = paths[name];
   const bodies: Partial<Record<RouteName, object>> = {
     execute: { instruction: "x", sessionId },
+    estimate: { instruction: "x", sessionId },
     createSession: {},
     updateSession: { name: "new" },
     moveHead: { from: turnId, to: sessionId },

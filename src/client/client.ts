@@ -11,7 +11,7 @@ import type {
   WirePairingStart,
 } from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
-import type { WireCosts } from "../protocol/costs.ts";
+import type { WireCosts, WireEstimate } from "../protocol/costs.ts";
 import type { WireReadiness } from "../protocol/health.ts";
 import type { WireIndex } from "../protocol/index-list.ts";
 import type { WireApprovals } from "../protocol/question.ts";
@@ -54,7 +54,7 @@ export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
-export type { WireCosts } from "../protocol/costs.ts";
+export type { WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
@@ -105,6 +105,8 @@ export interface AptoveClient {
    * listening: the run continues (R5). `turns.interrupt` stops the run.
    */
   execute(request: ExecuteRequest, options?: ExecuteOptions): Promise<ExecuteAnswer>;
+  /** Estimates the first call of a turn: its tokens by kind, and its price. Nothing is run. */
+  estimate(request: ExecuteRequest): Promise<WireEstimate>;
   /** Starts a turn and returns at once. Read its events with `events`. */
   start(request: ExecuteRequest, options?: Omit<ExecuteOptions, "onEvent">): Promise<ExecuteAccepted>;
   /** Yields a turn's events up to the terminal one. If the connection breaks, it resumes after the last event. */
@@ -158,6 +160,7 @@ export function createClient(options: ClientOptions): AptoveClient {
   const stream = { send, retries: options.retries ?? 5, backoffMs: options.backoffMs ?? 200 };
   return {
     execute: (request, more) => execute(stream, request, more),
+    estimate: (request) => call("estimate", { body: request }),
     start: async (request, more = {}) => {
       const response = await send("execute", {
         ...executeSend(request, more),

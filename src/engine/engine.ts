@@ -18,6 +18,8 @@ export type * from "./api/health.ts";
 export type * from "./api/people.ts";
 export type * from "./api/sessions.ts";
 export type * from "./api/transfer.ts";
+export type * from "./api/turn-estimate.ts";
+export type * from "./api/turn-request.ts";
 export type * from "./api/turns.ts";
 
 /** An engine that runs turns. `createEngine` makes one, and `close` ends it. */

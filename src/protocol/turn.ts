@@ -63,7 +63,7 @@ const place = z
   })
   .meta({ id: "PlaceRef" });
 
-const manifest = z
+export const contextManifestSchema = z
   .object({
     agentContext: contextRef,
     conversationContext: contextRef,
@@ -216,7 +216,7 @@ export const turnSchema = z
     deferredCalls: z.array(deferredCallSchema),
     warnings: z.array(warningSchema),
     run: runSummary.nullable().describe("Null while the turn runs."),
-    manifest,
+    manifest: contextManifestSchema,
     steps: z.array(stepSchema),
   })
   .meta({ id: "Turn" });
@@ -240,7 +240,7 @@ export type WireTurnList = z.infer<typeof turnListSchema>;
 export const turnContextSchema = z
   .object({
     turnId: idSchema,
-    manifest,
+    manifest: contextManifestSchema,
     prompt: z
       .string()
       .nullable()

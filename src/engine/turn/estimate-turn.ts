@@ -1,18 +1,77 @@
-/** Estimates the size of a turn's first call, without running the turn. */
+/** Estimates a turn's first call, without running the turn: its size by kind, and what it costs at least and at most. */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import type { TurnRequest } from "../engine.ts";
+import { costOf, modelFamily } from "../../domain/models.ts";
+import { countedContext, type Usage } from "../../domain/usage.ts";
+import type { EstimatedPrice, TurnEstimate, TurnRequest } from "../engine.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { firstCallTokens } from "./prepare/history-size.ts";
+import { estimateTokens } from "./prepare/choose-chunks.ts";
+import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
 import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
+import type { ParentTurn, TurnPlan } from "./prepare/turn-plan.ts";
 import { placeAndAccept } from "./run-turn.ts";
 
-export async function estimateTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<number> {
+/** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
+export async function estimateTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<TurnEstimate> {
   const { place, accepted } = await placeAndAccept(core, caller, asked);
   const closed = answerOpenCalls(place.parent, accepted);
   const live = { turnId: newId(), signal: new AbortController().signal };
   const planned = await tryToPlan(core, { accepted, place, closed, live });
   if ("failure" in planned) throw new AptoveError(planned.failure.code, planned.failure.message);
-  return firstCallTokens(planned.plan, place.parent);
+  const { plan, warnings } = planned;
+  const tokens = tokensOf(plan, place.parent);
+  const window = core.windows.of(accepted);
+  return {
+    provider: accepted.provider.name,
+    model: accepted.model,
+    contextTokens: window,
+    tokens,
+    price: priceOf(accepted.model, tokens, accepted.settings.maxOutputTokens ?? null),
+    isSummarisedFirst: plan.isTooLong,
+    manifest: plan.manifest,
+    warnings,
+  };
+}
+
+function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["tokens"] {
+  const { accepted, newItems, visible } = plan;
+  const { tools } = accepted.toolUse;
+  const total = firstCallTokens(plan, parent);
+  const prompt = estimateTokens(accepted.prompt);
+  const ofTools = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+  const instruction = Math.min(estimateTokens(accepted.instruction), itemsTokens(newItems));
+  const context = itemsTokens(newItems) - instruction;
+  const counted = prompt + ofTools + instruction + context;
+  // What the provider counted before may be more than our estimate of the history.
+  const history = Math.max(historyTokens(visible), total - counted);
+  return { prompt, tools: ofTools, history, context, instruction, total, cachedMax: cachedMax(plan, parent, total) };
+}
+
+/** Returns the tokens that the provider may have in its cache: those of the last call, if it was the same model's. */
+function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ParentTurn | null, total: number): number {
+  const isSame = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);
+  return isSame ? Math.min(total, countedContext(parent.run) ?? 0) : 0;
+}
+
+const nothing: Usage = { input: 0, output: 0, cached: 0, reasoning: 0, total: 0 };
+
+function priceOf(
+  model: string,
+  { total, cachedMax: cached }: TurnEstimate["tokens"],
+  maxOutput: number | null,
+): EstimatedPrice | null {
+  const cost = (usage: Partial<Usage>): number | null => costOf(model, { ...nothing, ...usage }) ?? null;
+  const min = cost({ input: total, cached });
+  // The most expensive way to send it: everything is written to the cache.
+  const max = cost({ input: total, written: total });
+  const thousand = cost({ output: 1_000 });
+  if (min === null || max === null || thousand === null) return null;
+  const whole = maxOutput === null ? null : cost({ input: total, written: total, output: maxOutput });
+  return {
+    inputMinUsd: Math.min(min, max),
+    inputMaxUsd: Math.max(max, cost({ input: total }) ?? 0),
+    outputUsdPerThousand: thousand,
+    maxUsd: whole,
+  };
 }

@@ -11,6 +11,7 @@ export interface RoutePath {
 
 export const paths = {
   execute: { method: "POST", path: "/api/ai/agent/execute" },
+  estimate: { method: "POST", path: "/api/ai/agent/estimate" },
 
   listSessions: { method: "GET", path: "/api/sessions" },
   createSession: { method: "POST", path: "/api/sessions" },

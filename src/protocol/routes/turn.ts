@@ -11,7 +11,7 @@ import {
 import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
-import { costsQuerySchema, costsSchema } from "../costs.ts";
+import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
 import { indexListSchema } from "../index-list.ts";
 import { answeredQuestionSchema, approvalsSchema, questionAnswerSchema, questionsSchema } from "../question.ts";
 import {
@@ -63,6 +63,12 @@ const idempotent = z.object({
     .describe("Requests with the same key and body return the same turn, even while it runs."),
 });
 
+const executeBodies = {
+  "text/plain": "The instruction. All other fields are in the query.",
+  "multipart/form-data":
+    "A part `request` with the JSON, and files. Each file is an active file, and its file name is the path. If `request` lists a file without content, in its active files or in its `input`, the content is taken from here.",
+};
+
 export const turnRoutes = {
   execute: {
     summary: "Runs a turn: the first or the next turn of a session, a fork, or a rerun.",
@@ -70,15 +76,22 @@ export const turnRoutes = {
     query: executeQuerySchema,
     headers: idempotent,
     body: executeRequestSchema,
-    otherBodies: {
-      "text/plain": "The instruction. All other fields are in the query.",
-      "multipart/form-data":
-        "A part `request` with the JSON, and files. Each file is an active file, and its file name is the path. If `request` lists a file without content, in its active files or in its `input`, the content is taken from here.",
-    },
+    otherBodies: executeBodies,
     status: 200,
     answer: executeAnswerSchema,
     otherAnswers: eventStreamAnswers,
     accepted: executeAcceptedSchema,
+    errors: [...runs, "mailbox_empty", "mailbox_changed", ...storedTurnErrors],
+  },
+
+  estimate: {
+    summary: "Estimates the first call of a turn, without running it: its tokens by kind, and its price.",
+    access: "write",
+    query: executeQuerySchema,
+    body: executeRequestSchema,
+    otherBodies: executeBodies,
+    status: 200,
+    answer: estimateSchema,
     errors: [...runs, "mailbox_empty", "mailbox_changed", ...storedTurnErrors],
   },
 

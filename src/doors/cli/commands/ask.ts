@@ -27,6 +27,8 @@ export interface AskOptions extends TurnOptions {
   inline?: boolean;
   /** The most model calls of the turn. */
   maxSteps?: number;
+  /** Shows what would be sent, and sends nothing. */
+  dryRun?: boolean;
 }
 
 export async function ask(invocation: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
@@ -51,6 +53,7 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
     ...(options.maxSteps === undefined ? {} : { settings: { maxSteps: options.maxSteps } }),
     ...attachments({ root: copy.root, cwd: invocation.io.cwd }, options),
   };
+  if (options.dryRun === true) return await estimateOnly(invocation, client, request);
   const stopping = listenForStop(invocation.io.signals);
   try {
     const show = options.events === true ? "events" : invocation.json ? "none" : "text";
@@ -72,6 +75,17 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
   } finally {
     stopping.release();
   }
+}
+
+async function estimateOnly(
+  invocation: CliInvocation,
+  client: AptoveClient,
+  request: ExecuteRequest,
+): Promise<ExitCode> {
+  const estimate = await client.estimate(request);
+  if (invocation.json) invocation.output.json(estimate);
+  else (await import("../show/estimate-words.ts")).showEstimate(invocation, estimate);
+  return exitCodes.fine;
 }
 
 function attachments(

@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";
-import type { ModelListOptions } from "../commands/models.ts";
+import type { ModelListOptions } from "../models/list-models.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 export function addContextCommands(context: Command, run: RunCommand): void {
@@ -54,6 +54,6 @@ export function addModelCommands(model: Command, run: RunCommand): void {
     .option("--provider <name>", "only those of this provider")
     .option("--workspace <id>", "those that a workspace offers")
     .action((options: ModelListOptions) =>
-      run(async (call) => (await import("../commands/models.ts")).listModels(call, options)),
+      run(async (call) => (await import("../models/list-models.ts")).listOfferedModels(call, options)),
     );
 }

@@ -121,6 +121,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     .option("--attach <file>", "attach this file, or the page at this address; may be repeated", collect)
     .option("--inline", "put attachments into the model's context; default: the model reads them with a tool")
     .option("--events", "print every event as a line of JSON")
+    .option("--dry-run", "show what would be sent and what it would cost, and send nothing")
     .action((words: string[], options: AskOptions) =>
       run(async (call) => (await import("../commands/ask.ts")).ask(call, words, options)),
     );

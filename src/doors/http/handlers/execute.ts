@@ -8,8 +8,13 @@ import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } 
 import { readExecuteRequest, type ParsedExecuteRequest } from "../request/execute-request.ts";
 import { runAnswer } from "./streams.ts";
 
-export function executeHandler(door: HandlerDependencies): RouteHandlers<"execute"> {
+export function executeHandler(door: HandlerDependencies): RouteHandlers<"execute" | "estimate"> {
   return {
+    estimate: async ({ request, caller }) => {
+      const asked = await readExecuteRequest(request, door.limits);
+      const turn = withOwnFolder(caller, await continued(door, caller, asked));
+      return answer("estimate", await door.engine.turns.estimate(caller, turn));
+    },
     execute: async (call) => {
       return await startAndAnswer(door, call, await readExecuteRequest(call.request, door.limits));
     },

@@ -23,7 +23,8 @@ export function compactHandlers(parts: OpenAiParts): Record<string, Handler> {
     "POST /v1/responses/compact": async (call) => await compact(parts, call),
     "POST /v1/responses/input_tokens": async (call) => {
       const request = await requestOf(parts, call, call.body ?? {});
-      const input_tokens = await parts.engine.turns.estimate(call.caller, request);
+      const { tokens } = await parts.engine.turns.estimate(call.caller, request);
+      const input_tokens = tokens.total;
       return Response.json({ object: "response.input_tokens", input_tokens });
     },
   };

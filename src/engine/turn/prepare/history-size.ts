@@ -63,7 +63,8 @@ export function frameTokens({ accepted }: Pick<CallGround, "accepted">): number 
   return estimateTokens(accepted.prompt) + estimateTokens(tools.length === 0 ? "" : JSON.stringify(tools));
 }
 
-function historyTokens(state: State): number {
+/** Returns the tokens of the history as the model receives it. */
+export function historyTokens(state: State): number {
   const summary = historySummary(state);
   const ofSummary = summary === null ? 0 : itemsTokens([summaryItem(summary)]);
   return state.entries.reduce((sum, entry) => sum + visibleTokens(entry, summary), ofSummary);

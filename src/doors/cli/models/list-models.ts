@@ -10,7 +10,7 @@ export interface ModelListOptions {
   workspace?: string;
 }
 
-export async function listModels(
+export async function listOfferedModels(
   invocation: CliInvocation,
   { provider, workspace }: ModelListOptions,
 ): Promise<ExitCode> {

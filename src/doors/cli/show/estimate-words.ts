@@ -1,0 +1,36 @@
+/** What the next turn would send, and what it would cost, in words. */
+import type { WireEstimate } from "../../../client/client.ts";
+import { groupedNumber } from "../../../system/grouped-number.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { dollars, plural } from "../output.ts";
+
+export function showEstimate({ output }: CliInvocation, estimate: WireEstimate): void {
+  const { provider, model, tokens, contextTokens, manifest } = estimate;
+  const window = contextTokens === null ? "" : ` of ${groupedNumber(contextTokens)}`;
+  output.line(output.safe(`${provider} ${model}: about ${groupedNumber(tokens.total)} tokens${window}`));
+  const files = plural(manifest.activeFiles.length, "file");
+  const chunks = plural(manifest.chunks.length, "piece");
+  output.table(
+    [
+      ["boot prompt", tokens.prompt, ""],
+      ["tools", tokens.tools, ""],
+      ["history", tokens.history, plural(manifest.historyTurns, "turn")],
+      ["context", tokens.context, `${chunks} of code, ${files}`],
+      ["instruction", tokens.instruction, ""],
+    ].map(([kind, count, about]) => [`  ${kind}`, groupedNumber(Number(count)).padStart(9), String(about)]),
+  );
+  if (tokens.cachedMax > 0)
+    output.line(`up to ${groupedNumber(tokens.cachedMax)} of them may be in the provider's cache`);
+  output.line(priceWords(estimate));
+  if (estimate.isSummarisedFirst) output.line("the history is summarised first, which is a call of its own");
+  for (const { message } of estimate.warnings) output.note(output.safeNote(message));
+  output.note("nothing was sent to the model; tools lead to further calls");
+}
+
+function priceWords({ price }: WireEstimate): string {
+  if (price === null) return "price: not known for this model";
+  const { inputMinUsd: min, inputMaxUsd: max, outputUsdPerThousand: thousand, maxUsd: whole } = price;
+  const input = dollars(min) === dollars(max) ? dollars(max) : `${dollars(min)} to ${dollars(max)}`;
+  const most = whole === null ? "" : `; at most ${dollars(whole)}`;
+  return `price: ${input} to send, and ${dollars(thousand)} for 1,000 tokens of answer${most}`;
+}
