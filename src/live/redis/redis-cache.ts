@@ -5,7 +5,7 @@
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { limits } from "../../domain/limits.ts";
-import { memoryCache } from "../memory/memory-cache.ts";
+import { BoundedCache } from "../../system/bounded-cache.ts";
 import type { SharedCache } from "../shared-cache.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -13,17 +13,18 @@ const compress = promisify(deflateRaw);
 const decompress = promisify(inflateRaw);
 
 export function redisCache(connection: RedisConnection): SharedCache {
-  const own = memoryCache();
+  const own = new BoundedCache<string>(limits.sharedCacheCharactersMax);
+  const keep = (key: string, text: string): void => own.set(key, text, key.length + text.length);
   return {
     async get(key) {
-      const known = await own.get(key);
-      if (known !== null) return known;
+      const known = own.get(key);
+      if (known !== undefined) return known;
       const text = await readShared(connection, key).catch(() => null);
-      if (text !== null) own.set(key, text);
+      if (text !== null) keep(key, text);
       return text;
     },
     set(key, text) {
-      own.set(key, text);
+      keep(key, text);
       writeShared(connection, key, text).catch(() => undefined);
     },
   };
