@@ -51,7 +51,7 @@ export interface ItemRef {
 }
 
 /** What one turn gave to the model beside the conversation, and what it hid. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides">;
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides" | "pins">;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -64,6 +64,8 @@ export interface StateEntry {
   rules?: NotedRules[];
   /** Items that no model receives from this turn on. They remain in the store (O2). Absent: none. */
   hides?: ItemRef[];
+  /** The pins whose passages the message repeats, because a summary stands for their turns (M6). Absent: none. */
+  pins?: string[];
   /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
   warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
@@ -83,6 +85,10 @@ export interface HistorySummary {
   provider: string;
   model: string;
   text: string;
+  /** The turns that the summary stands for and that its text does not name, as numbers (M6). Absent: it names all of them. */
+  unnamed?: string;
+  /** The pinned passages of the turns that the summary stands for, word for word (M6). Absent: there are none. */
+  pinned?: { ids: string[]; block: string };
 }
 
 /** The content of `turns/{turnId}/state.json` (K2). */
@@ -145,8 +151,8 @@ function marksOf(state: State): HistoryMarks {
 }
 
 function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
-  const { items, chunks, files, rules, warned, inputs, summary = before.summary } = entry;
-  const hasMore = [chunks, files, rules, warned, inputs].some((list) => list !== undefined && list.length > 0);
+  const { items, chunks, files, rules, warned, inputs, pins, summary = before.summary } = entry;
+  const hasMore = [chunks, files, rules, warned, inputs, pins].some((list) => list !== undefined && list.length > 0);
   const item = items.findLastIndex((one) => placeIn(one) !== null);
   const text = placeIn(items[item]);
   return {
@@ -255,8 +261,12 @@ export function historyTexts(state: State): string[] {
     .toReversed();
 }
 
-export function summaryItem({ text, instruction }: Pick<HistorySummary, "text" | "instruction">): HistoryItem {
-  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`];
+type SummaryTexts = Pick<HistorySummary, "text" | "instruction" | "unnamed" | "pinned">;
+
+export function summaryItem({ text, instruction, unnamed, pinned }: SummaryTexts): HistoryItem {
+  const others = unnamed === undefined ? "" : `\n\nTurns that no line names: ${unnamed}`;
+  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}${others}`];
+  if (pinned !== undefined) parts.push(pinned.block);
   if (instruction !== undefined) parts.push(`[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${instruction}`);
   return { type: "user", parts };
 }
@@ -266,6 +276,13 @@ function hidesMessage(entry: StateEntry, summary: HistorySummary | null): boolea
   if (summary === null || entry.depth > summary.throughDepth) return false;
   const hidden = summarisedItems(entry, summary);
   return hidden === entry.items.length || entry.items.slice(0, hidden).some(({ type }) => type === "user");
+}
+
+/** Returns the ids of the pins whose passages the model receives word for word, beside or instead of their turns (M6). */
+export function repeatedPins(state: State): Set<string> {
+  const { entries, summary } = marksOf(state);
+  const visible = entries.filter((entry) => !hidesMessage(entry, summary));
+  return new Set([...(summary?.pinned?.ids ?? []), ...visible.flatMap(({ pins = [] }) => pins)]);
 }
 
 /** Everything that the model already received in this history (Q4, X3, X6). */

@@ -3,8 +3,9 @@ import type { Session } from "../domain/session.ts";
 import type { SessionChange } from "./sessions.ts";
 
 /** Returns the session with the change. A name that a user set replaces one that the program found, and not the reverse. */
-export function changedSession(session: Session, { proposedName, ...fields }: SessionChange): Session {
+export function changedSession(session: Session, { proposedName, repin, ...fields }: SessionChange): Session {
   const nameIsSet = session.nameIsSet || fields.name !== undefined;
   const name = nameIsSet ? session.name : (proposedName ?? session.name);
-  return { ...session, name, ...fields, nameIsSet };
+  const pins = repin === undefined ? session.pins : repin(session.pins);
+  return { ...session, name, ...fields, nameIsSet, pins };
 }

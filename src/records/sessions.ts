@@ -11,6 +11,7 @@
  * A driver may ignore who the caller is: the engine has already decided what the caller may see and do. Only the lists and
  * `search` take the user into account.
  */
+import type { Pin } from "../domain/pin.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { TurnStatus } from "../domain/turn.ts";
 
@@ -62,6 +63,11 @@ export interface SessionRecords {
 export interface SessionChange extends SessionPatch {
   archivedAt?: number | null;
   deletedAt?: number | null;
+  /**
+   * Returns the pins that replace those of the session as it is. It may be called several times. If it throws, the error is
+   * thrown to the caller and nothing changes.
+   */
+  repin?: (pins: readonly Pin[]) => Pin[];
   /** A name that the program found. It is ignored if a user has set a name; `name` sets `nameIsSet`, this does not (S2). */
   proposedName?: string;
 }

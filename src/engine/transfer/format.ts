@@ -40,6 +40,7 @@ export type ExportedSession = Pick<
   | "repo"
   | "defaultLanguage"
   | "metadata"
+  | "pins"
   | "originTurnId"
   | "headTurnId"
   | "createdAt"

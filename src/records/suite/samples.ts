@@ -98,6 +98,7 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     repo: null,
     defaultLanguage: null,
     metadata: {},
+    pins: [],
     originTurnId: null,
     headTurnId: null,
     lastSequence: 0,

@@ -99,6 +99,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     // A summary needs the model.
     ...(request.withoutModel === true && !model.compacts && noModel),
     withoutModel: request.withoutModel === true,
+    pins: session?.pins ?? [],
     hides: [...(request.hides ?? [])],
     surroundings,
     ...offerTools(deps, asked, { contexts, input }),

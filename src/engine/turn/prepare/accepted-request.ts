@@ -11,6 +11,7 @@ import type {
 } from "../../../domain/context.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
+import type { Pin } from "../../../domain/pin.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
@@ -37,6 +38,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   subagent: SubagentRef | null;
   /** True if the turn only stores what it is given. */
   withoutModel: boolean;
+  /** The pins of the session (M6). */
+  pins: readonly Pin[];
   /** The items of the history that this turn hides. */
   hides: ItemRef[];
   /** The messages of the session's mailbox that this turn delivers (A2). */

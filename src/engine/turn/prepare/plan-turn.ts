@@ -38,6 +38,7 @@ import { rulesNotes } from "../request/rules-block.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import { earlierHistory } from "./earlier.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
+import { missingPins, pinRefs, pinsInManifest, type RepeatedPins } from "./pins.ts";
 import {
   noteRulesFiles,
   rulesSent,
@@ -136,6 +137,8 @@ interface TurnContext {
   news: readonly FileNews[];
   around: SurroundingsNews;
   input: PlacedInput;
+  /** The pinned passages that the message repeats. */
+  pinned: RepeatedPins;
   message: UserItem | null;
 }
 
@@ -156,7 +159,8 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const gathered = { files, chunks, news: versions.news, around, input };
+  const pinned = await missingPins(deps, accepted.pins, state);
+  const gathered = { files, chunks, news: versions.news, around, input, pinned };
   const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
   const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
   const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
@@ -164,8 +168,9 @@ async function gatherContext(
 }
 
 /** Adds what the note names, so that later turns do not repeat it. */
-function withNews(sent: TurnPlan["sent"], { news, around, files }: TurnContext): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules) };
+function withNews(sent: TurnPlan["sent"], { news, around, files, pinned: { ids } }: TurnContext): TurnPlan["sent"] {
+  const pins = ids.length > 0 ? { pins: ids } : {};
+  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules), ...pins };
 }
 
 interface PlanFindings {
@@ -234,6 +239,7 @@ interface MessageContent {
   files: GatheredFiles;
   input: PlacedInput;
   around: SurroundingsNews;
+  pinned: RepeatedPins;
   /** What the model must know about the history, one line each (E2). */
   notes: readonly string[];
 }
@@ -241,7 +247,7 @@ interface MessageContent {
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
 function buildMessage(
   accepted: AcceptedRequest,
-  { chunks, files, input, around, notes }: MessageContent,
+  { chunks, files, input, around, pinned, notes }: MessageContent,
 ): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
@@ -249,9 +255,10 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+    const blocks = [note, around.place, pinned.block, mailboxBlock(mail), context];
+    return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   }
-  const parts = [note, context].filter((part) => part !== null);
+  const parts = [note, pinned.block, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
 
@@ -266,7 +273,7 @@ function manifest(
   accepted: AcceptedRequest,
   { gathered, state, decision }: ManifestInput,
 ): ContextManifest {
-  const { files, chunks, news, around } = gathered;
+  const { files, chunks, news, around, pinned } = gathered;
   return {
     ...bareManifest(turnId, accepted),
     ...surroundingsRefs(accepted, state, around),
@@ -276,6 +283,7 @@ function manifest(
     activeFiles: files.refs,
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,
+    ...pinsInManifest(pinRefs(accepted.pins, state, pinned.ids)),
   };
 }
 

@@ -19,6 +19,7 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   settings: {},
   defaultLanguage: null,
   metadata: {},
+  pins: [],
 };
 
 export function sessionToRow(session: Session): SessionRow {
