@@ -71,3 +71,21 @@ export function pinsRoom(window: number | null): number {
 export function inheritedPins(pins: readonly Pin[], depth: number): Pin[] {
   return pins.filter((pin) => pin.depth <= depth);
 }
+
+/** A change of the pins of a session. `room`: the tokens that all pins together may have. */
+export type PinChange = { add: Pin; room: number } | { remove: string };
+
+/**
+ * Returns the pins after a change. They stay as they are if the same passage is pinned already, if the new one does not fit,
+ * and if there is no pin to remove.
+ */
+export function repinned(pins: readonly Pin[], change: PinChange): Pin[] {
+  if ("remove" in change) return pins.filter(({ id }) => id !== change.remove);
+  const all = [...pins, change.add];
+  const fits = all.length <= limits.pinsPerSessionMax && pinsTokens(all) <= change.room;
+  return fits && !pins.some((pin) => isSamePassage(pin, change.add)) ? all : [...pins];
+}
+
+export function isSamePassage(one: Passage, other: Passage): boolean {
+  return one.turnId === other.turnId && one.part === other.part && one.from === other.from && one.to === other.to;
+}

@@ -5,6 +5,7 @@ import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { State } from "../../domain/lineage.ts";
 import {
+  isSamePassage,
   pinsRoom,
   pinsTokens,
   textOfPart,
@@ -53,35 +54,20 @@ async function addPin(
   const pin: Pin = { ...passage, id: newId(), depth, contentHash: sha256(text), createdAt: core.deps.now() };
   if (pinsOfHistory([pin], state).length === 0) throw notPinnable(`an item of turn ${request.turnId} was deleted`);
   const room = pinsRoom(await windowOf(core, caller, session));
-  const repin = (pinned: readonly Pin[]): Pin[] => withPin(pinned, pin, room);
-  const updated = await core.deps.records.sessions.update(sessionId, { repin }, core.deps.now());
-  const stored = updated?.pins.find((one) => isSame(one, pin));
-  if (stored === undefined) throw new AptoveError("not_found", `there is no session ${JSON.stringify(sessionId)}`);
+  const pins = { add: pin, room };
+  const updated = await core.deps.records.sessions.update(sessionId, { pins }, core.deps.now());
+  if (updated === null) throw new AptoveError("not_found", `there is no session ${JSON.stringify(sessionId)}`);
+  const stored = updated.pins.find((one) => isSamePassage(one, pin));
+  if (stored === undefined) throw tooLarge(updated.pins, { pin, room });
   return { ...stored, text, isInHistory: true };
 }
 
-/** Returns the pins with one more, unless there is one of the same passage. Throws `pins_too_large`. */
-function withPin(pinned: readonly Pin[], pin: Pin, room: number): Pin[] {
-  if (pinned.some((one) => isSame(one, pin))) return [...pinned];
-  if (pinned.length >= limits.pinsPerSessionMax) {
-    throw tooLarge(`a session can have ${limits.pinsPerSessionMax} pins`);
-  }
-  const all = [...pinned, pin];
-  const tokens = pinsTokens(all);
-  if (tokens <= room) return all;
-  throw tooLarge(
-    `the passage would make about ${tokens} tokens of pins; ${Math.floor(room)} fit with the model of this session`,
-  );
-}
-
-function tooLarge(detail: string): AptoveError {
+function tooLarge(pinned: readonly Pin[], { pin, room }: { pin: Pin; room: number }): AptoveError {
+  const detail =
+    pinned.length >= limits.pinsPerSessionMax
+      ? `a session can have ${limits.pinsPerSessionMax} pins`
+      : `all pins together would have about ${pinsTokens([...pinned, pin])} tokens; ${Math.floor(room)} fit with the model of this session`;
   return new AptoveError("pins_too_large", `${detail}; remove a pin, or pin a shorter passage`);
-}
-
-function isSame(one: Passage, other: Passage): boolean {
-  return (
-    one.turnId === other.turnId && one.part === other.part && one.from === other.from && one.to === other.to
-  );
 }
 
 async function removePin(
@@ -89,13 +75,11 @@ async function removePin(
   caller: Caller,
   { sessionId, pinId }: { sessionId: string; pinId: string },
 ): Promise<void> {
-  await continuableSession(deps, caller, sessionId);
-  const repin = (pinned: readonly Pin[]): Pin[] => {
-    const left = pinned.filter(({ id }) => id !== pinId);
-    if (left.length < pinned.length) return left;
+  const { pins } = await continuableSession(deps, caller, sessionId);
+  if (!pins.some(({ id }) => id === pinId)) {
     throw new AptoveError("not_found", `the session has no pin ${JSON.stringify(pinId)}`);
-  };
-  await deps.records.sessions.update(sessionId, { repin }, deps.now());
+  }
+  await deps.records.sessions.update(sessionId, { pins: { remove: pinId } }, deps.now());
 }
 
 /** Returns the number of a turn in the history. The same answer for every other turn shows nothing of other sessions (H4). */

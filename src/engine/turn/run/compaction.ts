@@ -38,7 +38,8 @@ export async function compact(core: EngineCore, run: ModelRun, tooLong: TooLong)
   const items = placedItems(plan, recorder.items);
   const pins = await pinsNow(core, run);
   const sizes = { ...sizesOf(run, tooLong), pins: pinsTokens(pins) };
-  refuseLargePins(sizes);
+  // Without a window, nothing says how much is too much until the provider refuses it.
+  if (tooLong.window !== null || tooLong.wasRefused) refuseLargePins(sizes);
   const summariser = new Summariser(core, run, sizes.room);
   let done = 0;
   for (;;) {
