@@ -236,6 +236,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
     fireMailbox: {},
+    addPin: { turnId },
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
@@ -300,7 +301,8 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
   const at = path
     .replace("{id}", sample.id ?? "")
     .replace("{kind}", "conversation")
-    .replace("{name}", sample.context ?? "");
+    .replace("{name}", sample.context ?? "")
+    .replace("{pinId}", newId());
   const query = queries[sample.name]?.(turnId) ?? "";
   const isImport = sample.name === "importSessions";
   const response = await send(world, who, {

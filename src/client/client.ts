@@ -58,6 +58,7 @@ export type {
 export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
+export type { WirePin, WirePinStart } from "../protocol/pin.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
 export type { WireCosts, WireEstimate } from "../protocol/costs.ts";

@@ -11,6 +11,7 @@ import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
 import { countedContext, type RunSummary } from "../domain/usage.ts";
 import { mailboxKindSchema } from "./mailbox.ts";
+import { passageFields } from "./pin.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
 import {
@@ -110,6 +111,18 @@ export const contextManifestSchema = z
       .array(z.object({ turnId: idSchema, subagentId: idSchema, kind: mailboxKindSchema, contentHash: z.string() }))
       .optional()
       .describe("Messages of subagents that the model received. Absent if there were none."),
+    pins: z
+      .array(
+        z.object({
+          ...passageFields,
+          given: z
+            .enum(["turn", "passage"])
+            .describe("`turn`: the model has the turn itself. `passage`: it has the passage beside a summary."),
+          wasSent: z.boolean().describe("True if a request of this turn was the first that had it beside a summary."),
+        }),
+      )
+      .optional()
+      .describe("Pinned passages of the history. Absent if there are none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
   })

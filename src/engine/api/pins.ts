@@ -31,8 +31,8 @@ export interface Pins {
    */
   add(caller: Caller, sessionId: string, request: PinRequest): Promise<ShownPin>;
   /**
-   * Removes a pin. What the model has received already stays in the history; the next compaction may drop it. Throws
-   * `not_found`, `forbidden`.
+   * Removes a pin, and returns the pins that are left. It is no error if there is none with this id. What the model has
+   * received already stays in the history; the next compaction may drop it. Throws `not_found`, `forbidden`.
    */
-  remove(caller: Caller, sessionId: string, pinId: string): Promise<void>;
+  remove(caller: Caller, sessionId: string, pinId: string): Promise<ShownPin[]>;
 }

@@ -71,15 +71,15 @@ function tooLarge(pinned: readonly Pin[], { pin, room }: { pin: Pin; room: numbe
 }
 
 async function removePin(
-  { deps }: EngineCore,
+  core: EngineCore,
   caller: Caller,
   { sessionId, pinId }: { sessionId: string; pinId: string },
-): Promise<void> {
-  const { pins } = await continuableSession(deps, caller, sessionId);
-  if (!pins.some(({ id }) => id === pinId)) {
-    throw new AptoveError("not_found", `the session has no pin ${JSON.stringify(pinId)}`);
-  }
-  await deps.records.sessions.update(sessionId, { pins: { remove: pinId } }, deps.now());
+): Promise<ShownPin[]> {
+  const { records, now } = core.deps;
+  const session = await continuableSession(core.deps, caller, sessionId);
+  if (!session.pins.some(({ id }) => id === pinId)) return await shownPins(core, session);
+  const updated = await records.sessions.update(sessionId, { pins: { remove: pinId } }, now());
+  return updated === null ? [] : await shownPins(core, updated);
 }
 
 /** Returns the number of a turn in the history. The same answer for every other turn shows nothing of other sessions (H4). */
