@@ -79,6 +79,10 @@ export const contextManifestSchema = z
         startLine: z.int(),
         endLine: z.int(),
         contentHash: z.string(),
+        document: z
+          .string()
+          .optional()
+          .describe("SHA-256 of the attached document; `path` is its name. Absent for a file of the repository."),
         wasSent: z.boolean(),
         notSentBecause: z.enum(chunkReasons).optional(),
       }),
