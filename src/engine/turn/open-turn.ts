@@ -95,7 +95,8 @@ async function openOrFind(core: EngineCore, attempt: OpeningAttempt): Promise<Op
     const turn = await records.turns.get(id).catch(() => null);
     if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
     core.unsettled.delete(id);
-    return { outcome: "opened", turn };
+    // Whether it has a budget is not known, so every call asks.
+    return { outcome: "opened", turn, hasBudget: true };
   }
 }
 

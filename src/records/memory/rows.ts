@@ -1,6 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ContextVersion } from "../../domain/context.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
+import type { Budget } from "../../domain/budget.ts";
 import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -9,6 +10,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
 import type { UnkeptTurn } from "../unkept.ts";
+import type { KeptHold } from "./budgets.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
 
 export interface Rows {
@@ -43,6 +45,11 @@ export interface Rows {
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
+  budgets: Map<string, Budget>;
+  /** What is spent. The key is the budget and the day. */
+  budgetCounts: Map<string, number>;
+  /** The key is the turn, the step and the budget. */
+  budgetHolds: Map<string, KeptHold>;
 }
 
 export function emptyRows(): Rows {
@@ -68,6 +75,9 @@ export function emptyRows(): Rows {
     contexts: new Map(),
     audit: new Map(),
     unkept: new Map(),
+    budgets: new Map(),
+    budgetCounts: new Map(),
+    budgetHolds: new Map(),
   };
 }
 

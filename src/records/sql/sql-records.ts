@@ -9,7 +9,8 @@ import { deviceRecords } from "./devices.ts";
 import { recordsFault, withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
 import { keyRecords } from "./keys.ts";
-import { limitRecords } from "./limits.ts";
+import { budgetRecords } from "./limits/budgets.ts";
+import { limitRecords } from "./limits/limits.ts";
 import { migrate, type MigratableEngine } from "./migrations/migrate.ts";
 import { migrations, type Migration } from "./migrations/migrations.ts";
 import { peopleRecords } from "./people.ts";
@@ -59,6 +60,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     subagents: subagentRecords(db, dialect),
     runners: runnerRecords(db, dialect),
     limits: limitRecords(db, dialect),
+    budgets: budgetRecords(db, dialect),
     search: searchRecords(db, dialect),
     imports: importRecords(db, dialect),
     purges: purgeRecords(db, dialect),

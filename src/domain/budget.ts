@@ -1,0 +1,140 @@
+/**
+ * Budgets: what calls of models may cost, in US dollars or in tokens (F11). Before each call its upper bound is held, and
+ * after it the hold is replaced by what the call really used. Amounts are whole numbers, nano-dollars or tokens, so that
+ * sums are exact.
+ */
+import type { Millis } from "./ids.ts";
+
+/** What a budget is for: all calls of a session, of a person's turns, of turns that came with a key, or of an org. */
+export const budgetScopes = ["session", "person", "key", "org"] as const;
+export type BudgetScope = (typeof budgetScopes)[number];
+
+/** `total` counts from the time at which the budget was made. `day` begins again at midnight UTC, by the clock of the store. */
+export const budgetPeriods = ["total", "day"] as const;
+export type BudgetPeriod = (typeof budgetPeriods)[number];
+
+export const budgetUnits = ["usd", "tokens"] as const;
+export type BudgetUnit = (typeof budgetUnits)[number];
+
+export const budgetReactions = ["fail", "wait"] as const;
+export type BudgetReaction = (typeof budgetReactions)[number];
+
+export interface Budget {
+  id: string;
+  orgId: string;
+  scope: BudgetScope;
+  /** The id of the session, the user, the key or the org. */
+  targetId: string;
+  period: BudgetPeriod;
+  unit: BudgetUnit;
+  /** In nano-dollars, or in tokens. */
+  limit: number;
+  /**
+   * What a token of a model without a known price counts, in nano-dollars. Null: calls of such a model are refused. Only a
+   * budget in dollars has it.
+   */
+  unknownPrice: number | null;
+  /** What happens to a turn whose next call could pass the limit: it fails, or it waits for a person. */
+  onLimit: BudgetReaction;
+  createdAt: Millis;
+  createdBy: string;
+}
+
+/** A budget and what is used of it in its current period. */
+export interface BudgetState extends Budget {
+  spent: number;
+  /** What is held for calls that run now. */
+  reserved: number;
+}
+
+/** Whom the calls of a turn count for. */
+export interface BudgetTargets {
+  sessionId: string;
+  userId: string;
+  orgId: string;
+  /** Null: the caller used no key. */
+  keyId: string | null;
+}
+
+/** What a call uses, at most or really. */
+export interface CallAmount {
+  /** In nano-dollars. Null: the price of the model is not known. */
+  usd: number | null;
+  tokens: number;
+}
+
+/** A part of a budget that is held for one call. */
+export interface BudgetHold {
+  budgetId: string;
+  /** The day that the call counts for: days since the epoch. 0 for a budget in total. */
+  day: number;
+  amount: number;
+  unit: BudgetUnit;
+  unknownPrice: number | null;
+}
+
+const nanoPerUsd = 1_000_000_000;
+export const dayMs = 86_400_000;
+
+/** The highest limit, in dollars and in tokens. Sums of such amounts are still exact. */
+export const budgetUsdMax = 1_000_000;
+export const budgetTokensMax = 1_000_000_000_000;
+
+/** Rounds up, so that a bound stays one. A sum of prices can be off by a hair, which must not cost a whole unit. */
+export function nanoUsd(usd: number): number {
+  return Math.ceil(Number((usd * nanoPerUsd).toFixed(3)));
+}
+
+export function usdOf(nano: number): number {
+  return nano / nanoPerUsd;
+}
+
+export function targetIdsOf({ sessionId, userId, orgId, keyId }: BudgetTargets): string[] {
+  return [sessionId, userId, orgId, ...(keyId === null ? [] : [keyId])];
+}
+
+/** Returns what the call counts in the unit of the budget. Null: the price of the model is not known, and nothing stands for it. */
+export function amountIn(
+  { unit, unknownPrice }: Pick<Budget, "unit" | "unknownPrice">,
+  { usd, tokens }: CallAmount,
+): number | null {
+  if (unit === "tokens") return tokens;
+  return usd ?? (unknownPrice === null ? null : tokens * unknownPrice);
+}
+
+/** Returns the day that a call counts for. The same day always has the same number, whichever way the clock was set meanwhile. */
+export function dayOf(period: BudgetPeriod, now: Millis): number {
+  return period === "total" ? 0 : Math.floor(now / dayMs);
+}
+
+/** Why a call may not be made. */
+export type BudgetRefusal =
+  { reason: "over"; budget: BudgetState; amount: number } | { reason: "unpriced"; budget: BudgetState; amount: null };
+
+/** The budgets of a call, with what each holds for it. Every hold is for the same call. */
+type Decision = { holds: BudgetHold[] } | { refusals: BudgetRefusal[] };
+
+/** Decides whether a call may be made. Budgets in `passed` let it pass whatever is left of them. */
+export function decideHolds(
+  budgets: readonly (BudgetState & { day: number })[],
+  { bound, passed }: { bound: CallAmount; passed: readonly string[] },
+): Decision {
+  const holds: BudgetHold[] = [];
+  const refusals: BudgetRefusal[] = [];
+  for (const { day, ...budget } of budgets) {
+    const { id: budgetId, unit, unknownPrice } = budget;
+    const amount = amountIn(budget, bound);
+    if (amount === null) refusals.push({ reason: "unpriced", budget, amount });
+    else if (isOver(budget, amount) && !passed.includes(budgetId)) refusals.push({ reason: "over", budget, amount });
+    else holds.push({ budgetId, day, amount, unit, unknownPrice });
+  }
+  return refusals.length > 0 ? { refusals } : { holds };
+}
+
+export function isOver({ spent, reserved, limit }: BudgetState, amount: number): boolean {
+  return spent + reserved + amount > limit;
+}
+
+export function leftOf({ limit, spent, reserved }: BudgetState): number {
+  return Math.max(0, limit - spent - reserved);
+}
