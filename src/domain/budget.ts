@@ -135,6 +135,18 @@ export function isOver({ spent, reserved, limit }: BudgetState, amount: number):
   return spent + reserved + amount > limit;
 }
 
+/** Returns the name of a budget for people, for example "the budget of the person 0199… for a day". */
+export function budgetName({ scope, targetId, period }: Pick<Budget, "scope" | "targetId" | "period">): string {
+  return `the budget of the ${scope} ${targetId} ${period === "day" ? "for a day" : "in total"}`;
+}
+
+/** Returns an amount for people: `$0.0042`, or `12,000 tokens`. */
+export function amountText(unit: BudgetUnit, amount: number): string {
+  if (unit === "tokens") return `${amount.toLocaleString("en-US")} tokens`;
+  const dollars = usdOf(amount);
+  return `$${dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4)}`;
+}
+
 export function leftOf({ limit, spent, reserved }: BudgetState): number {
   return Math.max(0, limit - spent - reserved);
 }

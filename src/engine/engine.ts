@@ -4,6 +4,7 @@
  * `not_found` (H4). A method that throws an AptoveError has changed nothing. Once a turn is accepted it always ends, and
  * its failure is data in the finished turn, not an exception (T11).
  */
+import type { Budgets } from "./api/budgets.ts";
 import type { Explanations, SessionTransfer } from "./api/transfer.ts";
 import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
@@ -13,6 +14,7 @@ import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/attachments.ts";
+export type * from "./api/budgets.ts";
 export type * from "./api/contexts.ts";
 export type * from "./api/health.ts";
 export type * from "./api/people.ts";
@@ -53,6 +55,8 @@ export interface Engine {
   readonly devices: Devices;
   /** The caller's org and its users. */
   readonly people: People;
+  /** What calls of models may cost. */
+  readonly budgets: Budgets;
   /** Orgs, as the operator of the data manages them. */
   readonly operator: Operator;
   /** The log of what the users of an org did. */

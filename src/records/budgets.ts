@@ -25,6 +25,8 @@ export interface BudgetRecords {
   list(orgId: string): Promise<BudgetState[]>;
   /** Returns the budgets that calls with these targets count for, oldest first. */
   applying(targets: BudgetTargets): Promise<BudgetState[]>;
+  /** Returns those of the ids that are the target of a budget. The order is undefined. */
+  withBudget(targetIds: readonly string[]): Promise<string[]>;
   /**
    * Holds the bound of a call in all of its budgets, or in none. Budgets in `passed` are held whatever is left of them.
    * `turnId` and `step` name the call.

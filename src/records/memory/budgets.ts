@@ -44,6 +44,11 @@ export function budgetRecords(rows: Rows, now: () => number): BudgetRecords {
       const ids = targetIdsOf(targets);
       return states(({ targetId }) => ids.includes(targetId));
     },
+    async withBudget(targetIds) {
+      return [...new Set([...rows.budgets.values()].map(({ targetId }) => targetId))].filter((id) =>
+        targetIds.includes(id),
+      );
+    },
     async reserve(reservation) {
       return reserve(rows, reservation, now());
     },

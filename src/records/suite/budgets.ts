@@ -143,6 +143,7 @@ export function budgetTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.budgets.list("another org"), []);
     assert.deepEqual(await store.budgets.applying(targets), [expected]);
     assert.deepEqual(await store.budgets.applying({ ...targets, userId: "bob" }), []);
+    assert.deepEqual(await store.budgets.withBudget(["bob", ada, ada]), [ada]);
     assert.equal(await store.budgets.remove(id), true);
     assert.equal(await store.budgets.remove(id), false);
     assert.equal(await store.budgets.get(id), null);

@@ -1,5 +1,5 @@
 /** Budgets in SQL (F11). */
-import { sql, type Kysely, type Transaction } from "kysely";
+import { sql, type ExpressionBuilder, type Kysely, type Transaction } from "kysely";
 import {
   dayMs,
   decideHolds,
@@ -9,6 +9,7 @@ import {
   type BudgetTargets,
 } from "../../../domain/budget.ts";
 import type { BudgetRecords, BudgetReservation, CallKey, ReserveResult } from "../../budgets.ts";
+import { inBatches } from "../batches.ts";
 import { plain, type PlainSql } from "../plain/plain-sql.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { BudgetRow, Tables } from "../tables.ts";
@@ -29,9 +30,18 @@ export function budgetRecords(db: Kysely<Tables>, dialect: SqlDialect): BudgetRe
       const rows = await selectStates(db, dialect).where("target_id", "in", targetIdsOf(targets)).execute();
       return rows.map(rowToState);
     },
+    withBudget: (targetIds) =>
+      inBatches(targetIds, async (batch) => {
+        const found = db.selectFrom("budgets").select("target_id").distinct().where("target_id", "in", batch);
+        return (await found.execute()).map(({ target_id }) => target_id);
+      }),
     reserve: (reservation) => db.transaction().execute((tx) => reserve(tx, dialect, reservation)),
     settle: (call, used) => db.transaction().execute((tx) => settle(tx, call, used)),
-    settleLost: (lost) => db.transaction().execute((tx) => settleLost(tx, lost)),
+    async settleLost(lost) {
+      // This is asked often, and mostly nothing is lost.
+      const found = await db.selectFrom("budget_holds").select("turn_id").where(isLost(lost)).limit(1).execute();
+      if (found.length > 0) await db.transaction().execute((tx) => settleLost(tx, lost));
+    },
   };
 }
 
@@ -127,13 +137,18 @@ async function settle(
   await count(tx, await ended.returning(holdColumns).execute(), used);
 }
 
-async function settleLost(tx: Transaction<Tables>, lost: { turnId: string } | "of lost runners"): Promise<void> {
-  const holds = tx.deleteFrom("budget_holds");
-  const ended =
+type Lost = Parameters<BudgetRecords["settleLost"]>[0];
+
+async function settleLost(tx: Transaction<Tables>, lost: Lost): Promise<void> {
+  const ended = tx.deleteFrom("budget_holds").where(isLost(lost)).returning(holdColumns);
+  await count(tx, await ended.execute(), new Map());
+}
+
+function isLost(lost: Lost) {
+  return (eb: ExpressionBuilder<Tables, "budget_holds">) =>
     lost === "of lost runners"
-      ? holds.where("runner_id", "not in", (eb) => eb.selectFrom("runners").select("id"))
-      : holds.where("turn_id", "=", lost.turnId);
-  await count(tx, await ended.returning(holdColumns).execute(), new Map());
+      ? eb("runner_id", "not in", eb.selectFrom("runners").select("id"))
+      : eb("turn_id", "=", lost.turnId);
 }
 
 /** Counts the ended holds, in one order of the rows that other calls change too. */
