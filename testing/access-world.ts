@@ -173,7 +173,7 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
       if (kind === "context") return await newContext();
       if (kind === "budget") {
         const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
-        return (await engine.budgets.set(server.admin.caller, budget)).id;
+        return (await engine.people.budgets.set(server.admin.caller, budget)).id;
       }
       return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
     },
@@ -261,11 +261,11 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
           ? await spend("key")
           : path.startsWith("/api/budgets/")
             ? await spend("budget")
-          : path.startsWith("/api/devices/pairing-codes/")
-            ? await spend("code")
-            : path.startsWith("/api/devices/{id}")
-              ? await spend("device")
-              : sessionId;
+            : path.startsWith("/api/devices/pairing-codes/")
+              ? await spend("code")
+              : path.startsWith("/api/devices/{id}")
+                ? await spend("device")
+                : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
   return { name, id, ...context, ...(json !== undefined && { json }) };
 }

@@ -54,7 +54,7 @@ async function servers(context: TestContext) {
 }
 
 async function only({ engine }: TestEngine): Promise<BudgetState> {
-  const [budget] = await engine.budgets.list(alice);
+  const [budget] = await engine.people.budgets.list(alice);
   return budget ?? assert.fail("there is no budget");
 }
 
@@ -63,7 +63,7 @@ test("[F11] three servers at once, loops of 30 tool calls, 97 % of the input cac
   const all = await Promise.all([start(), start(), start()]);
   const [first] = all;
   const limit = nanoUsd(1);
-  await first.engine.budgets.set(alice, { scope: "person", period: "total", unit: "usd", limit });
+  await first.engine.people.budgets.set(alice, { scope: "person", period: "total", unit: "usd", limit });
 
   const turns = await Promise.all(all.flatMap((server) => [server, server].map((one) => one.ask("look around"))));
   const ends = turns.map((turn) => (turn.status === "failed" ? turn.failures[0].code : turn.status));
@@ -78,8 +78,8 @@ test("[F11] three servers at once, loops of 30 tool calls, 97 % of the input cac
 
   for (const { engine } of all) await engine.close();
   const again = await start();
-  const before = bill.nano;
-  assert.equal((await only(again)).spent, before);
+  const billed = bill.nano;
+  assert.equal((await only(again)).spent, billed);
   for (let n = 0; n < 3; n += 1) await again.ask("look around");
   assert.ok(bill.nano <= limit);
   assert.equal((await only(again)).spent, bill.nano);

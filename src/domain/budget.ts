@@ -27,7 +27,7 @@ export interface Budget {
   targetId: string;
   period: BudgetPeriod;
   unit: BudgetUnit;
-  /** In nano-dollars, or in tokens. */
+  /** The amount, as nano-dollars or tokens. */
   limit: number;
   /**
    * What a token of a model without a known price counts, in nano-dollars. Null: calls of such a model are refused. Only a
@@ -38,6 +38,16 @@ export interface Budget {
   onLimit: BudgetReaction;
   createdAt: Millis;
   createdBy: string;
+}
+
+/** A budget as a person sets it. */
+export interface BudgetStart extends Pick<Budget, "scope" | "period" | "unit" | "limit"> {
+  /** Absent: the caller, the caller's key, or the caller's org. A session has to be named. */
+  targetId?: string;
+  /** Default: none. */
+  unknownPrice?: Budget["unknownPrice"];
+  /** Default: `fail`. */
+  onLimit?: Budget["onLimit"];
 }
 
 /** A budget and what is used of it in its current period. */
@@ -58,7 +68,7 @@ export interface BudgetTargets {
 
 /** What a call uses, at most or really. */
 export interface CallAmount {
-  /** In nano-dollars. Null: the price of the model is not known. */
+  /** The cost as nano-dollars. Null: the price of the model is not known. */
   usd: number | null;
   tokens: number;
 }
@@ -75,6 +85,17 @@ export interface BudgetHold {
 
 const nanoPerUsd = 1_000_000_000;
 export const dayMs = 86_400_000;
+
+/**
+ * The bound of a call: the output of a model of which nothing is known, what a provider adds to a request, a picture in full
+ * resolution, and a document or recording for a model whose window is not known.
+ */
+export const callBounds = {
+  outputTokensGuess: 128_000,
+  requestTokensMargin: 1_000,
+  imageTokensMax: 16_000,
+  documentTokensMax: 1_000_000,
+} as const;
 
 /** The highest limit, in dollars and in tokens. Sums of such amounts are still exact. */
 export const budgetUsdMax = 1_000_000;
@@ -109,7 +130,8 @@ export function dayOf(period: BudgetPeriod, now: Millis): number {
 
 /** Why a call may not be made. */
 export type BudgetRefusal =
-  { reason: "over"; budget: BudgetState; amount: number } | { reason: "unpriced"; budget: BudgetState; amount: null };
+  | { reason: "over"; budget: BudgetState; amount: number }
+  | { reason: "unpriced"; budget: BudgetState; amount: null };
 
 /** The budgets of a call, with what each holds for it. Every hold is for the same call. */
 type Decision = { holds: BudgetHold[] } | { refusals: BudgetRefusal[] };
@@ -125,13 +147,13 @@ export function decideHolds(
     const { id: budgetId, unit, unknownPrice } = budget;
     const amount = amountIn(budget, bound);
     if (amount === null) refusals.push({ reason: "unpriced", budget, amount });
-    else if (isOver(budget, amount) && !passed.includes(budgetId)) refusals.push({ reason: "over", budget, amount });
+    else if (passesLimit(budget, amount) && !passed.includes(budgetId)) refusals.push({ reason: "over", budget, amount });
     else holds.push({ budgetId, day, amount, unit, unknownPrice });
   }
   return refusals.length > 0 ? { refusals } : { holds };
 }
 
-export function isOver({ spent, reserved, limit }: BudgetState, amount: number): boolean {
+function passesLimit({ spent, reserved, limit }: BudgetState, amount: number): boolean {
   return spent + reserved + amount > limit;
 }
 

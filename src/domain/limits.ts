@@ -16,14 +16,6 @@ export const limits = {
   /** S2: the name that a session gets from its first instruction. */
   sessionNameCharactersMax: 60,
   instructionBytesMax: 1_048_576,
-  /**
-   * F11: the bound of a call. The output of a model of which nothing is known, what a provider adds to a request, a
-   * picture in full resolution, and a document or recording for a model whose window is not known.
-   */
-  outputTokensGuess: 128_000,
-  requestTokensMargin: 1_000,
-  imageTokensMax: 16_000,
-  documentTokensMax: 1_000_000,
   /** O5: the earlier items of one turn. */
   earlierItemsMax: 20_000,
   toolsPerTurnMax: 128,

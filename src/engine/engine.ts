@@ -4,7 +4,6 @@
  * `not_found` (H4). A method that throws an AptoveError has changed nothing. Once a turn is accepted it always ends, and
  * its failure is data in the finished turn, not an exception (T11).
  */
-import type { Budgets } from "./api/budgets.ts";
 import type { Explanations, SessionTransfer } from "./api/transfer.ts";
 import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
@@ -55,8 +54,6 @@ export interface Engine {
   readonly devices: Devices;
   /** The caller's org and its users. */
   readonly people: People;
-  /** What calls of models may cost. */
-  readonly budgets: Budgets;
   /** Orgs, as the operator of the data manages them. */
   readonly operator: Operator;
   /** The log of what the users of an org did. */

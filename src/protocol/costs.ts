@@ -2,7 +2,6 @@
 import * as z from "zod";
 import {
   budgetPeriods,
-  budgetReactions,
   budgetScopes,
   budgetTokensMax,
   budgetUnits,
@@ -10,10 +9,10 @@ import {
   leftOf,
   nanoUsd,
   usdOf,
+  type BudgetStart,
   type BudgetState,
 } from "../domain/budget.ts";
 import { isoTime } from "../domain/ids.ts";
-import type { BudgetStart } from "../engine/engine.ts";
 import { contextManifestSchema } from "./turn.ts";
 import { timeSchema, usageSchema, warningSchema } from "./values.ts";
 
@@ -83,18 +82,21 @@ export const estimateSchema = z
 export type WireEstimate = z.infer<typeof estimateSchema>;
 
 const budgetFields = {
-  scope: z.enum(budgetScopes).describe("What the budget is for: the calls of a session, of a person, of a key or of an org."),
+  scope: z
+    .enum(budgetScopes)
+    .describe("What the budget is for: the calls of a session, of a person, of a key or of an org."),
   period: z.enum(budgetPeriods).describe("`day`: it begins again at midnight UTC."),
   unit: z.enum(budgetUnits).describe("US dollars or tokens. All amounts of the budget are in this unit."),
   limit: z.number().min(0).max(budgetTokensMax).describe("What calls may use in the period."),
-  onLimit: z.enum(budgetReactions).describe("`fail`: a turn whose next call could pass the limit fails with `budget_exceeded`."),
 };
 const perMillion = z
   .number()
   .min(0.001)
   .max(budgetUsdMax)
   .nullable()
-  .describe("What a million tokens of a model without a known price count, in US dollars. Null: its calls are refused.");
+  .describe(
+    "What a million tokens of a model without a known price count, in US dollars. Null: its calls are refused.",
+  );
 
 export const budgetSchema = z
   .object({
@@ -120,17 +122,16 @@ export const budgetStartSchema = z
     period: budgetFields.period.optional().describe("Default: `total`."),
     unit: budgetFields.unit.optional().describe("Default: `usd`."),
     limit: budgetFields.limit,
-    onLimit: budgetFields.onLimit.optional().describe("Default: `fail`."),
     unknownUsdPerMillion: perMillion.optional().describe("Default: null. Only for dollars."),
   })
   .meta({ id: "BudgetStart" });
 export type WireBudgetStart = z.infer<typeof budgetStartSchema>;
 
 export function toWireBudget(budget: BudgetState): WireBudget {
-  const { id, scope, targetId, period, unit, limit, unknownPrice, onLimit, createdAt, createdBy } = budget;
+  const { id, scope, targetId, period, unit, limit, unknownPrice, createdAt, createdBy } = budget;
   const amount = (value: number): number => (unit === "usd" ? usdOf(value) : value);
   return {
-    ...{ id, scope, targetId, period, unit, onLimit, createdBy },
+    ...{ id, scope, targetId, period, unit, createdBy },
     limit: amount(limit),
     spent: amount(budget.spent),
     reserved: amount(budget.reserved),
@@ -143,13 +144,12 @@ export function toWireBudget(budget: BudgetState): WireBudget {
 const million = 1_000_000;
 
 export function fromWireBudget(start: WireBudgetStart): BudgetStart {
-  const { scope, targetId, period = "total", unit = "usd", limit, onLimit, unknownUsdPerMillion = null } = start;
+  const { scope, targetId, period = "total", unit = "usd", limit, unknownUsdPerMillion = null } = start;
   return {
     ...{ scope, period, unit },
     // A limit is rounded down: a budget is never more than the person wrote.
     limit: unit === "usd" ? Math.floor(limit * 1_000_000) * 1_000 : Math.floor(limit),
     ...(targetId !== undefined && { targetId }),
-    ...(onLimit !== undefined && { onLimit }),
     ...(unknownUsdPerMillion !== null && { unknownPrice: Math.ceil(nanoUsd(unknownUsdPerMillion) / million) }),
   };
 }

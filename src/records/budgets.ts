@@ -55,4 +55,5 @@ export interface BudgetReservation extends CallKey {
 
 /** `refused` holds nothing. `refusals` has every budget that does not allow the call. */
 export type ReserveResult =
-  { outcome: "reserved"; holds: BudgetHold[] } | { outcome: "refused"; refusals: BudgetRefusal[] };
+  | { outcome: "reserved"; holds: BudgetHold[] }
+  | { outcome: "refused"; refusals: BudgetRefusal[] };

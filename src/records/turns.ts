@@ -86,7 +86,7 @@ export interface TurnOpening {
   leaseMs: number;
   /** How many turns may run at once. Absent: no limit (H5). */
   runLimits?: RunLimits;
-  /** Whom the model calls of the turn count for. Absent: for nobody (F11). */
+  /** Whom the model calls of the turn count for. Absent: for no one (F11). */
   budgets?: BudgetTargets;
 }
 export interface IdempotentRequest {

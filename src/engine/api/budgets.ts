@@ -1,5 +1,5 @@
 /** The engine's API for budgets (F11). */
-import type { Budget, BudgetState } from "../../domain/budget.ts";
+import type { BudgetStart, BudgetState } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 export interface Budgets {
@@ -16,13 +16,4 @@ export interface Budgets {
   set(caller: Caller, start: BudgetStart): Promise<BudgetState>;
   /** Removes a budget with its counts. Throws `not_found`, `forbidden`. */
   remove(caller: Caller, id: string): Promise<void>;
-}
-
-export interface BudgetStart extends Pick<Budget, "scope" | "period" | "unit" | "limit"> {
-  /** Absent: the caller, the caller's key, or the caller's org. A session has to be named. */
-  targetId?: string;
-  /** Default: none. */
-  unknownPrice?: Budget["unknownPrice"];
-  /** Default: `fail`. */
-  onLimit?: Budget["onLimit"];
 }

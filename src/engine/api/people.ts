@@ -1,4 +1,5 @@
 /** Orgs, users, their keys and devices, the sharing of sessions, and the audit log (H4, P3, S7). */
+import type { Budgets } from "./budgets.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import type { ApiKey, Caller, Org, Role, User, KeyLimits } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
@@ -133,6 +134,8 @@ export type BrowserProof = { code: string } | { key: string } | { pairingCode: s
 
 /** The caller's org and its users. Every user of the org may read them; an admin may change them. */
 export interface People {
+  /** What the calls of models of sessions, persons, keys and orgs may cost. */
+  readonly budgets: Budgets;
   /** Returns the org of the caller. Throws `not_found` if `id` is that of another org. */
   org(caller: Caller, id?: string): Promise<Org>;
   /** Returns the user whose name is shown for the caller's actions. For the operator it is a fixed name. */

@@ -5,6 +5,7 @@ import {
   nanoUsd,
   type Budget,
   type BudgetScope,
+  type BudgetStart,
   type BudgetState,
 } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
@@ -13,7 +14,7 @@ import { isId, newId } from "../../domain/ids.ts";
 import { adminOnly, noLimitedKey } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { changeableSession, maySee } from "../access/visible.ts";
-import type { Budgets, BudgetStart } from "../engine.ts";
+import type { Budgets } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { noteBudgets } from "../turn/live/budgeted-turns.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -87,7 +88,7 @@ function noBudget(id: string): AptoveError {
 
 type Target = Pick<Budget, "scope" | "targetId">;
 
-/** Throws `not_found`, `forbidden`. A key never changes its own budget, whoever it belongs to. */
+/** Throws `not_found`, `forbidden`. A key never changes its own budget. */
 async function mayChange(deps: EngineDependencies, caller: Caller, { scope, targetId }: Target): Promise<void> {
   noLimitedKey(caller, "change budgets");
   if (scope === "session") {

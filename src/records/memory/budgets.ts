@@ -4,18 +4,11 @@ import {
   decideHolds,
   targetIdsOf,
   type Budget,
-  type BudgetHold,
   type BudgetState,
   type BudgetTargets,
 } from "../../domain/budget.ts";
 import type { BudgetRecords, BudgetReservation, ReserveResult } from "../budgets.ts";
-import { byAge, pairKey, type Rows } from "./rows.ts";
-
-export interface KeptHold extends BudgetHold {
-  turnId: string;
-  step: number;
-  runnerId: string;
-}
+import { byAge, pairKey, type KeptHold, type Rows } from "./rows.ts";
 
 export function budgetRecords(rows: Rows, now: () => number): BudgetRecords {
   const states = (isMeant: (budget: Budget) => boolean): BudgetState[] =>

@@ -1,7 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ContextVersion } from "../../domain/context.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
-import type { Budget } from "../../domain/budget.ts";
+import type { Budget, BudgetHold } from "../../domain/budget.ts";
 import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -10,7 +10,6 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
 import type { UnkeptTurn } from "../unkept.ts";
-import type { KeptHold } from "./budgets.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
 
 export interface Rows {
@@ -50,6 +49,13 @@ export interface Rows {
   budgetCounts: Map<string, number>;
   /** The key is the turn, the step and the budget. */
   budgetHolds: Map<string, KeptHold>;
+}
+
+/** What is held of a budget for a call. */
+export interface KeptHold extends BudgetHold {
+  turnId: string;
+  step: number;
+  runnerId: string;
 }
 
 export function emptyRows(): Rows {

@@ -192,7 +192,7 @@ export interface BudgetRow {
   target_id: string;
   period: BudgetPeriod;
   unit: BudgetUnit;
-  /** In nano-dollars, or in tokens. */
+  /** The amount, as nano-dollars or tokens. */
   limit_amount: number;
   created_at: number;
   created_by: string;

@@ -58,9 +58,7 @@ export function budgetTests(open: OpenRecordsForTest<Parts>): void {
     if (reopen !== null) context.after(() => other.close());
     const { id } = await store.budgets.set(budgetOf());
     const reservations = Array.from({ length: 12 }, () => reservationOf({ usd: 30 }));
-    const results = await Promise.all(
-      reservations.map((one, n) => (n % 2 === 0 ? store : other).budgets.reserve(one)),
-    );
+    const results = await Promise.all(reservations.map((one, n) => (n % 2 === 0 ? store : other).budgets.reserve(one)));
     assert.equal(outcomes(results).filter((outcome) => outcome === "reserved").length, 3);
     assert.deepEqual(await amountsOf(other, id), [0, 90]);
     const refused = results.find((result) => result.outcome === "refused");
@@ -80,8 +78,10 @@ export function budgetTests(open: OpenRecordsForTest<Parts>): void {
   test("[F11] a call is held in all of its budgets, or in none, each in its own unit", async (context) => {
     const { store } = await open(context);
     const dollars = await store.budgets.set(budgetOf({ limit: 1_000 }));
-    const tokens = await store.budgets.set(budgetOf({ unit: "tokens", limit: 50, scope: "org", targetId: sampleOrgId }));
-    await store.budgets.set(budgetOf({ targetId: "somebody else", limit: 0 }));
+    const tokens = await store.budgets.set(
+      budgetOf({ unit: "tokens", limit: 50, scope: "org", targetId: sampleOrgId }),
+    );
+    await store.budgets.set(budgetOf({ targetId: "another person", limit: 0 }));
     const first = reservationOf({ usd: 10, tokens: 30 });
     assert.deepEqual(outcomes([await store.budgets.reserve(first)]), ["reserved"]);
     const second = reservationOf({ usd: 10, tokens: 30 });
@@ -99,7 +99,13 @@ export function budgetTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(outcomes([await store.budgets.reserve(third)]), ["refused"]);
     // What is not known to be used counts as what was held.
     await store.budgets.settle(second, new Map([[dollars.id, null]]));
-    await store.budgets.settle(first, new Map([[dollars.id, 4], [tokens.id, 5]]));
+    await store.budgets.settle(
+      first,
+      new Map([
+        [dollars.id, 4],
+        [tokens.id, 5],
+      ]),
+    );
     assert.deepEqual(await amountsOf(store, dollars.id), [14, 0]);
     assert.deepEqual(await amountsOf(store, tokens.id), [35, 0]);
   });

@@ -104,8 +104,7 @@ function nameOf({ scope, period, targetId }: WireBudget, name: string): string {
 }
 
 function usedText(budget: WireBudget): string {
-  const amount = (value: number): string =>
-    budget.unit === "usd" ? dollars(value) : `${groupedNumber(value)} tokens`;
+  const amount = (value: number): string => (budget.unit === "usd" ? dollars(value) : `${groupedNumber(value)} tokens`);
   const { limit, spent, reserved, left } = budget;
   const held = reserved === 0 ? "" : `, ${amount(reserved)} held for running calls`;
   return `${amount(spent)} of ${amount(limit)} spent${held}, ${amount(left)} left`;

@@ -17,7 +17,10 @@ export function addBudgetCommands(program: Command, run: RunCommand): void {
     .option("--of <name>", "which session, person or key; default: the newest session here, yourself")
     .option("--day", "for each day (UTC), in place of in total")
     .option("--tokens", "in tokens, which needs no prices")
-    .option("--unknown-price <usd>", "what a million tokens of a model without a known price count; default: refuse them")
+    .option(
+      "--unknown-price <usd>",
+      "what a million tokens of a model without a known price count; default: refuse them",
+    )
     .addOption(org())
     .action((scope: BudgetScope, amount: string, options: BudgetOptions) =>
       run(async (call) => (await commands()).setBudget(call, { scope, amount }, options)),

@@ -3,7 +3,9 @@ import { fromWireBudget, toWireBudget } from "../../../protocol/costs.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 export function budgetHandlers({
-  engine: { budgets },
+  engine: {
+    people: { budgets },
+  },
 }: HandlerDependencies): RouteHandlers<"listBudgets" | "setBudget" | "removeBudget"> {
   return {
     listBudgets: async ({ caller }) =>

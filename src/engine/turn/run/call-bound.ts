@@ -2,11 +2,9 @@
  * The most that a call of a model can use (F11). A token has at least one byte, so a text never has more tokens than
  * bytes. Where the provider has counted what the request repeats, only what is new is counted in bytes.
  */
-import type { CallAmount } from "../../../domain/budget.ts";
-import { nanoUsd } from "../../../domain/budget.ts";
+import { callBounds, nanoUsd, type CallAmount } from "../../../domain/budget.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { isMedia } from "../../../domain/input-part.ts";
-import { limits } from "../../../domain/limits.ts";
 import { costBoundOf, modelFamily, modelInfo } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
 import type { PreparedRequest } from "../../../providers/provider.ts";
@@ -35,7 +33,7 @@ export function callBound(call: BoundedCall): CallAmount & { input: number; outp
   const input = inputBound(call);
   const info = modelInfo(request.model);
   const output =
-    request.outputTokensMax ?? info?.outputTokensMax ?? window ?? info?.contextTokens ?? limits.outputTokensGuess;
+    request.outputTokensMax ?? info?.outputTokensMax ?? window ?? info?.contextTokens ?? callBounds.outputTokensGuess;
   return { input, output, tokens: input + output, usd: usdBound(plan.accepted, request.model, { input, output }) };
 }
 
@@ -53,9 +51,9 @@ function inputBound(call: BoundedCall): number {
   const { items, continues, request } = call;
   const bytes = Buffer.byteLength(request.body) + mediaTokens(items, call.window);
   const counted = countedBound(call);
-  if (!continues) return Math.min(bytes, counted ?? bytes) + limits.requestTokensMargin;
+  if (!continues) return Math.min(bytes, counted ?? bytes) + callBounds.requestTokensMargin;
   // The provider adds what it remembers, which is all that came before.
-  return (counted ?? bytes + rememberedBytes(call)) + limits.requestTokensMargin;
+  return (counted ?? bytes + rememberedBytes(call)) + callBounds.requestTokensMargin;
 }
 
 /** Returns the bound by what the provider counted for the call before. Null if it does not count, or did not have the same beginning. */
@@ -80,7 +78,8 @@ function countedByParent({ accepted, manifest, summary }: TurnPlan, parent: Pare
 
 function rememberedBytes({ plan, produced, window }: BoundedCall): number {
   const before = plan.visible.entries.flatMap(({ items }) => items);
-  const frame = Buffer.byteLength(plan.accepted.prompt) + Buffer.byteLength(JSON.stringify(plan.accepted.toolUse.tools));
+  const frame =
+    Buffer.byteLength(plan.accepted.prompt) + Buffer.byteLength(JSON.stringify(plan.accepted.toolUse.tools));
   return frame + itemsBound([...before, ...plan.newItems, ...produced.items], window);
 }
 
@@ -93,5 +92,5 @@ function mediaTokens(items: readonly HistoryItem[], window: number | null): numb
   const media = items.flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
   const pictures = media.filter(({ mediaType }) => mediaType.startsWith("image/")).length;
   const others = media.filter(({ mediaType }) => isMedia(mediaType)).length - pictures;
-  return pictures * limits.imageTokensMax + (others > 0 ? (window ?? limits.documentTokensMax) : 0);
+  return pictures * callBounds.imageTokensMax + (others > 0 ? (window ?? callBounds.documentTokensMax) : 0);
 }
