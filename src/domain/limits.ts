@@ -270,6 +270,10 @@ export const limits = {
   redisEntriesMax: 10_000,
   redisKeepMs: 3_600_000,
   redisReadEntriesMax: 1_000,
+  /** Q7: the cache of a process, one text of the cache in Redis, and how long Redis keeps it. */
+  sharedCacheCharactersMax: 16_777_216,
+  sharedCacheTextBytesMax: 1_048_576,
+  sharedCacheKeepMs: 3_600_000,
   liveReconnectMs: 50,
   liveReconnectMsMax: 2_000,
   idempotencyKeyCharactersMax: 255,
