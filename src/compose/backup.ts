@@ -118,7 +118,9 @@ async function copyWithFiles({ from, to, onBlob }: FolderCopy): Promise<CopyCoun
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
   // The files must not be moved into the database meanwhile.
   const release = holdSqlite(from.records);
-  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob }).finally(release);
+  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob }).finally(
+    release,
+  );
   const keys = await stores.to.list("");
   let bytes = 0;
   await inParallel(keys, async (key) => {

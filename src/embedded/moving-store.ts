@@ -25,8 +25,12 @@ export interface MovingStore {
    * Puts these blobs of the other store into the database, and removes all others from it that stand alone. `last` is written when all
    * others are.
    */
-  take(from: BlobStore, keys: { all: ReadonlySet<string>; last: string }, onBlob: (done: number) => void): Promise<void>;
-  /** From now on everything is read from the file again. */
+  take(
+    from: BlobStore,
+    keys: { all: ReadonlySet<string>; last: string },
+    onBlob: (done: number) => void,
+  ): Promise<void>;
+  /** Forgets what is in memory, so that everything is read from the file again. */
   forget(): void;
   /** Removes all blobs from the database. */
   drop(): Promise<void>;
@@ -104,10 +108,7 @@ class BlobTaker {
     this.#of = of;
   }
 
-  async take(
-    turnIds: readonly string[],
-    { all, last }: { all: ReadonlySet<string>; last: string },
-  ): Promise<void> {
+  async take(turnIds: readonly string[], { all, last }: { all: ReadonlySet<string>; last: string }): Promise<void> {
     const { engine, blobs } = this.#of;
     await this.#dropOthers(all);
     let batch: FoundTurn[] = [];

@@ -149,7 +149,10 @@ test("[B1] [B4] nothing is moved while another process uses the folder, and no p
 /** Returns why a second handle on the records cannot be opened. */
 function opened({ dir }: DataFolder): string | null {
   try {
-    withDatabase(dir, (database) => database.pragma("busy_timeout = 0") && database.prepare("select 1 from turns").get());
+    withDatabase(
+      dir,
+      (database) => database.pragma("busy_timeout = 0") && database.prepare("select 1 from turns").get(),
+    );
     return null;
   } catch (error) {
     return (error as { code?: string }).code ?? "";

@@ -22,7 +22,7 @@ export interface MoveJob {
 }
 
 export interface MoveReport {
-  /** Where the contents are now. */
+  /** The place of the contents after the move. */
   place: "database" | "files";
   /** False: they were there already. */
   moved: boolean;

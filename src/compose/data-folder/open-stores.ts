@@ -53,7 +53,8 @@ export async function openStores(options: AptoveOptions, setup: StoreSetup): Pro
       await records.close();
       return await openStores(options, setup);
     }
-    if (isConfigured && place === "files" && configuration.records.url === null) await refuseHiddenContents(folder, place);
+    if (isConfigured && place === "files" && configuration.records.url === null)
+      await refuseHiddenContents(folder, place);
     const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
     if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
     return { records, blobs };

@@ -114,7 +114,7 @@ export interface MoveRequest {
 }
 
 export interface MoveCounts {
-  /** Where the blobs are now. */
+  /** The place of the blobs after the move. */
   place: "database" | "files";
   /** False: they were there already. */
   moved: boolean;

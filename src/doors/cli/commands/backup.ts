@@ -29,7 +29,7 @@ export async function restore(invocation: CliInvocation, dir: string): Promise<E
   return exit;
 }
 
-export async function moveBlobs(invocation: CliInvocation, to: "database" | "files"): Promise<ExitCode> {
+export async function moveBlobsTo(invocation: CliInvocation, to: "database" | "files"): Promise<ExitCode> {
   refuseToMove(invocation, to);
   const { output } = invocation;
   const bar = new ProgressBar(output);
@@ -51,7 +51,8 @@ function refuseToMove(invocation: CliInvocation, to: "database" | "files"): void
     throw new CommandFailed("move_refused", "this moves this machine's own data", "run it where the server runs");
   }
   const { records, blobs } = invocation.loaded().configuration;
-  const isElsewhere = blobs.url === null ? records.url !== null && "the records are in PostgreSQL" : "the blobs are in S3";
+  const isElsewhere =
+    blobs.url === null ? records.url !== null && "the records are in PostgreSQL" : "the blobs are in S3";
   if (isElsewhere !== false) {
     throw new CommandFailed("move_refused", isElsewhere, "only a data folder with its records in SQLite can be moved");
   }

@@ -284,7 +284,7 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .description("move the contents of conversations into the database, or back into files")
     .addArgument(new Argument("<place>", "where they should be").choices(["database", "files"]))
     .action((place: "database" | "files") =>
-      run(async (call) => (await import("../commands/backup.ts")).moveBlobs(call, place)),
+      run(async (call) => (await import("../commands/backup.ts")).moveBlobsTo(call, place)),
     );
   program
     .command("doctor")
