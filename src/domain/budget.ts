@@ -147,7 +147,8 @@ export function decideHolds(
     const { id: budgetId, unit, unknownPrice } = budget;
     const amount = amountIn(budget, bound);
     if (amount === null) refusals.push({ reason: "unpriced", budget, amount });
-    else if (passesLimit(budget, amount) && !passed.includes(budgetId)) refusals.push({ reason: "over", budget, amount });
+    else if (passesLimit(budget, amount) && !passed.includes(budgetId))
+      refusals.push({ reason: "over", budget, amount });
     else holds.push({ budgetId, day, amount, unit, unknownPrice });
   }
   return refusals.length > 0 ? { refusals } : { holds };

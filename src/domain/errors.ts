@@ -42,6 +42,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  move_refused: entry(422, "The blobs of the data folder cannot be moved"),
+  data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),
   idempotency_key_reused: entry(422, "The idempotency key was used with a different body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),
@@ -82,7 +84,7 @@ export const errorCatalogue = {
   device_refused: entry(403, "The device does not belong to the caller"),
   client_failed: entry(502, "The client failed to do what it had offered"),
   pairing_refused: entry(403, "The pairing code is wrong, used or expired"),
-  sign_in_refused: entry(403, "The code or the key to sign in is not valid"),
+  sign_in_refused: entry(403, "The browser cannot be signed in with this"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn has ended", true),

@@ -240,6 +240,7 @@ function addServerCommands(program: Command, run: RunCommand): void {
   at(program.command("start"))
     .description("index this repository, create a first key, serve, and open the page (npm start)")
     .option("--no-open", "open no browser")
+    .option("--phone", "listen on every address of this machine, and show a code for a phone's camera")
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
@@ -280,6 +281,13 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .description("restore a backup into a data folder without sessions")
     .argument("<folder>", "the folder that aptove backup wrote")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
+  program
+    .command("move-blobs")
+    .description("move the contents of conversations into the database, or back into files")
+    .addArgument(new Argument("<place>", "where they should be").choices(["database", "files"]))
+    .action((place: "database" | "files") =>
+      run(async (call) => (await import("../commands/backup.ts")).moveBlobsTo(call, place)),
+    );
   program
     .command("doctor")
     .description("check what works here, and how to fix what does not")
