@@ -1,13 +1,10 @@
 /** Orgs, users, their keys and devices, the sharing of sessions, and the audit log (H4, P3, S7). */
-<<<<<<< HEAD
-import type { Budgets } from "./budgets.ts";
-=======
 import type { IdentityAnswer, IdentityAttempt } from "../../identity/identity-provider.ts";
->>>>>>> main
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import type { ApiKey, Caller, Org, Role, User, KeyLimits } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
+import type { Budgets } from "./budgets.ts";
 
 /** A page of a list whose oldest item is first. */
 export interface OldestFirstRequest {
