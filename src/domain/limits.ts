@@ -2,6 +2,8 @@
  * Every limit of the program. Each name ends with its unit. A limit that a person may want to change is a default here
  * and a key of the configuration file. The others are part of a rule and fixed.
  */
+import { skillLimits } from "./limits/skills.ts";
+
 export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
@@ -188,6 +190,7 @@ export const limits = {
   /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
   placeFilesMax: 30,
   placeWordCharactersMax: 500,
+  ...skillLimits,
   /** Q3: the chunks that a search returns, and those that are sent: as many as fit into the tokens. */
   retrievalCandidatesMax: 60,
   retrievalChunksMax: 24,
