@@ -80,9 +80,9 @@ function quotedText(all: string): string {
 const escapes: Record<string, string> = { n: "\n", t: "\t", r: "\r", "0": "\u0000", "/": "/" };
 
 function unescaped(text: string): string {
-  return text.replace(/\\(?:x([\dA-Fa-f]{2})|u([\dA-Fa-f]{4})|(.))/g, (_all, two, four, one: string | undefined) => {
-    const code = (two ?? four) as string | undefined;
-    if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
-    return escapes[one ?? ""] ?? one ?? "";
+  return text.replace(/\\(?:x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g, (escape) => {
+    const name = escape.slice(1);
+    if (name.length > 1) return String.fromCharCode(Number.parseInt(name.slice(1), 16));
+    return escapes[name] ?? name;
   });
 }

@@ -41,7 +41,7 @@ export interface SkillRead {
 
 /** The skills that the model was offered. */
 export interface SkillsRef {
-  /** In the order of the list. */
+  /** The order is that of the list. */
   offered: SkillRef[];
   /** SHA-256 of the list as the model has it. */
   contentHash: string;
@@ -68,7 +68,7 @@ export interface UnusedSkill {
   path: string;
   /** Why it is not offered, as words that follow its path. */
   reason: string;
-  /** True if its author wants it so, or if the same skill is offered from another path. Nobody is warned of it. */
+  /** True if its author wants it so, or if the same skill is offered from another path. Then there is no warning. */
   isMeant: boolean;
 }
 

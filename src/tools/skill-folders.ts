@@ -15,7 +15,7 @@ export interface SkillFolders {
   read(skill: SkillPlace, file: string): Promise<{ text: string; path: string }>;
 }
 
-/** Where a skill is. */
+/** The place of a skill on the disk. */
 export interface SkillPlace {
   /** An absolute path. */
   root: string;

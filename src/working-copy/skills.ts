@@ -9,8 +9,8 @@ import { skillFileName, type SkillFile } from "../domain/skill.ts";
 import { isAbsence, systemCode } from "../system/system-error.ts";
 import { isBelow, readMarkdown } from "./markdown-files.ts";
 
-/** Where repositories keep skills, in the order in which they count. The first one is what programs have agreed on. */
-export const skillFolders = [".agents/skills", ".claude/skills", ".codex/skills", ".github/skills"] as const;
+/** The folders in which repositories keep skills, in the order in which they count. The first one is what programs have agreed on. */
+const agentFolders = [".agents/skills", ".claude/skills", ".codex/skills", ".github/skills"] as const;
 
 /** What is read of a file. The engine cuts a longer text, and says so. */
 const readBytesMax = limits.skillFileBytesMax + 1_024;
@@ -25,7 +25,7 @@ export function findSkills(root: string, folder: string): SkillFile[] {
     .filter((part) => part !== "");
   const first = Math.max(0, parts.length - limits.rulesFilesMax);
   const folders = Array.from({ length: parts.length - first + 1 }, (_, at) => parts.slice(0, first + at));
-  const places = folders.toReversed().flatMap((names) => skillFolders.map((name) => [...names, name].join("/")));
+  const places = folders.toReversed().flatMap((names) => agentFolders.map((name) => [...names, name].join("/")));
   return bounded(places.flatMap((place) => skillsIn({ root, rootIs: "repository" }, place)));
 }
 

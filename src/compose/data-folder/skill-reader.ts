@@ -7,8 +7,8 @@ import { isWorkspaceId } from "../../workspace/workspace-store.ts";
 
 export function skillReader(folder: DataFolder): SkillFolders {
   const opened = async (): Promise<SkillFolders> => {
-    const { skillFolders } = await import("../../tools/files/skill-folders.ts");
-    return skillFolders({ ofWorkspace, closed: [{ folder: folder.dir, opens: isWorkspaceContent }] });
+    const { openSkillFolders } = await import("../../tools/files/skill-folders.ts");
+    return openSkillFolders({ ofWorkspace, closed: [{ folder: folder.dir, opens: isWorkspaceContent }] });
   };
   const ofWorkspace: SkillFolders["ofWorkspace"] = async (id) => {
     const paths = isWorkspaceId(id) ? workspacePaths(folder, id) : null;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { limits } from "../../domain/limits.ts";
-import { skillFolders } from "./skill-folders.ts";
+import { openSkillFolders } from "./skill-folders.ts";
 
 async function repository(t: TestContext) {
   const folder = await realpath(await temporaryFolder(t));
@@ -14,7 +14,7 @@ async function repository(t: TestContext) {
     await writeFile(join(root, path), content);
   };
   await write(".agents/skills/pdf/SKILL.md", "---\ndescription: d\n---\n");
-  const folders = skillFolders({ ofWorkspace: async () => [], closed: [{ folder: join(root, "data") }] });
+  const folders = openSkillFolders({ ofWorkspace: async () => [], closed: [{ folder: join(root, "data") }] });
   const skill = { root, path: ".agents/skills/pdf/SKILL.md" };
   return { folder, root, write, folders, skill };
 }

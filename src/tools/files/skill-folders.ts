@@ -20,7 +20,7 @@ export interface SkillFoldersOptions extends Pick<SkillFolders, "ofWorkspace"> {
   closed: readonly ClosedFolder[];
 }
 
-export function skillFolders({ ofWorkspace, closed }: SkillFoldersOptions): SkillFolders {
+export function openSkillFolders({ ofWorkspace, closed }: SkillFoldersOptions): SkillFolders {
   const texts = new TextFiles();
   return {
     ofWorkspace,

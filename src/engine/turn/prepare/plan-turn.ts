@@ -151,7 +151,7 @@ async function gatherContext(
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
-  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
   const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
@@ -275,6 +275,7 @@ function manifest(
     ...surroundingsRefs(accepted, state, around),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
+    ...(chunks.isKept && { searchWasKept: true as const }),
     activeFiles: files.refs,
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: state.entries.length,

@@ -243,9 +243,9 @@ test("[M4] [A1] a subagent has the skills of its spawner, and its own record of 
     conversation: { subagents: true },
     skills: skillFolders([{ ...skill("own"), path: "skills/own/SKILL.md", root: "/data/w" }]),
     script: (call, n) => {
-      const said = JSON.stringify(call.items.findLast((item) => item.type === "user"));
+      const words = JSON.stringify(call.items.findLast((item) => item.type === "user"));
       const isFirst = call.items.at(-1)?.type === "user";
-      if (/INSTRUCTION\]\\nspawn/.test(said) && isFirst)
+      if (/INSTRUCTION\]\\nspawn/.test(words) && isFirst)
         return [{ calls: "spawn_subagent", with: { instruction: "read own" } }];
       return reading(call, n);
     },

@@ -24,9 +24,9 @@ export interface SkillText {
   path: string;
   contentHash: string;
   text: string;
-  /** The skill's other files, relative to its folder. Null: they are not said here. */
+  /** The skill's other files, relative to its folder. Null: they are not named. */
   files: readonly string[] | null;
-  /** Where the text was cut, and how to continue. Null: it is whole. */
+  /** How to continue a text that was cut. Null: it is whole. */
   more: string | null;
 }
 
