@@ -42,6 +42,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  move_refused: entry(422, "The blobs of the data folder cannot be moved"),
+  data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),
   idempotency_key_reused: entry(422, "The idempotency key was used with a different body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),

@@ -33,6 +33,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   import_invalid: "use the whole file as it was written, or export the session again; nothing was changed",
   import_newer: "update aptove, then import the file; nothing was changed",
   backup_invalid: "follow the message, or see docs/backup.md; nothing was changed",
+  move_refused: "follow the message, or see docs/operating.md; the blobs stay where they are",
+  data_in_use: "stop the servers, chats and editors that use this data folder, or wait until they end, and try again",
   import_conflict: "check the session that is here: aptove session verify",
   idempotency_key_reused: "use a new key for a new request",
   event_id_unknown: "read the events of the turn from the beginning",

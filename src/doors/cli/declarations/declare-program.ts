@@ -280,6 +280,13 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .argument("<folder>", "the folder that aptove backup wrote")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
   program
+    .command("move-blobs")
+    .description("move the contents of conversations into the database, or back into files")
+    .addArgument(new Argument("<place>", "where they should be").choices(["database", "files"]))
+    .action((place: "database" | "files") =>
+      run(async (call) => (await import("../commands/backup.ts")).moveBlobsTo(call, place)),
+    );
+  program
     .command("doctor")
     .description("check what works here, and how to fix what does not")
     .argument("[id...]", "with --attach: the sessions to attach, by their ids or the beginnings of their ids")
