@@ -138,6 +138,12 @@ export const limits = {
    * rounds.
    */
   controlPollMs: 100,
+  /** V5: how long a client's question stays open without being renewed, how long its answer is kept, and the size of its view. */
+  questionLeaseMs: 60_000,
+  /** V5: how often a client looks whether its question was answered elsewhere. */
+  questionPollMs: 1_000,
+  questionAnswerMs: 600_000,
+  questionBytesMax: 262_144,
   controlPollsPerWakeUp: 10,
   /** H5: the body of one request. */
   requestBodyBytesMax: 16_777_216,

@@ -88,6 +88,7 @@ async function deleteTurns(
   await inBatches(gone, async (batch) => {
     const ids = batch.map(({ id }) => id);
     await tx.deleteFrom("idempotency").where("turn_id", "in", ids).execute();
+    await tx.deleteFrom("client_questions").where("turn_id", "in", ids).execute();
     await ends.delete(tx, sessionId, batch);
     return [];
   });

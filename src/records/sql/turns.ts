@@ -17,7 +17,7 @@ import {
 } from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { plain, plainRow, runPlain, type PlainSql } from "./plain/plain-sql.ts";
-import { limitRefusal } from "./limits.ts";
+import { limitRefusal } from "./running/limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";
