@@ -53,6 +53,8 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   steerTurn: "continue",
   listQuestions: "read",
   answerQuestion: "continue",
+  askQuestion: "continue",
+  withdrawQuestion: "continue",
   listApprovals: "anyKey",
   getCosts: "anyKey",
   listIndexes: "anyKey",

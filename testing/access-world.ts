@@ -83,6 +83,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   steerTurn: ["turn_not_running"],
   archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
+  askQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
@@ -239,6 +240,11 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
+    askQuestion: {
+      callId: "c1",
+      askerId: sessionId,
+      view: { title: "t", kind: "edit", locations: [], content: [] },
+    },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },
@@ -277,6 +283,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getResponse: () => "?step=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 

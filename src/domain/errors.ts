@@ -176,6 +176,8 @@ export type WarningCode =
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
+  | "skills_skipped"
+  | "skills_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"

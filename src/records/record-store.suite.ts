@@ -28,6 +28,7 @@ import { limitTests } from "./suite/limits.ts";
 import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
 import { purgeTests } from "./suite/purges.ts";
+import { questionTests } from "./suite/questions.ts";
 import { runnerTests } from "./suite/runners.ts";
 import type { OpenRecordsForTest, RecordPart } from "./suite/samples.ts";
 import { searchTests } from "./suite/search.ts";
@@ -45,6 +46,7 @@ export const recordPartSuites = {
   unkept: unkeptTests,
   subagents: subagentTests,
   runners: runnerTests,
+  questions: questionTests,
   limits: limitTests,
   budgets: budgetTests,
   search: searchTests,

@@ -52,6 +52,8 @@ export const paths = {
   steerTurn: { method: "POST", path: "/api/turns/{id}/steer" },
   listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },
   answerQuestion: { method: "POST", path: "/api/turns/{id}/questions" },
+  askQuestion: { method: "PUT", path: "/api/turns/{id}/questions" },
+  withdrawQuestion: { method: "DELETE", path: "/api/turns/{id}/questions" },
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },

@@ -15,6 +15,7 @@ import { limitRecords } from "./limits.ts";
 import { peopleRecords } from "./people.ts";
 import { purgeRecords } from "./purges.ts";
 import { emptyRows } from "./rows.ts";
+import { questionRecords } from "./questions.ts";
 import { runnerRecords } from "./runners.ts";
 import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
@@ -33,6 +34,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     unkept: unkeptRecords(rows),
     subagents: subagentRecords(rows),
     runners: runnerRecords(rows, now),
+    questions: questionRecords(rows, now),
     limits: limitRecords(rows, now),
     budgets: budgetRecords(rows, now),
     search: searchRecords(rows),

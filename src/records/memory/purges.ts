@@ -73,5 +73,6 @@ function removeTurn(rows: Rows, id: string): void {
   rows.imported.delete(id);
   rows.texts.delete(id);
   for (const [key, step] of rows.steps) if (step.turnId === id) rows.steps.delete(key);
+  for (const [key, question] of rows.questions) if (question.turnId === id) rows.questions.delete(key);
   for (const [key, request] of rows.idempotency) if (request.turnId === id) rows.idempotency.delete(key);
 }

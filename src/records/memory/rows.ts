@@ -9,8 +9,14 @@ import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
+import type { ClientAnswer, ClientQuestion } from "../questions.ts";
 import type { UnkeptTurn } from "../unkept.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
+
+export interface KeptQuestion extends ClientQuestion {
+  expiresAt: number;
+  answer: ClientAnswer | null;
+}
 
 export interface Rows {
   sessions: Map<string, Session>;
@@ -30,6 +36,7 @@ export interface Rows {
   /** The key is the subagent's turn. */
   mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
+  questions: Map<string, KeptQuestion>;
   runners: Map<string, Runner>;
   orgs: Map<string, Org>;
   users: Map<string, User>;
@@ -70,6 +77,7 @@ export function emptyRows(): Rows {
     headMoves: new Map(),
     mailbox: new Map(),
     controls: new Map(),
+    questions: new Map(),
     runners: new Map(),
     orgs: new Map(),
     users: new Map(),

@@ -27,6 +27,7 @@ export interface Tables {
   blobs: { key: string; frame: Buffer };
   head_moves: HeadMoveRow;
   controls: { id: string; turn_id: string; sent_at: number; doc: string };
+  client_questions: ClientQuestionRow;
   runners: { id: string; started_at: number; doc: string };
   orgs: { id: string; created_at: number; suspended_at: number | null; doc: string };
   users: UserRow;
@@ -43,6 +44,16 @@ export interface Tables {
   context_versions: ContextVersionRow;
   audit: AuditRow;
   store_facts: { name: string; value: string };
+}
+
+/** `view` and `answer` are JSON. */
+export interface ClientQuestionRow {
+  turn_id: string;
+  call_id: string;
+  asker_id: string;
+  expires_at: number;
+  view: string;
+  answer: string | null;
 }
 
 export interface SessionRow {

@@ -17,8 +17,8 @@ import {
 } from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { plain, plainRow, runPlain, type PlainSql } from "./plain/plain-sql.ts";
-import { budgetCount } from "./limits/budgets.ts";
-import { limitRefusal } from "./limits/limits.ts";
+import { budgetCount } from "./running/budgets.ts";
+import { limitRefusal } from "./running/limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";

@@ -51,6 +51,21 @@ export const migrations: readonly Migration[] = [
   { statements: ({ hasContents }) => (hasContents ? contentsTables : []), isAdditive: "without contents" },
   {
     statements: ({ id }) => [
+      `create table client_questions (
+        turn_id ${id} not null,
+        call_id text not null,
+        asker_id ${id} not null,
+        expires_at bigint not null,
+        view text not null,
+        answer text,
+        primary key (turn_id, call_id)
+      )`,
+      `create index client_questions_by_end on client_questions (expires_at)`,
+    ],
+    isAdditive: true,
+  },
+  {
+    statements: ({ id }) => [
       `create table budgets (
         id ${id} not null primary key,
         org_id ${id} not null,
