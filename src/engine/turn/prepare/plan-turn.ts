@@ -42,7 +42,7 @@ import type { PartRef } from "../../../domain/input-part.ts";
 import {
   noteRulesFiles,
   rulesSent,
-  rulesWarnings,
+  surroundingsWarnings,
   surroundingsNews,
   surroundingsRefs,
   type SurroundingsNews,
@@ -186,7 +186,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...mediaWarnings(sent),
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
-    ...rulesWarnings(sent.accepted, gathered.around),
+    ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -252,7 +252,10 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+    return {
+      ...userMessage(mode.id, instruction, note, around.place, around.skills, mailboxBlock(mail), context),
+      ...media,
+    };
   }
   const parts = [note, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
@@ -323,7 +326,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -337,5 +340,6 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }
