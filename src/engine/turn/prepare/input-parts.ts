@@ -10,7 +10,7 @@ import { isMedia, plainMediaType, sniffedType, type InputPart, type PartMode } f
 import { limits } from "../../../domain/limits.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { UrlReader } from "../../../tools/url-reader.ts";
-import { isLongForInstruction, isLongText } from "./long-documents.ts";
+import { isLongForInstruction, isLongText } from "./long-texts.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
 
 export interface InputReading {

@@ -13,27 +13,7 @@ import { readPart } from "../kept/kept-parts.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { GatheredChunks, KnownContext } from "./gather.ts";
-
-/** Our estimate of a token is four characters, whatever the model. */
-const bytesPerToken = 4;
-
-/** Returns how many bytes of a text are sent whole, with a model of this window. Null: the window is unknown. */
-function wholeTextBytesMax(window: number | null): number {
-  const ofWindow = window === null ? Infinity : window * limits.documentWindowShareMax * bytesPerToken;
-  return Math.min(limits.activeFileBytesMax, ofWindow);
-}
-
-/** Returns true for a text that is too long to be sent whole. */
-export function isLongText(part: { mediaType: string; content: Uint8Array }, window: number | null): boolean {
-  const { mediaType, content } = part;
-  return content.byteLength > wholeTextBytesMax(window) && !isMedia(mediaType) && decodeText(content) !== null;
-}
-
-/** Returns true for a text that would be a part of the instruction, and is too long for that. */
-export function isLongForInstruction(text: string, window: number | null): boolean {
-  const ofWindow = window === null ? Infinity : window * limits.documentWindowShareMax * bytesPerToken;
-  return Buffer.byteLength(text) > Math.min(limits.instructionBytesMax, ofWindow);
-}
+import { wholeTextBytesMax } from "./long-texts.ts";
 
 interface SizedDocument extends LongDocument {
   bytes: number;
