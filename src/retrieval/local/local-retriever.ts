@@ -185,6 +185,21 @@ class LocalRetriever implements Retriever {
     }
   }
 
+  async paths({ orgId, repo }: { orgId: string; repo: string }): Promise<string[]> {
+    try {
+      await this.#upgrade();
+      const select = this.#reader.prepare<[string, string], string>(
+        `SELECT f.path FROM files f JOIN repositories r ON r.id = f.repository_id
+         WHERE r.org_id = ? AND r.name = ? AND f.is_text = 1 ORDER BY f.path`,
+      );
+      const paths = formatOf(this.#reader) === formatVersion ? select.pluck().all(orgId, repo) : [];
+      if (paths.length === 0) throw notIndexed(repo);
+      return paths;
+    } catch (error) {
+      throw indexFault(this.#file, error);
+    }
+  }
+
   /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
