@@ -73,7 +73,7 @@ interface World {
   /** Returns the token of another device of the owner. */
   newDevice(): Promise<string>;
   /** A key, a code or a device of the owner, or a context of the org, for one request. */
-  spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
+  spend(kind: "key" | "code" | "device" | "context" | "budget"): Promise<string>;
 }
 
 /** The error codes that these routes' samples get after the access check has passed. */
@@ -173,6 +173,10 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
       if (kind === "context") return await newContext();
+      if (kind === "budget") {
+        const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
+        return (await engine.people.budgets.set(server.admin.caller, budget)).id;
+      }
       return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
     },
   };
@@ -246,6 +250,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     createUser: { name: "new" },
     updateUser: { name: "new" },
     createKey: { name: "k" },
+    setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
@@ -262,11 +267,13 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
         ? ids.owner
         : path.startsWith("/api/keys/")
           ? await spend("key")
-          : path.startsWith("/api/devices/pairing-codes/")
-            ? await spend("code")
-            : path.startsWith("/api/devices/{id}")
-              ? await spend("device")
-              : sessionId;
+          : path.startsWith("/api/budgets/")
+            ? await spend("budget")
+            : path.startsWith("/api/devices/pairing-codes/")
+              ? await spend("code")
+              : path.startsWith("/api/devices/{id}")
+                ? await spend("device")
+                : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
   return { name, id, ...context, ...(json !== undefined && { json }) };
 }

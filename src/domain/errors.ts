@@ -99,6 +99,8 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  budget_exceeded: entry(402, "The next call of the model could pass a budget"),
+  price_unknown: entry(422, "The price of the model is not known"),
   output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
@@ -179,6 +181,8 @@ export type WarningCode =
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "document_split"
+  | "document_not_searched"
   | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"

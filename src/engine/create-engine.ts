@@ -11,6 +11,7 @@ import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
+import { budgets } from "./people/budgets.ts";
 import { browsers } from "./people/browsers.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
@@ -60,7 +61,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     sessions: sessions(deps, access),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
-    people: people(deps, watch),
+    people: { ...people(deps, watch), budgets: budgets(core) },
     operator: operator(deps, watch),
     sharing: sharing(deps, access),
     audit: auditLog(deps),

@@ -19,6 +19,7 @@
 import { suite } from "node:test";
 import { attachmentTests } from "./suite/attachments.ts";
 import { auditTests } from "./suite/audit.ts";
+import { budgetTests } from "./suite/budgets.ts";
 import { contextTests } from "./suite/contexts.ts";
 import { deviceTests } from "./suite/devices.ts";
 import { importTests } from "./suite/imports.ts";
@@ -47,6 +48,7 @@ export const recordPartSuites = {
   runners: runnerTests,
   questions: questionTests,
   limits: limitTests,
+  budgets: budgetTests,
   search: searchTests,
   imports: importTests,
   purges: purgeTests,

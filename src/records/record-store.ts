@@ -14,6 +14,7 @@
  */
 import type { AttachmentRecords } from "./attachments.ts";
 import type { AuditRecords } from "./audit.ts";
+import type { BudgetRecords } from "./budgets.ts";
 import type { ContextRecords } from "./contexts.ts";
 import type { DeviceRecords } from "./devices.ts";
 import type { ImportRecords } from "./imports.ts";
@@ -32,6 +33,7 @@ import type { UnkeptRecords } from "./unkept.ts";
 
 export type * from "./attachments.ts";
 export type * from "./audit.ts";
+export type * from "./budgets.ts";
 export type * from "./contexts.ts";
 export type * from "./devices.ts";
 export type * from "./imports.ts";
@@ -58,6 +60,7 @@ export interface RecordStore {
   runners: RunnerRecords;
   questions: QuestionRecords;
   limits: LimitRecords;
+  budgets: BudgetRecords;
   search: SearchRecords;
   imports: ImportRecords;
   purges: PurgeRecords;

@@ -86,6 +86,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   provider_unauthenticated: "check the key: aptove config check",
   provider_stream_cut: "ask again; what had arrived is kept",
   provider_answer_invalid: "ask again; if it stays so, check the provider's address: aptove config show",
+  budget_exceeded: "aptove budget list shows what is left; aptove budget set raises it",
+  price_unknown: "aptove model list shows the known prices; aptove budget set … --unknown-price counts others",
   output_limit_reached: "raise max_output_tokens or lower reasoning_effort in config.toml, and ask again",
   chain_forgotten: 'check the provider, or set history = "replay" in the conversation context',
   blob_missing: "restore what the message names from a backup: aptove doctor --deep names all that is missing",

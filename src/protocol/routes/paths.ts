@@ -78,6 +78,10 @@ export const paths = {
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },
 
+  listBudgets: { method: "GET", path: "/api/budgets" },
+  setBudget: { method: "PUT", path: "/api/budgets" },
+  removeBudget: { method: "DELETE", path: "/api/budgets/{id}" },
+
   listContexts: { method: "GET", path: "/api/contexts" },
   getContextEntry: { method: "GET", path: "/api/contexts/{kind}/{name}" },
   putContextEntry: { method: "PUT", path: "/api/contexts/{kind}/{name}" },

@@ -6,6 +6,7 @@ import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
+import { budgetRecords } from "./budgets.ts";
 import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
@@ -35,6 +36,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     runners: runnerRecords(rows, now),
     questions: questionRecords(rows, now),
     limits: limitRecords(rows, now),
+    budgets: budgetRecords(rows, now),
     search: searchRecords(rows),
     purges: purgeRecords(rows),
     contexts: contextRecords(rows),

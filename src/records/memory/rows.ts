@@ -1,6 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ContextVersion } from "../../domain/context.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
+import type { Budget, BudgetHold } from "../../domain/budget.ts";
 import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -50,6 +51,18 @@ export interface Rows {
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
+  budgets: Map<string, Budget>;
+  /** What is spent. The key is the budget and the day. */
+  budgetCounts: Map<string, number>;
+  /** The key is the turn, the step and the budget. */
+  budgetHolds: Map<string, KeptHold>;
+}
+
+/** What is held of a budget for a call. */
+export interface KeptHold extends BudgetHold {
+  turnId: string;
+  step: number;
+  runnerId: string;
 }
 
 export function emptyRows(): Rows {
@@ -76,6 +89,9 @@ export function emptyRows(): Rows {
     contexts: new Map(),
     audit: new Map(),
     unkept: new Map(),
+    budgets: new Map(),
+    budgetCounts: new Map(),
+    budgetHolds: new Map(),
   };
 }
 

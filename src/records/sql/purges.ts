@@ -4,6 +4,7 @@ import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
 import { selectTurn } from "./rows/turn-row.ts";
+import { removeBudgets } from "./running/budgets.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 import type { DeletedTurn } from "./ends/turn-ends.ts";
@@ -96,6 +97,7 @@ async function deleteTurns(
 
 async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promise<void> {
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).execute();
+  await removeBudgets(tx, sessionId);
   await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
 }
 

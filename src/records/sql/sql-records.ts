@@ -9,6 +9,7 @@ import { deviceRecords } from "./devices.ts";
 import { recordsFault, withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
 import { keyRecords } from "./keys.ts";
+import { budgetRecords } from "./running/budgets.ts";
 import { limitRecords } from "./running/limits.ts";
 import { migrate, type MigratableEngine } from "./migrations/migrate.ts";
 import { migrations, type Migration } from "./migrations/migrations.ts";
@@ -61,6 +62,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     runners: runnerRecords(db, dialect),
     questions: questionRecords(db, dialect),
     limits: limitRecords(db, dialect),
+    budgets: budgetRecords(db, dialect),
     search: searchRecords(db, dialect),
     imports: importRecords(db, dialect),
     purges: purgeRecords(db, dialect),

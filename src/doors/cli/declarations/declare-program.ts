@@ -14,6 +14,7 @@ import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
 import { addWorkspaceCommands } from "./declare-workspaces.ts";
@@ -55,6 +56,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addServerCommands(program, run);
   addDeviceCommands(program.command("device").description("paired devices"), run);
   addPeopleCommands(program, run);
+  addBudgetCommands(program, run);
   program.commandsGroup("Maintenance and help:");
   addMaintenanceCommands(program, run);
   addDocumentCommands(program, version, run);
