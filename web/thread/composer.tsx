@@ -114,13 +114,7 @@ export function Composer({ thread, run }: ComposerProps) {
             onChange={({ currentTarget }) => void attach(currentTarget.files ?? [])}
           />
         </label>
-        {isRunning ? (
-          <RunningButtons thread={thread} send={send} />
-        ) : (
-          <button type="submit" class="primary" disabled={isBusy.value}>
-            Run
-          </button>
-        )}
+        <Buttons thread={thread} isRunning={isRunning} isBusy={isBusy.value} send={send} />
       </div>
     </form>
   );
@@ -136,7 +130,21 @@ function useGrowingField(field: RefObject<HTMLTextAreaElement | null>, text: str
   }, [text]);
 }
 
-function RunningButtons({ thread, send }: { thread: Thread; send: (how: "queue" | "steer") => Promise<void> }) {
+interface ButtonsProps {
+  thread: Thread | null;
+  isRunning: boolean;
+  isBusy: boolean;
+  send(how: "queue" | "steer"): Promise<void>;
+}
+
+function Buttons({ thread, isRunning, isBusy, send }: ButtonsProps) {
+  if (thread === null || !isRunning) {
+    return (
+      <button type="submit" class="primary" disabled={isBusy}>
+        Run
+      </button>
+    );
+  }
   return (
     <>
       <button type="button" onClick={() => void send("steer")}>
