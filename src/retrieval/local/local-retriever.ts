@@ -188,11 +188,8 @@ class LocalRetriever implements Retriever {
   async paths({ orgId, repo }: { orgId: string; repo: string }): Promise<string[]> {
     try {
       await this.#upgrade();
-      const select = this.#reader.prepare<[string, string], string>(
-        `SELECT f.path FROM files f JOIN repositories r ON r.id = f.repository_id
-         WHERE r.org_id = ? AND r.name = ? AND f.is_text = 1 ORDER BY f.path`,
-      );
-      const paths = formatOf(this.#reader) === formatVersion ? select.pluck().all(orgId, repo) : [];
+      // A file without an index has no tables.
+      const paths = formatOf(this.#reader) === formatVersion ? listPaths(this.#reader, orgId, repo) : [];
       if (paths.length === 0) throw notIndexed(repo);
       return paths;
     } catch (error) {
@@ -211,6 +208,14 @@ class LocalRetriever implements Retriever {
 interface ListedRow extends RepositoryRow {
   files: number;
   chunks: number;
+}
+
+function listPaths(database: IndexDatabase, orgId: string, repo: string): string[] {
+  const select = database.prepare<[string, string], string>(
+    `SELECT f.path FROM files f JOIN repositories r ON r.id = f.repository_id
+     WHERE r.org_id = ? AND r.name = ? AND f.is_text = 1 ORDER BY f.path`,
+  );
+  return select.pluck().all(orgId, repo);
 }
 
 function listIndexes(database: IndexDatabase, orgId: string): IndexInfo[] {
