@@ -4,7 +4,7 @@ import type { WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
-import type { WirePin, WirePinStart } from "../protocol/pin.ts";
+import type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type { WireHeadMove, WireHeadMoves, WirePurgeReport, WireSessionGraph, WireUndo } from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";

@@ -3,8 +3,7 @@
  * stays in its turn, so that it leaves the store with it.
  */
 import { AptoveError } from "./errors.ts";
-import type { Millis } from "./ids.ts";
-import { sha256 } from "./ids.ts";
+import { sha256, type Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { State, StateEntry } from "./lineage.ts";
 

@@ -20,7 +20,7 @@ import type { PinRequest, Pins, ShownPin } from "../api/pins.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
 import { pinnedPassages, textsOfTurn } from "../turn/kept/pinned-texts.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import { pinsOfHistory } from "../turn/prepare/pins.ts";
+import { pinsOfHistory } from "../turn/prepare/summarised/pins.ts";
 
 export function pins(core: EngineCore): Pins {
   return {
@@ -54,8 +54,8 @@ async function addPin(
   const pin: Pin = { ...passage, id: newId(), depth, contentHash: sha256(text), createdAt: core.deps.now() };
   if (pinsOfHistory([pin], state).length === 0) throw notPinnable(`an item of turn ${request.turnId} was deleted`);
   const room = pinsRoom(await windowOf(core, caller, session));
-  const pins = { add: pin, room };
-  const updated = await core.deps.records.sessions.update(sessionId, { pins }, core.deps.now());
+  const change = { pins: { add: pin, room } };
+  const updated = await core.deps.records.sessions.update(sessionId, change, core.deps.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session ${JSON.stringify(sessionId)}`);
   const stored = updated.pins.find((one) => isSamePassage(one, pin));
   if (stored === undefined) throw tooLarge(updated.pins, { pin, room });
@@ -99,7 +99,8 @@ type FoundPassage = Passage & { text: string };
 function passageOf(request: PinRequest, texts: TurnTexts): FoundPassage {
   const { turnId, part, text, from, to } = request;
   const isRange = from !== undefined || to !== undefined;
-  if (text !== undefined && isRange) throw notPinnable("give either the text of the passage, or its first and last character");
+  if (text !== undefined && isRange)
+    throw notPinnable("give either the text of the passage, or its first and last character");
   const found =
     text === undefined
       ? rangeOf(texts, { part: part ?? (isRange ? "answer" : "turn"), from, to })

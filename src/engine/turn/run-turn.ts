@@ -8,7 +8,7 @@ import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { acceptRequest } from "./prepare/accept.ts";
-import { withEarlierTurns } from "./prepare/turn-tool.ts";
+import { withEarlierTurns } from "./prepare/summarised/turn-tool.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { KeptRules } from "./kept/kept-rules.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";

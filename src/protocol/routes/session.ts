@@ -13,7 +13,7 @@ import {
   sessionPatchSchema,
   sessionStartSchema,
 } from "../session.ts";
-import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from "../pin.ts";
+import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from "../manifest/pin.ts";
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,

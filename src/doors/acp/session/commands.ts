@@ -35,7 +35,8 @@ export const sessionCommands: AvailableCommand[] = [
   },
   {
     name: "pin",
-    description: "Keep the last prompt and its answer, or a passage of them, word for word when the session is summarised",
+    description:
+      "Keep the last prompt and its answer, or a passage of them, word for word when the session is summarised",
     input: { hint: "the passage; default: both as a whole" },
   },
   { name: "unpin", description: "Remove a pin, or all of them", input: { hint: "the pin, as /pins shows it, or all" } },

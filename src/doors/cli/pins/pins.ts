@@ -19,14 +19,18 @@ export async function pinTurn(
   const { repo } = await invocation.copy();
   const turnId = await findTurnId(client, turn, repo);
   const sessionId =
-    session === undefined ? await sessionOfTurn(client, turn, { turnId, repo }) : (await namedSession(client, session, repo)).id;
+    session === undefined
+      ? await sessionOfTurn(client, turn, { turnId, repo })
+      : (await namedSession(client, session, repo)).id;
   const text = words.length === 0 ? {} : { text: words.join(" ") };
   const pin = await client.sessions.pin(sessionId, { turnId, ...text, ...(part !== undefined && { part }) });
   const { output } = invocation;
   if (invocation.json) output.json(pin);
   else {
     for (const line of pinLines([pin], output)) output.line(line);
-    output.note(`no summary drops it; aptove session unpin ${shortId(pin.id)} -s ${shortId(sessionId)} removes the pin`);
+    output.note(
+      `no summary drops it; aptove session unpin ${shortId(pin.id)} -s ${shortId(sessionId)} removes the pin`,
+    );
   }
   return exitCodes.fine;
 }

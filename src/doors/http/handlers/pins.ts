@@ -1,6 +1,6 @@
 /** Handlers for the pins of a session (M6). */
 import { withoutNullish } from "../../../protocol/given.ts";
-import { toWirePin } from "../../../protocol/pin.ts";
+import { toWirePin } from "../../../protocol/manifest/pin.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 export function pinHandlers({ engine }: HandlerDependencies): RouteHandlers<"listPins" | "addPin" | "removePin"> {

@@ -13,7 +13,8 @@ export async function textsOfTurn({ records, ...deps }: Stores, turnId: string):
   const facts = { turnId };
   const turn = await records.turns.get(turnId);
   if (turn === null) throw new AptoveError("history_unavailable", `the turn ${turnId} no longer exists`, { facts });
-  if (turn.status === "pending") throw new AptoveError("turn_not_finished", `turn ${turnId} is still running`, { facts });
+  if (turn.status === "pending")
+    throw new AptoveError("turn_not_finished", `turn ${turnId} is still running`, { facts });
   const { instruction } = await readBlob<"opening">(deps.blobs, turn.blobs.opening, turnId);
   const events = await keptEvents(deps, turn);
   return { instruction, answer: answerOf(events.map(({ event }) => event)) };

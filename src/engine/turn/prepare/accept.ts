@@ -21,7 +21,7 @@ import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
-import { readParts, withTexts } from "./input-parts.ts";
+import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
@@ -34,6 +34,7 @@ import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
+import { skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -61,6 +62,8 @@ export interface AcceptInput {
   /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
   clientTools: ClientTools;
+  /** The skills of a subagent, which are its spawner's (M4). Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -70,21 +73,24 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = checkedInstruction(request);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
       : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const window = deps.contextTokens(model.model);
+  const given = withLongTexts(request.input ?? [], window);
+  const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
-  const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
+  const around = { folder, workspaceId, context: contexts.conversationContext };
+  const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const reading = { ...model, urls: deps.urls };
+  const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
+  const input = [...earlier.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? []);
   return {
     instruction,
@@ -102,7 +108,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     pins: session?.pins ?? [],
     hides: [...(request.hides ?? [])],
     surroundings,
-    ...offerTools(deps, asked, { contexts, input }),
+    ...offerTools(deps, asked, { contexts, input, skills: surroundings.skills }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -228,17 +234,24 @@ function modelOf({ model }: ConversationContext, provider: Provider): string {
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
+interface OfferedBeside {
+  contexts: ContextChoice;
+  input: readonly AcceptedPart[];
+  skills: TurnSkills;
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input, skills }: OfferedBeside,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
-  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
+  const forSkills = skills.skills.length > 0 ? [skillTool(deps.skills, skills)] : [];
+  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSkills, ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];

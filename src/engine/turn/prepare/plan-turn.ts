@@ -13,6 +13,7 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
+import { gatherDocuments, joinedChunks } from "./long-documents.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { budgetOf } from "./file-budget.ts";
@@ -38,11 +39,11 @@ import { rulesNotes } from "../request/rules-block.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import { earlierHistory } from "./earlier.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
-import { missingPins, pinRefs, pinsInManifest, type RepeatedPins } from "./pins.ts";
+import { missingPins, pinRefs, pinsInManifest, type RepeatedPins } from "./summarised/pins.ts";
 import {
   noteRulesFiles,
   rulesSent,
-  rulesWarnings,
+  surroundingsWarnings,
   surroundingsNews,
   surroundingsRefs,
   type SurroundingsNews,
@@ -155,7 +156,9 @@ async function gatherContext(
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
-  const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
+  const documents = await gatherDocuments(deps, accepted, known);
+  const code = await gatherChunks(accepted.retrieval, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
@@ -170,7 +173,12 @@ async function gatherContext(
 /** Adds what the note names, so that later turns do not repeat it. */
 function withNews(sent: TurnPlan["sent"], { news, around, files, pinned: { ids } }: TurnContext): TurnPlan["sent"] {
   const pins = ids.length > 0 ? { pins: ids } : {};
-  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules), ...pins };
+  return {
+    ...sent,
+    files: [...sent.files, ...newsSent([...news, ...files.waiting])],
+    ...rulesSent(around.rules),
+    ...pins,
+  };
 }
 
 interface PlanFindings {
@@ -188,7 +196,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...mediaWarnings(sent),
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
-    ...rulesWarnings(sent.accepted, gathered.around),
+    ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -255,7 +263,7 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    const blocks = [note, around.place, pinned.block, mailboxBlock(mail), context];
+    const blocks = [note, around.place, around.skills, pinned.block, mailboxBlock(mail), context];
     return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   }
   const parts = [note, pinned.block, context].filter((part) => part !== null);
@@ -328,7 +336,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -342,5 +350,6 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

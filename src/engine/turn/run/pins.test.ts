@@ -12,7 +12,7 @@ import type { ModelCall, Provider } from "../../../providers/provider.ts";
 import type { ScriptedPart } from "../../../providers/scripted/scripted.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 
-const sentence = "The key rotates each Tuesday at 04:00, \"never\" on Monday.";
+const sentence = 'The key rotates each Tuesday at 04:00, "never" on Monday.';
 const isSummaryCall = (call: ModelCall): boolean => call.prompt?.startsWith("You condense") === true;
 const script = (call: ModelCall, n: number): string | ScriptedPart[] => {
   if (isSummaryCall(call)) return "they talked";
@@ -73,7 +73,10 @@ async function openai(t: TestContext): Promise<Wired> {
   let n = 0;
   fake.answer(() => ((n += 1) === 1 ? `Before it. ${sentence}` : "they talked"));
   const provider = openaiProvider({ apiKey: "sk-1", baseUrl: fake.url, model: "gpt-5.1" });
-  return { provider, bodies: () => fake.requests.map(({ raw, refusal }) => (assert.equal(refusal, null), String(raw))) };
+  return {
+    provider,
+    bodies: () => fake.requests.map(({ raw, refusal }) => (assert.equal(refusal, null), String(raw))),
+  };
 }
 
 async function anthropic(t: TestContext): Promise<Wired> {
@@ -82,7 +85,10 @@ async function anthropic(t: TestContext): Promise<Wired> {
   let n = 0;
   fake.answer(() => ((n += 1) === 1 ? `Before it. ${sentence}` : "they talked"));
   const provider = anthropicProvider({ apiKey: "sk-2", baseUrl: fake.url, model: "claude-opus-5-5" });
-  return { provider, bodies: () => fake.requests.map(({ raw, refusal }) => (assert.equal(refusal, null), String(raw))) };
+  return {
+    provider,
+    bodies: () => fake.requests.map(({ raw, refusal }) => (assert.equal(refusal, null), String(raw))),
+  };
 }
 
 test("[M6] on the wires of OpenAI and Anthropic, the request after each compaction has the pinned sentence", async (t) => {
@@ -127,10 +133,16 @@ test("[M6] what is pinned after its turn was compacted comes with the next messa
   assert.equal(count(seenBy(here), sentence), 0);
   await here.engine.sessions.pins.add(alice, sessionId, { turnId, part: "answer" });
   const next = await here.ask("two", { sessionId });
-  assert.deepEqual(next.manifest.pins?.map(({ given, wasSent }) => [given, wasSent]), [["passage", true]]);
+  assert.deepEqual(
+    next.manifest.pins?.map(({ given, wasSent }) => [given, wasSent]),
+    [["passage", true]],
+  );
   const again = await here.ask("three", { sessionId });
   assert.equal(count(seenBy(here), sentence), 1);
-  assert.deepEqual(again.manifest.pins?.map(({ given, wasSent }) => [given, wasSent]), [["passage", false]]);
+  assert.deepEqual(
+    again.manifest.pins?.map(({ given, wasSent }) => [given, wasSent]),
+    [["passage", false]],
+  );
   await here.ask("four", { sessionId, compact: true });
   assert.equal(count(seenBy(here), sentence), 1);
 });
@@ -144,16 +156,22 @@ test("[M6] a fork has the pins of its branch, and an unpinned passage is gone af
   await pins.add(alice, sessionId, { turnId: second.id, part: "instruction" });
   const fork = await here.engine.sessions.create(alice, { forkOf: turnId });
   const listed = await pins.list(alice, fork.id);
-  assert.deepEqual(listed.map(({ text }) => text), [sentence]);
+  assert.deepEqual(
+    listed.map(({ text }) => text),
+    [sentence],
+  );
   const forked = await here.ask("three", { fork: { turnId: second.id } });
-  assert.deepEqual((await pins.list(alice, forked.sessionId)).map(({ text }) => text), [sentence, "two"]);
+  assert.deepEqual(
+    (await pins.list(alice, forked.sessionId)).map(({ text }) => text),
+    [sentence, "two"],
+  );
   await here.ask("in the fork", { sessionId: fork.id, compact: true });
   assert.equal(count(seenBy(here), sentence), 1);
   await pins.remove(alice, fork.id, first?.id ?? "");
   await here.ask("again", { sessionId: fork.id, compact: true });
   assert.equal(count(seenBy(here), sentence), 0);
   assert.equal((await pins.list(alice, sessionId)).length, 2, "the session that was forked keeps its pins");
-  await assert.rejects(pins.remove(alice, fork.id, first?.id ?? ""), hasCode("not_found"));
+  assert.deepEqual(await pins.remove(alice, fork.id, first?.id ?? ""), [], "a pin that is gone is no error");
 });
 
 test("[M6] pins that do not fit into the model's window are refused, and so is a passage that there is not", async (t) => {
@@ -169,7 +187,10 @@ test("[M6] pins that do not fit into the model's window are refused, and so is a
     hasCode("pins_too_large"),
   );
   const same = await pins.add(alice, sessionId, { turnId, part: "answer", from: 0, to: 4_000 });
-  assert.deepEqual((await pins.list(alice, sessionId)).map(({ id }) => id), [same.id]);
+  assert.deepEqual(
+    (await pins.list(alice, sessionId)).map(({ id }) => id),
+    [same.id],
+  );
   for (const passage of [
     { text: "nothing of the kind" },
     { text: "say it" },
@@ -183,7 +204,12 @@ test("[M6] pins that do not fit into the model's window are refused, and so is a
   const other = await here.ask("another session");
   await assert.rejects(pins.add(alice, sessionId, { turnId: other.id }), hasCode("pin_invalid"));
   // A model with a smaller window leaves no room for them.
-  const small = await testEngine(t, { ...here.deps, script: () => "short", contextTokens: () => 2_000, runner: testRunner() });
+  const small = await testEngine(t, {
+    ...here.deps,
+    script: () => "short",
+    contextTokens: () => 2_000,
+    runner: testRunner(),
+  });
   const failed = await small.ask("go on", { sessionId, compact: true });
   assert.equal(failed.status === "failed" && failed.failures[0].code, "pins_too_large");
 });
@@ -191,7 +217,12 @@ test("[M6] pins that do not fit into the model's window are refused, and so is a
 test("[M6] the model opens a compacted turn again in pieces, by the number that the summary has", async (t) => {
   const long = `the first answer ${"long ".repeat(4_000)}the end`;
   const calls: ModelCall[] = [];
-  const asked: Record<string, unknown>[] = [{ turn: 1 }, { turn: 1, offset: 16_384 }, { turn: 7 }, { turn: 2, offset: 9_999 }];
+  const asked: Record<string, unknown>[] = [
+    { turn: 1 },
+    { turn: 1, offset: 16_384 },
+    { turn: 7 },
+    { turn: 2, offset: 9_999 },
+  ];
   const opening = (call: ModelCall): string | ScriptedPart[] => {
     calls.push(call);
     if (isSummaryCall(call)) return "- they talked [turns 1, 9]\n- and agreed [turn 99]";
@@ -202,16 +233,26 @@ test("[M6] the model opens a compacted turn again in pieces, by the number that 
   const here = await testEngine(t, { script: opening, conversation: { history: "replay" } });
   const { sessionId } = await here.ask("first question");
   const second = await here.ask("second question", { sessionId });
-  assert.deepEqual(calls.flatMap(({ tools }) => tools), [], "the tool is not offered before a compaction");
+  assert.deepEqual(
+    calls.flatMap(({ tools }) => tools),
+    [],
+    "the tool is not offered before a compaction",
+  );
   const turn = await here.ask("third", { sessionId, compact: true });
   assert.equal(turn.status, "completed", JSON.stringify(turn));
-  assert.ok(calls.some(({ items }) => JSON.stringify(items).includes("[TURN 2]\\nUser:")), "turns are numbered");
+  assert.ok(
+    calls.some(({ items }) => JSON.stringify(items).includes("[TURN 2]\\nUser:")),
+    "turns are numbered",
+  );
   const results = (calls.at(-1)?.items ?? []).flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
   assert.match(results[0] ?? "", /^\[TURN 1\]\nId: .*first question.*continue with offset 16384\)$/s);
   assert.match(results[1] ?? "", /the end$/);
   assert.match(results[2] ?? "", /the turns are 1 to 2/);
   assert.match(results[3] ?? "", /only \d+ characters/);
   // The model named a turn that the summary does not stand for, and left one out.
-  assert.match(JSON.stringify(calls.at(-1)?.items[0]), /they talked \[turn 1\]\\n- and agreed\\n\\nTurns that no line names: 2/);
+  assert.match(
+    JSON.stringify(calls.at(-1)?.items[0]),
+    /they talked \[turn 1\]\\n- and agreed\\n\\nTurns that no line names: 2/,
+  );
   assert.notEqual(turn.manifest.toolsHash, second.manifest.toolsHash);
 });

@@ -32,7 +32,8 @@ export class Summariser {
     const before = historySummary(run.plan.visible);
     // Pinned passages are repeated whatever the summary says, and the turns that it does not name are found anew.
     const { text, instruction } = before ?? { text: "" };
-    this.text = before === null ? "" : itemText(summaryItem({ text, ...(instruction !== undefined && { instruction }) }));
+    this.text =
+      before === null ? "" : itemText(summaryItem({ text, ...(instruction !== undefined && { instruction }) }));
   }
 
   /** Adds items to the summary. Throws if the model cannot write it. */

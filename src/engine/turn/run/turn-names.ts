@@ -22,7 +22,9 @@ export function withKnownTurns(text: string, through: number): string {
 
 /** Returns the turns from the first to `through` that the text does not name. Null: it names all of them. */
 export function unnamedTurns(text: string, through: number): string | null {
-  const named = [...text.matchAll(names)].flatMap(([, list = ""]) => rangesOf(list)).filter((range) => isKnown(range, through));
+  const named = [...text.matchAll(names)]
+    .flatMap(([, list = ""]) => rangesOf(list))
+    .filter((range) => isKnown(range, through));
   const gaps: Range[] = [];
   let next = 1;
   for (const { from, to } of named.toSorted((a, b) => a.from - b.from)) {

@@ -3,16 +3,16 @@
  * reads only the history of the turn that runs. It is offered as soon as a summary stands for a part of
  * the history, also in the turn that made the summary, so that the list of tools changes once (E6).
  */
-import { historySummary, shownItems, type State } from "../../../domain/lineage.ts";
-import { limits } from "../../../domain/limits.ts";
-import { describedTool } from "../../../tools/described-tool.ts";
-import { toolParameters, wholeArgument } from "../../../tools/parameters.ts";
-import type { Tool } from "../../../tools/tool.ts";
-import { ToolFault } from "../../../tools/tool-fault.ts";
-import type { Histories } from "../kept/histories.ts";
-import { toolsHash } from "../request/prompt.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
-import { itemText } from "./history-size.ts";
+import { historySummary, shownItems, type State } from "../../../../domain/lineage.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { describedTool } from "../../../../tools/described-tool.ts";
+import { toolParameters, wholeArgument } from "../../../../tools/parameters.ts";
+import type { Tool } from "../../../../tools/tool.ts";
+import { ToolFault } from "../../../../tools/tool-fault.ts";
+import type { Histories } from "../../kept/histories.ts";
+import { toolsHash } from "../../request/prompt.ts";
+import type { AcceptedRequest } from "../accepted-request.ts";
+import { itemText } from "../history-size.ts";
 
 const parameters = toolParameters(() => ({
   turn: wholeArgument("The number of the turn, as the summary names it. The first turn of the conversation is 1.", {

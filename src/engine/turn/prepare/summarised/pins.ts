@@ -1,10 +1,10 @@
 /** Finds what the model lacks of the pins of a history, and repeats it (M6). */
-import type { PinRef } from "../../../domain/context.ts";
-import { historySummary, repeatedPins, shownItems, summarisedItems, type State } from "../../../domain/lineage.ts";
-import { pinnedEntry, type Pin } from "../../../domain/pin.ts";
-import type { EngineDependencies } from "../../dependencies.ts";
-import { pinnedPassages } from "../kept/pinned-texts.ts";
-import { pinnedBlock } from "../request/pinned-block.ts";
+import type { PinRef } from "../../../../domain/context.ts";
+import { historySummary, repeatedPins, shownItems, summarisedItems, type State } from "../../../../domain/lineage.ts";
+import { pinnedEntry, type Pin } from "../../../../domain/pin.ts";
+import type { EngineDependencies } from "../../../dependencies.ts";
+import { pinnedPassages } from "../../kept/pinned-texts.ts";
+import { pinnedBlock } from "../../request/pinned-block.ts";
 
 /** What a request repeats of the pins. */
 export interface RepeatedPins {

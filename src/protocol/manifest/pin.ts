@@ -1,11 +1,11 @@
 /** Pins of a session in requests and responses (M6). */
 import * as z from "zod";
-import { isoTime } from "../domain/ids.ts";
-import { limits } from "../domain/limits.ts";
-import { pinnableParts, type Pin } from "../domain/pin.ts";
-import { idSchema, timeSchema } from "./values.ts";
+import { isoTime } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { pinnableParts, type Pin } from "../../domain/pin.ts";
+import { idSchema, timeSchema } from "../values.ts";
 
-export const pinnablePartSchema = z
+const pinnablePartSchema = z
   .enum(pinnableParts)
   .describe("What the passage is a part of: the instruction, the answer, or the whole turn, which is both.");
 
@@ -32,7 +32,9 @@ const pinSchema = z
   .meta({ id: "Pin" });
 export type WirePin = z.infer<typeof pinSchema>;
 
-export const pinListSchema = z.object({ pins: z.array(pinSchema).describe("Oldest turn first.") }).meta({ id: "PinList" });
+export const pinListSchema = z
+  .object({ pins: z.array(pinSchema).describe("Oldest turn first.") })
+  .meta({ id: "PinList" });
 export const pinAnswerSchema = pinSchema;
 
 const passageText = z
