@@ -240,8 +240,29 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "pin", "unpin", "pins", "title"],
   );
+});
+
+test("[M6] [P1] /pin pins the last prompt or a passage of it, /pins lists, and /unpin removes", async (t) => {
+  const world = await acpTest(t, { script: () => "an answer" });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const said = async (text: string): Promise<string> => {
+    const before = only(connection.updates(sessionId), "agent_message_chunk").length;
+    await connection.prompt(sessionId, text);
+    const chunks = only(connection.updates(sessionId), "agent_message_chunk").slice(before);
+    return chunks.map(({ content }) => (content.type === "text" ? content.text : "")).join("");
+  };
+  assert.match(await said("/pin"), /no prompt in this session/);
+  await connection.prompt(sessionId, "what to keep");
+  assert.equal(await said("/pins"), "Nothing is pinned.");
+  assert.equal(await said("/pin to keep"), "Pinned:\n\n1. to keep");
+  assert.equal(await said("/pin"), "Pinned:\n\n1. to keep\n2. what to keep an answer");
+  assert.match(await said("/unpin 7"), /Add the number/);
+  assert.equal(await said("/unpin 1"), "Pinned:\n\n1. what to keep an answer");
+  assert.equal(await said("/unpin all"), "Nothing is pinned.");
+  assert.equal(world.provider.exchanges.length, 1);
 });
 
 test("[P1] the answer to a prompt tells what its turn used, if the provider counted it", async (t) => {
