@@ -231,4 +231,12 @@ export const engineFaults: readonly Mutant[] = [
     replace: "return (toolCall.asks ? refusal : null) ??",
     tests: ["src/engine/turn/run/own-tools.test.ts"],
   },
+  {
+    name: "size-tells-of-forks",
+    does: "tells a reader which turns of a session others forked (B7, H4)",
+    file: "src/engine/explain/history-size.ts",
+    find: "const isOwn = isTheirs(caller, session);",
+    replace: "const isOwn = isTheirs(caller, session) || session.isPublic;",
+    tests: ["src/engine/explain/history-size.test.ts"],
+  },
 ];

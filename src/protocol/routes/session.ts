@@ -23,6 +23,7 @@ import {
   sessionGraphSchema,
   undoSchema,
 } from "../tree.ts";
+import { sessionSizeQuerySchema, sessionSizeSchema } from "../history-size.ts";
 import { interruptionSchema, steerSchema, steeringSchema, turnSchema, turnListSchema } from "../turn.ts";
 
 export const sessionRoutes = {
@@ -129,6 +130,14 @@ export const sessionRoutes = {
     access: "read",
     status: 200,
     answer: verifyReportSchema,
+    errors: ["storage_failed"],
+  },
+  sessionSize: {
+    summary: "Returns the room that the session takes, by kind and by turn, and what a purge would free.",
+    access: "read",
+    query: sessionSizeQuerySchema,
+    status: 200,
+    answer: sessionSizeSchema,
     errors: ["storage_failed"],
   },
   exportSession: {

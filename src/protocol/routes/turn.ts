@@ -11,6 +11,7 @@ import {
 import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
+import { sizesQuerySchema, sizesSchema } from "../history-size.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
 import { indexListSchema } from "../index-list.ts";
 import {
@@ -261,6 +262,14 @@ export const turnRoutes = {
     status: 200,
     answer: costsSchema,
     errors: [],
+  },
+  getSizes: {
+    summary: "Returns the room that the sessions take that the caller may see, by kind, and the largest of them.",
+    access: "read",
+    query: sizesQuerySchema,
+    status: 200,
+    answer: sizesSchema,
+    errors: ["storage_failed"],
   },
   listIndexes: {
     summary: "Lists the repositories of the caller's org that are indexed.",
