@@ -41,7 +41,9 @@ export const sessionSizeSchema = z
     purge: z
       .object({ bytes, keptTurns: z.int(), keptBytes: bytes })
       .nullable()
-      .describe("What a purge would free, and what it would keep for other sessions. Null: the caller may not purge it."),
+      .describe(
+        "What a purge would free, and what it would keep for other sessions. Null: the caller may not purge it.",
+      ),
     turns: z.array(z.object({ turnId: idSchema, sequence: z.int(), ...size })).describe("The newest first."),
   })
   .meta({ id: "SessionSize" });

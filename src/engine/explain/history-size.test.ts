@@ -12,7 +12,6 @@ const places = { memory: async () => ({}), database: openDatabase };
 
 async function openDatabase(t: TestContext) {
   const { records, blobs, turnStore } = await openEmbeddedStore({ file: join(await temporaryFolder(t), "records.db") });
-  t.after(() => records.close());
   return { records, blobs, turnStore };
 }
 

@@ -59,6 +59,7 @@ export const paths = {
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
   getSizes: { method: "GET", path: "/api/sizes" },
+  listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },

@@ -13,7 +13,7 @@ import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
 import { sizesQuerySchema, sizesSchema } from "../history-size.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
-import { indexListSchema } from "../index-list.ts";
+import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
 import {
   answeredQuestionSchema,
   approvalsSchema,
@@ -270,6 +270,14 @@ export const turnRoutes = {
     status: 200,
     answer: sizesSchema,
     errors: ["storage_failed"],
+  },
+  listIndexedFiles: {
+    summary: "Returns the indexed files of a repository whose path has a part, the best first.",
+    access: "read",
+    query: indexedFilesQuerySchema,
+    status: 200,
+    answer: indexedFilesSchema,
+    errors: ["index_missing", "index_mismatch", "data_newer", "retrieval_failed"],
   },
   listIndexes: {
     summary: "Lists the repositories of the caller's org that are indexed.",

@@ -9,7 +9,11 @@ import {
   openingOf,
   openSampleTurn,
   readSession,
-  openTwice, runSampleTurn, startSession, type OpenRecordsForTest } from "./samples.ts";
+  openTwice,
+  runSampleTurn,
+  startSession,
+  type OpenRecordsForTest,
+} from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "storage" | "sessions" | "turns";
