@@ -82,7 +82,7 @@ for (const [place, open] of Object.entries(places)) {
   });
 }
 
-test("[B7] [H4] only who may purge a session learns what others need of it, and nobody sizes what they may not see", async (t) => {
+test("[B7] [H4] only who may purge a session learns what others need of it, and no caller measures what they may not see", async (t) => {
   const made = await testEngine(t);
   const { engine } = made;
   const { sessionId } = await converse(made, 1);

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
-import { verifyReportSchema } from "../explain.ts";
+import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { mailboxSchema, mailboxQuerySchema } from "../mailbox.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
@@ -23,7 +23,6 @@ import {
   sessionGraphSchema,
   undoSchema,
 } from "../tree.ts";
-import { sessionSizeQuerySchema, sessionSizeSchema } from "../history-size.ts";
 import { interruptionSchema, steerSchema, steeringSchema, turnSchema, turnListSchema } from "../turn.ts";
 
 export const sessionRoutes = {

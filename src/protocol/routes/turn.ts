@@ -8,10 +8,9 @@ import {
   executeRequestSchema,
   fireRequestSchema,
 } from "../execute.ts";
-import { turnDiffSchema } from "../explain.ts";
+import { sizesQuerySchema, sizesSchema, turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
-import { sizesQuerySchema, sizesSchema } from "../history-size.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
 import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
 import {

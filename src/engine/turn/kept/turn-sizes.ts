@@ -6,7 +6,7 @@ import type { EngineDependencies } from "../../dependencies.ts";
 export const kinds = ["opening", "requests", "run", "state", "input", "rows", "texts", "other"] as const;
 
 /** The beginnings of the names of a turn's blobs (docs/formats/conversation.md). */
-export const kindsByName: Record<string, (typeof kinds)[number]> = {
+const kindsByName: Record<string, (typeof kinds)[number]> = {
   opening: "opening",
   request: "requests",
   run: "run",
