@@ -1,7 +1,6 @@
 /** The client's methods for sessions: the sessions themselves, their tree, and their turns. */
 import type { QueryOf } from "../protocol/routes/routes.ts";
-import type { WireVerifyReport } from "../protocol/explain.ts";
-import type { WireSessionSize, WireSizes } from "../protocol/explain.ts";
+import type { WireSessionSize, WireSizes, WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
