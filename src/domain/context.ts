@@ -5,6 +5,7 @@
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
+import type { FactRef } from "./fact.ts";
 import type { MailboxRef } from "./mailbox.ts";
 import { sha256, type Millis } from "./ids.ts";
 import type { ToolDefinition } from "./tool.ts";
@@ -87,6 +88,8 @@ export interface ConversationContext {
   rules?: boolean;
   /** False if the model does not learn where it works (M2). Default: true. */
   place?: boolean;
+  /** False if the model neither gets the memory of the workspace nor adds to it (M3). Default: true. */
+  memory?: boolean;
 }
 
 /** A file with rules of a repository, such as `AGENTS.md`, as it is now (M1). */
@@ -193,6 +196,8 @@ export interface ContextManifest {
   rules?: RulesRef;
   /** The place in which the session worked, as the model knows it (M2). Absent: it does not know. */
   place?: PlaceRef;
+  /** The facts of the workspace's memory that the model has (M3). Absent: none. */
+  facts?: FactRef[];
 }
 
 /** A file with rules of the boot prompt. */

@@ -9,12 +9,14 @@ import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
+import type { WorkspaceMemory } from "./api/memory.ts";
 import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/attachments.ts";
 export type * from "./api/contexts.ts";
 export type * from "./api/health.ts";
+export type * from "./api/memory.ts";
 export type * from "./api/people.ts";
 export type * from "./api/sessions.ts";
 export type * from "./api/transfer.ts";
@@ -37,6 +39,8 @@ export interface Engine {
   readonly tree: SessionTree;
   /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
+  /** The facts that a workspace remembers for its sessions (M3). */
+  readonly memory: WorkspaceMemory;
   /** Who may read a session, and who takes part in it. */
   readonly sharing: SessionSharing;
   /** Agent contexts and conversation contexts. */

@@ -63,6 +63,18 @@ const place = z
   })
   .meta({ id: "PlaceRef" });
 
+const fact = z
+  .object({
+    id: z.string(),
+    workspaceId: z.string(),
+    contentHash: z.string(),
+    sourceTurnId: idSchema
+      .nullable()
+      .describe("The turn that the fact came from. Null: a person wrote it down outside of a session."),
+    wasSent: z.boolean().describe("False if an earlier message of the history has it."),
+  })
+  .meta({ id: "FactRef" });
+
 export const contextManifestSchema = z
   .object({
     agentContext: contextRef,
@@ -106,6 +118,7 @@ export const contextManifestSchema = z
       .describe("Messages of subagents that the model received. Absent if there were none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
+    facts: z.array(fact).optional().describe("Facts of the workspace's memory that the model has. Absent if it has none."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

@@ -180,6 +180,14 @@ const placeRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const factRef = z.strictObject({
+  id: z.string(),
+  workspaceId: z.string(),
+  contentHash: z.string(),
+  sourceTurnId: uuid.nullable(),
+  wasSent: z.boolean(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -195,6 +203,7 @@ const manifest = z.strictObject({
   mailbox: list(mailboxRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
+  facts: list(factRef).exactOptional(),
 });
 
 const runSummary = z.strictObject({

@@ -26,6 +26,8 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
+import { acceptMemory, type AcceptedMemory } from "./memory.ts";
+import { memoryTool } from "./memory-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
@@ -79,6 +81,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { contexts, model } = await chooseModel(deps, asked, settings);
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
+  const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
   const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
@@ -101,7 +104,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     withoutModel: request.withoutModel === true,
     hides: [...(request.hides ?? [])],
     surroundings,
-    ...offerTools(deps, asked, { contexts, input }),
+    memory,
+    ...offerTools(deps, asked, { contexts, input, memory }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -231,12 +235,13 @@ function modelOf({ model }: ConversationContext, provider: Provider): string {
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input, memory }: OfferedWith,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
-  const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
+  const isWhole = subagent === undefined && request.onlyNamedTools !== true;
+  const configured = isWhole ? [...deps.tools, ...memoryTools(deps, memory)] : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
@@ -258,6 +263,17 @@ function offerTools(
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
   };
+}
+
+interface OfferedWith {
+  contexts: ContextChoice;
+  input: readonly AcceptedPart[];
+  memory: AcceptedMemory | null;
+}
+
+function memoryTools({ workspaces, now }: EngineDependencies, memory: AcceptedMemory | null): Tool[] {
+  const store = workspaces?.memory;
+  return store === undefined || memory === null ? [] : [memoryTool({ store, workspaceId: memory.workspaceId, now })];
 }
 
 /** Returns true if the turn may start subagents. A turn at the deepest level is not offered the tools for it (A1). */

@@ -28,6 +28,7 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
+import type { AcceptedMemory } from "./memory.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -44,6 +45,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   retrieval: RetrievalScope;
   /** The rules of the repository, and where the session works (M1, M2). */
   surroundings: AcceptedSurroundings;
+  /** The memory of the workspace (M3). Null: the turn has none. */
+  memory: AcceptedMemory | null;
 }
 
 /** What is known of the surroundings of the turn (M1, M2). */
