@@ -31,7 +31,9 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
     opened: () => (opened ??= open(given, { folder, now })),
     transcripts: () => (written ??= openTranscripts()),
     facts: {
-      read: async (id) => await (await kept.opened()).facts.read(id),
+      // The workspace `default` is made when it is first needed, and until then remembers nothing.
+      read: async (id) =>
+        (await (await kept.opened()).facts.read(id)) ?? (id === defaultWorkspaceId ? { facts: [], faults: [] } : null),
       add: async (id, fact) => {
         const { workspaces, facts } = await kept.opened();
         if (id === defaultWorkspaceId) await workspaces.use(id);
