@@ -77,6 +77,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     ...(turnStore !== undefined && { turnStore: observedStore(turnStore, "records", observer) }),
     log: observedStore(live.log, "live", observer),
     unkeptStores: async () => await (await import("./compose/unkept-stores.ts")).unkeptStores(),
+    cache: live.cache,
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
     tools: options.tools ?? [],

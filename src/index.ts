@@ -18,6 +18,7 @@ export type { TranscriptMessage } from "./domain/transcript.ts";
 export type { FinishedTurn, Turn } from "./domain/turn.ts";
 export type { BlobStore } from "./blobs/blob-store.ts";
 export type { EventLog } from "./live/event-log.ts";
+export type { SharedCache } from "./live/shared-cache.ts";
 export type { WakeUps } from "./live/wake-ups.ts";
 export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";

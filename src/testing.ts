@@ -7,8 +7,10 @@ export { leastNode } from "./node-version.ts";
 export { blobStoreSuite } from "./blobs/blob-store.suite.ts";
 export { memoryBlobs } from "./blobs/memory/memory-blobs.ts";
 export { eventLogSuite } from "./live/event-log.suite.ts";
+export { memoryCache } from "./live/memory/memory-cache.ts";
 export { memoryEventLog } from "./live/memory/memory-event-log.ts";
 export { memoryWakeUps } from "./live/memory/memory-wake-ups.ts";
+export { sharedCacheSuite } from "./live/shared-cache.suite.ts";
 export { wakeUpsSuite } from "./live/wake-ups.suite.ts";
 export { providerSuite } from "./providers/provider.suite.ts";
 export {

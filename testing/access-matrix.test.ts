@@ -85,6 +85,8 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   pairDevice: "everybody",
   revokeDevice: "ownersDevice",
   signIn: "everybody",
+  signInWays: "everybody",
+  beginSignIn: "everybody",
   signOut: "anyKey",
   createSignInCode: "writerNoDevice",
   collectGarbage: "runsTheServer",

@@ -86,6 +86,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
+  beginSignIn: ["sign_in_refused"],
 };
 
 /** `byCookie`: each request comes from a browser with the page's cookie, in place of a key in a header (U2). */
@@ -250,6 +251,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
     signIn: { code: "none", name: "x" },
+    beginSignIn: { redirectUri: "https://aptove.example.org/signed-in" },
     collectGarbage: { dryRun: true },
   };
   const json = bodies[name];

@@ -22,6 +22,7 @@ import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { serveMcpClient } from "../src/compose/mounts/mcp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
+import { hostsOf } from "../src/system/own-addresses.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
 import type { Tool } from "../src/tools/tool.ts";
@@ -157,7 +158,8 @@ async function openTestEngine(
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
   const own = ownKey(engine, owner);
-  const door = httpDoor({ engine, report, authenticate: own.authenticate });
+  const allowedHosts = hostsOf(configuration.serve.host);
+  const door = httpDoor({ engine, report, allowedHosts, authenticate: own.authenticate });
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {

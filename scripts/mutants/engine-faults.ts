@@ -136,6 +136,22 @@ export const engineFaults: readonly Mutant[] = [
     ],
   },
   {
+    name: "kept-search-without-scope",
+    does: "gives what was found for one org, repository or folder to another (Q7, H4)",
+    file: "src/engine/turn/prepare/kept-search.ts",
+    find: "canonicalJson({ version, generation, ...query, ...scope })",
+    replace: "canonicalJson({ version, generation, text: query.text })",
+    tests: ["src/engine/turn/prepare/kept-search.test.ts"],
+  },
+  {
+    name: "kept-search-without-generation",
+    does: "finds what the index has forgotten (Q7)",
+    file: "src/engine/turn/prepare/kept-search.ts",
+    find: "canonicalJson({ version, generation, ...query",
+    replace: "canonicalJson({ version, ...query",
+    tests: ["src/engine/turn/prepare/kept-search.test.ts"],
+  },
+  {
     name: "boot-prompt-unchecked",
     does: "gives out another boot prompt than the one whose hash the turn has (D2)",
     file: "src/engine/turn/kept/turn-blobs.ts",

@@ -18,7 +18,13 @@ import type { WireApprovals } from "../protocol/question.ts";
 import type { WireMe } from "../protocol/key.ts";
 import type { RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
-import type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
+import type {
+  WireSignedIn,
+  WireSignIn,
+  WireSignInAttempt,
+  WireSignInCode,
+  WireSignInWays,
+} from "../protocol/sign-in.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
@@ -62,7 +68,13 @@ export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protoc
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
 export type { KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
-export type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
+export type {
+  WireSignedIn,
+  WireSignIn,
+  WireSignInAttempt,
+  WireSignInCode,
+  WireSignInWays,
+} from "../protocol/sign-in.ts";
 export type { WireStep } from "../protocol/step.ts";
 export type { WireImportReport } from "../protocol/transfer.ts";
 export type {
@@ -140,8 +152,12 @@ export interface AptoveClient {
   indexes(): Promise<WireIndex[]>;
   /** A browser's sign-in to the page. */
   page: {
-    /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`. */
+    /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`, `identity_unavailable`. */
     signIn(proof: WireSignIn): Promise<WireSignedIn>;
+    /** Returns whether browsers can sign in at an identity provider. */
+    ways(): Promise<WireSignInWays>;
+    /** Begins a sign-in at the identity provider. Throws `sign_in_refused`, `identity_unavailable`. */
+    begin(start: { redirectUri: string }): Promise<WireSignInAttempt>;
     signOut(): Promise<void>;
     /** Makes a code for one browser, which signs in as the caller. */
     createCode(): Promise<WireSignInCode>;
@@ -191,6 +207,8 @@ export function createClient(options: ClientOptions): AptoveClient {
     indexes: async () => (await call("listIndexes")).indexes,
     page: {
       signIn: (body) => call("signIn", { body }),
+      ways: () => call("signInWays"),
+      begin: (body) => call("beginSignIn", { body }),
       signOut: async () => void (await send("signOut")),
       createCode: () => call("createSignInCode"),
     },

@@ -42,6 +42,7 @@ function openedOnce(openRetriever: () => Promise<Retriever>): OpenedOnce {
 function lazyRetriever({ open, opened }: OpenedOnce, ignore: readonly string[]): Retriever {
   return {
     search: async (query) => await (await open()).search(query),
+    generation: async (index) => (await (await open()).generation?.(index)) ?? null,
     index: async (job) => await (await open()).index({ ignore, ...job }),
     list: async (orgId) => await (await open()).list(orgId),
     close: async () => {

@@ -4,6 +4,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
+import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore } from "../records/record-store.ts";
@@ -33,6 +34,8 @@ export interface StoreOptions {
   log?: EventLog;
   /** Replaces the wake-ups that belong to the configured log. Default beside an own `log`: none. */
   wakeUps?: WakeUps;
+  /** Replaces the cache of search results (Q7). Default: memory, and the configured Redis behind it. */
+  cache?: SharedCache;
 }
 
 /** What the model is, knows and can do. */

@@ -184,6 +184,8 @@ export interface ContextManifest {
   history: HistorySource;
   settings: ModelSettings;
   chunks: ChunkRef[];
+  /** True if an earlier search found the chunks: index, filters and question were the same (Q7). Absent: it was searched. */
+  searchWasKept?: true;
   activeFiles: ActiveFileRef[];
   skippedFiles: SkippedFile[];
   /** How many turns of history the model received. */

@@ -84,7 +84,7 @@ export const errorCatalogue = {
   device_refused: entry(403, "The device does not belong to the caller"),
   client_failed: entry(502, "The client failed to do what it had offered"),
   pairing_refused: entry(403, "The pairing code is wrong, used or expired"),
-  sign_in_refused: entry(403, "The code or the key to sign in is not valid"),
+  sign_in_refused: entry(403, "The browser cannot be signed in with this"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn has ended", true),

@@ -8,6 +8,7 @@ import type { FactStore } from "../domain/fact.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
+import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
@@ -127,6 +128,8 @@ export interface EngineStores {
   unkeptStores?: (() => Promise<UnkeptStores>) | undefined;
   /** True if no provider may be asked to remember anything. Then every turn sends its whole history. */
   isReplayOnly?: boolean;
+  /** Keeps results of searches, for this process or all that share the data (Q7). Absent: every turn searches. */
+  cache?: SharedCache | undefined;
   /** Wakes the other processes. Absent: each process polls for what the others want. */
   wakeUps?: WakeUps | undefined;
 }

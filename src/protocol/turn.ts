@@ -95,6 +95,12 @@ export const contextManifestSchema = z
         notSentBecause: z.enum(chunkReasons).optional(),
       }),
     ),
+    searchWasKept: z
+      .literal(true)
+      .optional()
+      .describe(
+        "An earlier search found the chunks, with the same index, filters and question. Absent: it was searched.",
+      ),
     activeFiles: z.array(
       z.object({
         path: z.string(),

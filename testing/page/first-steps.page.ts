@@ -2,9 +2,25 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { askInPage, closeBrowser, pageWorld } from "./page-world.ts";
+import { localOrgId } from "../../src/domain/caller.ts";
+import type { BrowserIdentities, IdentityProvider } from "../../src/identity/identity-provider.ts";
+import { openIdProvider } from "../../src/identity/oidc/oidc.ts";
+import { openIdClientId, openIdServer } from "../openid-provider.ts";
 import { startedProgram } from "./started-program.ts";
 
 after(closeBrowser);
+
+/** Admits everybody whom the provider knows. */
+const anybody = {
+  audience: null,
+  jwksUrl: null,
+  algorithms: ["RS256"],
+  userClaim: "sub",
+  org: { id: localOrgId, claim: null, ids: {} },
+  roles: null,
+  mayBeAdded: true,
+  report: () => undefined,
+};
 
 test("[U2] [U4] [U6] [U13] npm start's address signs in; a first question about the code is answered, with what was given", async (t) => {
   const started = await startedProgram(t);
@@ -39,6 +55,30 @@ test("[U2] [U13] a key signs in; a wrong one says why; signing out ends it; 401 
   await world.engine.keys.revoke(world.owner, browser.id);
   await tab.getByText("Your sign-in has ended.").waitFor();
   await tab.getByLabel("API key").waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U2] [U13] an OpenID provider signs in, and the page opens where the person was; a used answer signs in no one", async (t) => {
+  const identities: { browsers?: BrowserIdentities } & IdentityProvider = { identify: async () => null };
+  const world = await pageWorld(t, { identities });
+  const { issuer } = await openIdServer(t, {
+    redirectUris: [`${world.url}/signed-in`],
+    accounts: { grace: { name: "Grace" } },
+  });
+  const client = { id: openIdClientId, secret: null, scopes: ["openid", "profile"] };
+  identities.browsers = openIdProvider({ ...anybody, issuer, client }).browsers ?? assert.fail();
+  const tab = await world.anonymousTab("/costs");
+  await tab.getByRole("button", { name: "Sign in with 127.0.0.1" }).click();
+  await tab.locator("input[name=login]").fill("grace");
+  await tab.locator("input[name=password]").fill("x");
+  await tab.locator("button[type=submit]").click();
+  const answer = tab.waitForURL(/signed-in/, { waitUntil: "commit" });
+  await tab.getByRole("button", { name: "Continue" }).click();
+  await answer;
+  await tab.getByRole("heading", { name: "Costs" }).waitFor();
+  assert.equal(new URL(tab.url()).search, "", "the code is not left in the address");
+  await tab.goto(`${world.url}/signed-in?code=used&state=x`);
+  await tab.locator(".shell").waitFor();
   assert.deepEqual(tab.faults, []);
 });
 

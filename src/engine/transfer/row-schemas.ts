@@ -196,6 +196,7 @@ const manifest = z.strictObject({
   history: historySourceSchema,
   settings,
   chunks: list(chunkRef),
+  searchWasKept: z.literal(true).exactOptional(),
   activeFiles: list(activeFileRef),
   skippedFiles: list(skippedFile),
   historyTurns: wholeFromZero,

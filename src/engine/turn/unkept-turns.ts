@@ -67,6 +67,8 @@ function coreInMemory(
     turnStore: undefined,
     unkeptStores: undefined,
     wakeUps: undefined,
+    // A key in a shared cache follows from the words of the question.
+    cache: undefined,
   } satisfies Record<keyof EngineStores, unknown>;
   return engineCore({
     ...rest,

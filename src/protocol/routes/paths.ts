@@ -96,6 +96,8 @@ export const paths = {
 
   signIn: { method: "POST", path: "/api/sign-in" },
   signOut: { method: "DELETE", path: "/api/sign-in" },
+  signInWays: { method: "GET", path: "/api/sign-in" },
+  beginSignIn: { method: "POST", path: "/api/sign-in/attempts" },
   createSignInCode: { method: "POST", path: "/api/sign-in/codes" },
 
   collectGarbage: { method: "POST", path: "/api/gc" },

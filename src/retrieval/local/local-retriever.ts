@@ -65,9 +65,24 @@ class LocalRetriever implements Retriever {
     try {
       return await this.#search(query);
     } catch (error) {
-      if (error instanceof AptoveError && /^(?:index_|retrieval_|data_newer)/.test(error.code)) throw error;
-      throw new AptoveError("retrieval_failed", indexFault(this.#file, error).detail, { cause: error });
+      throw this.#fault(error);
     }
+  }
+
+  async generation(index: { orgId: string; repo: string }): Promise<string> {
+    try {
+      await this.#upgrade();
+      const { generation, commit_id: commit, model, dimension } = this.#repository(index);
+      return JSON.stringify([generation, commit, model, dimension]);
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  /** Returns an error that a search may throw. */
+  #fault(error: unknown): AptoveError {
+    if (error instanceof AptoveError && /^(?:index_|retrieval_|data_newer)/.test(error.code)) return error;
+    return new AptoveError("retrieval_failed", indexFault(this.#file, error).detail, { cause: error });
   }
 
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
@@ -80,7 +95,7 @@ class LocalRetriever implements Retriever {
   }
 
   /** Throws `index_missing`, `index_mismatch` or `data_newer`. */
-  #repository(query: RetrievalQuery): RepositoryRow {
+  #repository(query: { orgId: string; repo: string }): RepositoryRow {
     const format = formatOf(this.#reader);
     const row = format === 0 ? null : repositoryRow(this.#reader, query);
     if (row === null) throw notIndexed(query.repo);

@@ -42,6 +42,7 @@ const searchAttemptsMax = 5;
 
 class QdrantRetriever implements Retriever {
   readonly #catalogue: Catalogue;
+  readonly #place: string;
   readonly #embedder: Embedder;
   readonly #times: QdrantTimes;
   /** The manifests as last read, by organisation and repository, least recently used first. */
@@ -50,6 +51,7 @@ class QdrantRetriever implements Retriever {
   readonly #runs = new Set<Promise<unknown>>();
 
   constructor({ collection, embedder, times = usualTimes, ...address }: QdrantRetrieverOptions) {
+    this.#place = `${address.url} ${collection}`;
     this.#catalogue = { connection: new QdrantConnection(address, times), name: collection };
     this.#embedder = embedder;
     this.#times = times;
@@ -61,6 +63,19 @@ class QdrantRetriever implements Retriever {
     } catch (error) {
       // The index may have been deleted or built again, so the next search reads its manifest.
       this.#manifests.delete(nameOf(query));
+      throw retrievalFault(error);
+    }
+  }
+
+  /** The number of a generation counts from 1 again in another collection, or if the catalogue was lost. */
+  async generation(key: IndexKey): Promise<string> {
+    try {
+      const manifest = await this.#manifest(key);
+      this.#check(manifest);
+      const { org, repo, current, commit, model, dimension, indexedAt } = manifest;
+      return JSON.stringify([this.#place, org, repo, current, indexedAt, commit, model, dimension]);
+    } catch (error) {
+      this.#manifests.delete(nameOf(key));
       throw retrievalFault(error);
     }
   }

@@ -188,6 +188,47 @@ export function orgTests(forTest: RetrieverForTest): void {
   });
 }
 
+export function generationTests(forTest: RetrieverForTest): void {
+  test("[Q7] the generation of an index is the same until a run changes what is found, and in every process", async (context) => {
+    const { repository, retriever, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    const key = { orgId: "org", repo: "sample" };
+    const generation = async (one = retriever): Promise<string> => (await one.generation?.(key)) ?? assert.fail();
+    await index();
+    const first = await generation();
+    assert.equal(await generation(await open(lexicalEmbedder())), first);
+    assert.equal(await generation(), first);
+    repository.write({ "bye.ts": farewell });
+    repository.git("add", "bye.ts");
+    await index();
+    const second = await generation();
+    assert.notEqual(second, first);
+    repository.git("rm", "--quiet", "--force", "bye.ts");
+    await index();
+    assert.equal(new Set([first, second, await generation()]).size, 3, "the former content is a generation of its own");
+    const before = await generation();
+    repository.commit();
+    await index();
+    assert.notEqual(await generation(), before, "chunks name the commit");
+  });
+
+  test("[Q7] [H4] no two indexes have the same generation, and one that is not there has none", async (context) => {
+    const { repository, retriever, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    const of = (orgId: string, repo: string): Promise<string | null> =>
+      retriever.generation?.({ orgId, repo }) ?? assert.fail();
+    await rejectsWith("index_missing", of("org", "sample"), /aptove index/);
+    await index();
+    await rejectsWith("index_missing", of("another", "sample"), /aptove index/);
+    await retriever.index({ root: repository.root, orgId: "another", repo: "sample" });
+    await retriever.index({ root: repository.root, orgId: "org", repo: "copy" });
+    const all = [await of("org", "sample"), await of("another", "sample"), await of("org", "copy")];
+    assert.equal(new Set(all).size, all.length);
+    const { embed, dimension } = lexicalEmbedder();
+    const other = await open({ model: "other", dimension, embed });
+    const asked = other.generation?.({ orgId: "org", repo: "sample" }) ?? assert.fail();
+    await rejectsWith("index_mismatch", asked, /aptove index --rebuild/);
+  });
+}
+
 export function embeddingTests(forTest: RetrieverForTest): void {
   test("[Q6] the model is recorded; another one is refused, with the command that rebuilds the index", async (context) => {
     const { repository, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });

@@ -241,6 +241,7 @@ function addServerCommands(program: Command, run: RunCommand): void {
   at(program.command("start"))
     .description("index this repository, create a first key, serve, and open the page (npm start)")
     .option("--no-open", "open no browser")
+    .option("--phone", "listen on every address of this machine, and show a code for a phone's camera")
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );

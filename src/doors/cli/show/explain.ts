@@ -45,7 +45,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     ...placeFacts(turn),
   ];
   const sections: Section[] = [
-    { title: "retrieved", rows: chunkRows(turn), whenEmpty: "nothing" },
+    { title: retrievedTitle(turn), rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
     { title: "rules", rows: rulesRows(turn), whenEmpty: null },
     { title: "memory", rows: factRows(turn), whenEmpty: null },
@@ -130,6 +130,10 @@ interface Section {
 function sectionLines(output: CliOutput, { title, rows, whenEmpty }: Section): string[] {
   if (rows.length === 0) return whenEmpty === null ? [] : [`  ${title}: ${whenEmpty}`];
   return [`  ${title}`, ...output.rows(rows, { indent: 4 }).map((row) => `    ${row}`)];
+}
+
+function retrievedTitle({ manifest }: WireTurn): string {
+  return manifest.searchWasKept === true ? "retrieved, as an earlier search found it" : "retrieved";
 }
 
 function chunkRows(turn: WireTurn): string[][] {

@@ -166,7 +166,7 @@ async function gatherContext(
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
-  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
   const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
@@ -300,6 +300,7 @@ function manifest(
     ...factRefs(accepted, visible, memory),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
+    ...(chunks.isKept && { searchWasKept: true as const }),
     activeFiles: files.refs,
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: visible.entries.length,

@@ -35,7 +35,7 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
-  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
   // The commit is left out, because its warning was already in the plan of the turn.
   const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
   const memory = memoryNews(accepted, { visible: plan.visible, warned: sent.warned, sent: plan.sent.facts ?? [] });
