@@ -54,7 +54,7 @@ export const rules = {
   noDevice: keyed((who) => ifSo(who !== "device")),
   writerNoDevice: writing((who) => ifSo(who !== "device")),
   runsTheServer: admins((who) => ifSo(who === "admin")),
-  /** For everybody else the workspace does not exist. */
+  /** The workspaces belong to those who run the server, and do not exist for others. */
   workspaceOfServer: keyed(workspaceOfServer),
   writesWorkspace: writing(workspaceOfServer),
   comesInByAcp: keyed((who) => ifSo(who === "admin")),

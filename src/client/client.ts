@@ -56,7 +56,7 @@ export type {
   WirePairingCode,
   WirePairingStart,
 } from "../protocol/device.ts";
-export type { WireFact, WireForgotten, WireMemory } from "../protocol/memory.ts";
+export type { WireFact, WireForgotten, WireMemory } from "../protocol/workspaces/memory.ts";
 export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";

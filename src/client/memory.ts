@@ -1,5 +1,11 @@
 /** The client's methods for the memory of workspaces (M3). */
-import type { WireFact, WireFactEdit, WireFactStart, WireForgotten, WireMemory } from "../protocol/memory.ts";
+import type {
+  WireFact,
+  WireFactEdit,
+  WireFactStart,
+  WireForgotten,
+  WireMemory,
+} from "../protocol/workspaces/memory.ts";
 import type { FetchJson } from "./send.ts";
 
 export interface MemoryMethods {

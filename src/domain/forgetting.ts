@@ -91,16 +91,13 @@ interface Gone {
 
 /** Removes the summaries that were made of a fact which was forgotten after them. */
 function withoutSummaries(entries: readonly StateEntry[], { now, gone }: Gone): StateEntry[] {
-  const lastForgotten = new Map(
-    entries.flatMap(({ forgets = [] }, at) => forgets.map((id) => [id, at] as const)),
-  );
+  const lastForgotten = new Map(entries.flatMap(({ forgets = [] }, at) => forgets.map((id) => [id, at] as const)));
   for (const id of now) lastForgotten.set(id, entries.length);
   return entries.map((entry, at) => {
     const { summary, ...others } = entry;
     if (summary === undefined) return entry;
     const carries = gone.some(
-      ({ id, depth, before }) =>
-        before <= at && depth <= summary.throughDepth && (lastForgotten.get(id) ?? -1) > at,
+      ({ id, depth, before }) => before <= at && depth <= summary.throughDepth && (lastForgotten.get(id) ?? -1) > at,
     );
     return carries ? others : entry;
   });

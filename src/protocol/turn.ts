@@ -124,7 +124,10 @@ export const contextManifestSchema = z
       .describe("Messages of subagents that the model received. Absent if there were none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
-    facts: z.array(fact).optional().describe("Facts of the workspace's memory that the model has. Absent if it has none."),
+    facts: z
+      .array(fact)
+      .optional()
+      .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

@@ -24,7 +24,8 @@ export function workspaceMemory(deps: EngineDependencies): WorkspaceMemory {
     },
     add: async (caller, { workspaceId, text, sourceTurnId }) => {
       const store = storeFor(deps, caller, { workspaceId, writes: true });
-      const turn = sourceTurnId === undefined || sourceTurnId === null ? null : await visibleTurn(deps, caller, sourceTurnId);
+      const turn =
+        sourceTurnId === undefined || sourceTurnId === null ? null : await visibleTurn(deps, caller, sourceTurnId);
       const source = turn === null ? null : { sessionId: turn.sessionId, turnId: turn.id };
       const body = async (): Promise<Fact> => await store.add(workspaceId, { text, at: deps.now(), source });
       return await recorded(caller, "memory.add", { workspaceId, target: ({ id }) => id, body });
@@ -132,7 +133,10 @@ async function turnsWith(
   }
 }
 
-function factsIn({ id, sessionId, sequence, manifest }: Turn, { workspaceId, ids, sources }: Sought): TurnWithFact | null {
+function factsIn(
+  { id, sessionId, sequence, manifest }: Turn,
+  { workspaceId, ids, sources }: Sought,
+): TurnWithFact | null {
   const given = (manifest.facts ?? []).filter((fact) => fact.workspaceId === workspaceId && ids.has(fact.id));
   const isSource = sources.has(id) || given.some(({ sourceTurnId }) => sourceTurnId === id);
   if (given.length === 0 && !isSource) return null;

@@ -7,7 +7,7 @@ import {
   forgottenSchema,
   memoryParamsSchema,
   memorySchema,
-} from "../memory.ts";
+} from "../workspaces/memory.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 

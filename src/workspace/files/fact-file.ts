@@ -49,9 +49,11 @@ export function parseFact(given: string): FactFile | { reason: string } {
   }
   const created = values.get("created_at");
   const createdAt = created === undefined ? null : timeOf(created);
-  if (created !== undefined && createdAt === null) return { reason: "created_at must be a time such as 2026-02-15T10:30:00Z" };
+  if (created !== undefined && createdAt === null)
+    return { reason: "created_at must be a time such as 2026-02-15T10:30:00Z" };
   const [sessionId, turnId] = [values.get("session"), values.get("turn")];
-  const isKnown = sessionId !== undefined && turnId !== undefined && idPattern.test(sessionId) && idPattern.test(turnId);
+  const isKnown =
+    sessionId !== undefined && turnId !== undefined && idPattern.test(sessionId) && idPattern.test(turnId);
   return {
     text: plainFact(content.slice(end)),
     createdAt,

@@ -115,7 +115,12 @@ function readMemory(paths: WorkspacePaths): Memory {
   const names = namesIn(paths.memory).filter((name) => name.endsWith(extension));
   for (const [at, name] of names.toSorted().entries()) {
     const id = name.slice(0, -extension.length);
-    const found = at >= limits.factsPerWorkspaceMax ? { reason: tooMany } : isFactId(id) ? readFact(paths, id) : { reason: wrongName };
+    const found =
+      at >= limits.factsPerWorkspaceMax
+        ? { reason: tooMany }
+        : isFactId(id)
+          ? readFact(paths, id)
+          : { reason: wrongName };
     if (found === null) continue;
     if ("reason" in found) faults.push({ name: id, reason: found.reason });
     else facts.push(found.fact);
@@ -136,7 +141,10 @@ function readFact(paths: WorkspacePaths, id: string): FoundFact | null {
   if ("reason" in file) return file;
   const reason = factFault(file.text);
   if (reason !== null) return { reason };
-  return { file, fact: { id, text: file.text, hash: factHash(file.text), createdAt: file.createdAt, source: file.source } };
+  return {
+    file,
+    fact: { id, text: file.text, hash: factHash(file.text), createdAt: file.createdAt, source: file.source },
+  };
 }
 
 /** Returns the text of a regular file. Null: there is none. No link is followed, and no pipe is waited for. */

@@ -12,8 +12,7 @@ import {
   type NewFact,
 } from "../../domain/fact.ts";
 import { limits } from "../../domain/limits.ts";
-import type { WorkspaceStore } from "../workspace-store.ts";
-import { isWorkspaceId } from "../workspace-store.ts";
+import { isWorkspaceId, type WorkspaceStore } from "../workspace-store.ts";
 
 /** Returns an empty store for the workspaces of another store. */
 export function memoryFacts(workspaces: Pick<WorkspaceStore, "load">): FactStore {

@@ -59,7 +59,8 @@ export async function addFact(
 ): Promise<ExitCode> {
   const { client, workspaceId } = await memoryOf(invocation, options);
   const text = await wordsOf(invocation, words);
-  const turn = options.turn === undefined ? null : await findTurnId(client, options.turn, (await invocation.copy()).repo);
+  const turn =
+    options.turn === undefined ? null : await findTurnId(client, options.turn, (await invocation.copy()).repo);
   const fact = await client.memory.add(workspaceId, { text, ...(turn !== null && { sourceTurnId: turn }) });
   if (invocation.json) invocation.output.json(fact);
   else invocation.output.line(fact.id);
@@ -138,7 +139,10 @@ async function knownFact({ client, workspaceId }: MemoryOfWorkspace, text: strin
   const exact = facts.find(({ id }) => id === text);
   const begun = exact === undefined ? facts.filter(({ id }) => id.startsWith(text)) : [exact];
   if (begun.length > 1) {
-    throw new UsageError(`"${text}" fits several facts: ${begun.map(({ id }) => id).join(", ")}`, "give more of the id");
+    throw new UsageError(
+      `"${text}" fits several facts: ${begun.map(({ id }) => id).join(", ")}`,
+      "give more of the id",
+    );
   }
   if (begun.length === 0 && !isFactId(text)) notFound(text);
   return begun[0] ?? null;

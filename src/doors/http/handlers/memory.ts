@@ -1,5 +1,5 @@
 /** Handlers for the memory of workspaces (M3). */
-import { toWireFact } from "../../../protocol/memory.ts";
+import { toWireFact } from "../../../protocol/workspaces/memory.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type MemoryRoute = "listFacts" | "addFact" | "getFact" | "changeFact" | "forgetFact";

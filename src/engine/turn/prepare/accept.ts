@@ -26,7 +26,7 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
-import { acceptMemory, type AcceptedMemory } from "./memory.ts";
+import { acceptMemory } from "./memory.ts";
 import { memoryTool } from "./memory-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
@@ -40,6 +40,7 @@ import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
 import type {
+  AcceptedMemory,
   AcceptedRequest,
   AcceptedSurroundings,
   ChosenContexts,

@@ -9,6 +9,7 @@ import type {
   ModelSettings,
   Place,
 } from "../../../domain/context.ts";
+import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
@@ -28,7 +29,6 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
-import type { AcceptedMemory } from "./memory.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -47,6 +47,11 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   surroundings: AcceptedSurroundings;
   /** The memory of the workspace (M3). Null: the turn has none. */
   memory: AcceptedMemory | null;
+}
+
+/** The memory of the workspace of a turn (M3). */
+export interface AcceptedMemory extends Memory {
+  workspaceId: string;
 }
 
 /** What is known of the surroundings of the turn (M1, M2). */

@@ -21,7 +21,15 @@ export type ChainDecision = { use: string } | { rebuild: string; because: "memor
 /** The provider's name of a turn that called no model: a conversation that took place elsewhere (W5). */
 export const noProvider = "import";
 
-export function decideChain({ parent, provider, model, promptHash, toolsHash, forgets, now }: ChainQuestion): ChainDecision {
+export function decideChain({
+  parent,
+  provider,
+  model,
+  promptHash,
+  toolsHash,
+  forgets,
+  now,
+}: ChainQuestion): ChainDecision {
   const { responseId, expiresAt, account } = parent.chain;
   if (parent.provider === noProvider) return { rebuild: "the conversation took place elsewhere", because: "memory" };
   if (parent.provider !== provider.name) return { rebuild: `the provider was ${parent.provider}`, because: "memory" };

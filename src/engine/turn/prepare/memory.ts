@@ -11,13 +11,8 @@ import { historySummary, type State } from "../../../domain/lineage.ts";
 import { ownsWorkspaces } from "../../access/access.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { memoryParts } from "../request/memory-block.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import type { AcceptedMemory, AcceptedRequest } from "./accepted-request.ts";
 import { chooseFacts } from "./choose-facts.ts";
-
-/** The memory of the workspace of a turn. */
-export interface AcceptedMemory extends Memory {
-  workspaceId: string;
-}
 
 /** Reads the memory. Null: the turn has none. Only those who run the server have workspaces (H4). */
 export async function acceptMemory(
@@ -44,7 +39,7 @@ export interface FreshHistory {
 }
 
 /**
- * Takes the facts out of a history that are in no memory any more, whoever removed them. A memory that cannot be read fails the
+ * Takes the facts out of a history that are in no memory any more: they were forgotten, or their files were deleted. A memory that cannot be read fails the
  * turn: otherwise a forgotten fact might be sent.
  */
 export async function freshHistory(
@@ -74,10 +69,7 @@ export function losesSummary(state: State, forgets: readonly string[] = []): boo
 
 /** Returns the ids of all facts, also of those whose file has a fault at the moment. */
 function namesIn(memory: Memory | null | undefined): Set<string> {
-  return new Set([
-    ...(memory?.facts ?? []).map(({ id }) => id),
-    ...(memory?.faults ?? []).map(({ name }) => name),
-  ]);
+  return new Set([...(memory?.facts ?? []).map(({ id }) => id), ...(memory?.faults ?? []).map(({ name }) => name)]);
 }
 
 /** What the message of a turn brings of the memory. */

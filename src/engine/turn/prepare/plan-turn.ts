@@ -109,7 +109,8 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const newItems = [...closed.results, ...earlier, ...(message === null ? [] : [message])];
   const ground = { turnId: turn.live.turnId, accepted, visible, summary: null, newItems, input };
   const { withoutModel } = accepted;
-  const isAsked = (accepted.compacts || (losesSummary(state, fresh.forgets) && !withoutModel)) && state.entries.length > 0;
+  const isAsked =
+    (accepted.compacts || (losesSummary(state, fresh.forgets) && !withoutModel)) && state.entries.length > 0;
   const isTooLong = isAsked || (!withoutModel && nearsWindow(ground, parent, windows.of(accepted)));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong && !withoutModel;
   const parts = message?.parts ?? [];

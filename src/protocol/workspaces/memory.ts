@@ -1,14 +1,17 @@
 /** The memory of workspaces in requests and responses (M3). */
 import * as z from "zod";
-import { isFactId, type Fact } from "../domain/fact.ts";
-import { isoTime } from "../domain/ids.ts";
-import { limits } from "../domain/limits.ts";
-import { columnText, idSchema, timeSchema } from "./values.ts";
+import { isFactId, type Fact } from "../../domain/fact.ts";
+import { isoTime } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { columnText, idSchema, timeSchema } from "../values.ts";
 
 const workspace = columnText().min(1);
 
 export const memoryParamsSchema = z.strictObject({ workspace });
-export const factParamsSchema = z.strictObject({ workspace, fact: z.string().refine(isFactId, "is not the id of a fact") });
+export const factParamsSchema = z.strictObject({
+  workspace,
+  fact: z.string().refine(isFactId, "is not the id of a fact"),
+});
 
 const text = z
   .string()
@@ -56,7 +59,9 @@ export const forgottenSchema = z
   .object({
     ids: z
       .array(z.string())
-      .describe("The facts that were removed: the named one, and those with the same text. Empty: it was forgotten before."),
+      .describe(
+        "The facts that were removed: the named one, and those with the same text. Empty: it was forgotten before.",
+      ),
     turns: z
       .array(z.object({ sessionId: idSchema, turnId: idSchema, sequence: z.int(), isSource: z.boolean() }))
       .describe(
