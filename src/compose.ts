@@ -12,6 +12,7 @@ import type { AptoveOptions } from "./compose/options.ts";
 import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openStores } from "./compose/data-folder/open-stores.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
+import { skillReader } from "./compose/data-folder/skill-reader.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
 import { quotasOf, unkeptPolicyOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
@@ -96,6 +97,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       const { surroundingsOf } = await import("./working-copy/surroundings.ts");
       return await surroundingsOf(path);
     },
+    skills: skillReader(folder),
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");

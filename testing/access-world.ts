@@ -72,8 +72,8 @@ interface World {
   ids: Record<"owner" | "participant" | "org", string>;
   /** Returns the token of another device of the owner. */
   newDevice(): Promise<string>;
-  /** A key, a code or a device of the owner, a context of the org, or a fact, for one request. */
-  spend(kind: "key" | "code" | "device" | "context" | "fact"): Promise<string>;
+  /** A key, a code or a device of the owner, a context or a budget of the org, or a fact, for one request. */
+  spend(kind: "key" | "code" | "device" | "context" | "budget" | "fact"): Promise<string>;
 }
 
 /** The error codes that these routes' samples get after the access check has passed. */
@@ -83,6 +83,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   steerTurn: ["turn_not_running"],
   archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
+  askQuestion: ["question_not_open"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
@@ -176,6 +177,10 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
         const fact = { workspaceId: "default", text: `fact ${newId()}` };
         return (await engine.memory.add(server.admin.caller, fact)).id;
       }
+      if (kind === "budget") {
+        const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
+        return (await engine.people.budgets.set(server.admin.caller, budget)).id;
+      }
       return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
     },
   };
@@ -240,11 +245,17 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
+    askQuestion: {
+      callId: "c1",
+      askerId: sessionId,
+      view: { title: "t", kind: "edit", locations: [], content: [] },
+    },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
     createKey: { name: "k" },
+    setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
     addFact: { text: "x" },
     changeFact: { text: "y" },
@@ -263,11 +274,13 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
         ? ids.owner
         : path.startsWith("/api/keys/")
           ? await spend("key")
-          : path.startsWith("/api/devices/pairing-codes/")
-            ? await spend("code")
-            : path.startsWith("/api/devices/{id}")
-              ? await spend("device")
-              : sessionId;
+          : path.startsWith("/api/budgets/")
+            ? await spend("budget")
+            : path.startsWith("/api/devices/pairing-codes/")
+              ? await spend("code")
+              : path.startsWith("/api/devices/{id}")
+                ? await spend("device")
+                : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
   // The memory exists also for the routes that name no fact.
   const fact = path.includes("{workspace}") ? { fact: await spend("fact") } : {};
@@ -279,6 +292,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getResponse: () => "?step=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 

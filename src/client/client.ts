@@ -29,7 +29,15 @@ import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
 import { followEvents, type StreamedEvent } from "./event-stream.ts";
-import { keyMethods, peopleMethods, type KeyMethods, type ListAudit, type PeopleMethods } from "./people.ts";
+import {
+  budgetMethods,
+  keyMethods,
+  peopleMethods,
+  type BudgetMethods,
+  type KeyMethods,
+  type ListAudit,
+  type PeopleMethods,
+} from "./people.ts";
 import {
   jsonOf,
   requestSender,
@@ -62,11 +70,11 @@ export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
-export type { WireCosts, WireEstimate } from "../protocol/costs.ts";
+export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
-export type { KeyMethods, PeopleMethods } from "./people.ts";
+export type { BudgetMethods, KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 export type {
   WireSignedIn,
@@ -130,6 +138,8 @@ export interface AptoveClient {
   /** Finds sessions that contain all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
   keys: KeyMethods;
+  /** What calls of models may cost (F11). */
+  budgets: BudgetMethods;
   /** The users of the caller's org. */
   people: PeopleMethods;
   audit: ListAudit;
@@ -193,6 +203,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     turns: turnMethods(send, call),
     search: async (q, more = {}) => (await call("search", { query: { q, ...more } })).hits,
     keys: keyMethods(send, call),
+    budgets: budgetMethods(send, call),
     people: peopleMethods(call),
     audit: (query = {}) => call("listAudit", { query }),
     devices: {

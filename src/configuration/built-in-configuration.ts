@@ -194,6 +194,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
   const rules = values.get<boolean>(`${key}.rules`);
   const place = values.get<boolean>(`${key}.place`);
   const memory = values.get<boolean>(`${key}.memory`);
+  const skills = values.get<boolean>(`${key}.skills`);
   const openModes = values.get<boolean>(`${key}.open_modes`);
   return {
     id,
@@ -210,6 +211,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
     ...(memory !== undefined && { memory }),
+    ...(skills !== undefined && { skills }),
     ...(openModes !== undefined && { openModes }),
   };
 }

@@ -39,6 +39,8 @@ export const auditActions = [
   "memory.add",
   "memory.change",
   "memory.forget",
+  "budget.set",
+  "budget.remove",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

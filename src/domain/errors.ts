@@ -44,6 +44,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  move_refused: entry(422, "The blobs of the data folder cannot be moved"),
+  data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),
   idempotency_key_reused: entry(422, "The idempotency key was used with a different body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),
@@ -99,6 +101,8 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  budget_exceeded: entry(402, "The next call of the model could pass a budget"),
+  price_unknown: entry(422, "The price of the model is not known"),
   output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
@@ -176,6 +180,8 @@ export type WarningCode =
   | "rules_cut"
   | "facts_skipped"
   | "facts_forgotten"
+  | "skills_skipped"
+  | "skills_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"

@@ -56,6 +56,7 @@ const conversationFields = z
       .boolean()
       .optional()
       .describe("False if the model neither gets the memory of the workspace nor adds to it. If absent: true."),
+    skills: z.boolean().optional().describe("False if no skills are offered to the model. If absent: true."),
   })
   .meta({ id: "ConversationContextFields" });
 
@@ -165,7 +166,7 @@ export function toWireVersion({
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
   const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings } = of;
-  const { subagents, rules, place, memory, openModes } = of;
+  const { subagents, rules, place, skills, memory, openModes } = of;
   return {
     name,
     bootPrompt,
@@ -189,6 +190,7 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
     ...(memory !== undefined && { memory }),
+    ...(skills !== undefined && { skills }),
     ...(openModes !== undefined && { openModes }),
   };
 }

@@ -74,6 +74,24 @@ const fact = z
     wasSent: z.boolean().describe("False if an earlier message of the history has it."),
   })
   .meta({ id: "FactRef" });
+const skillRef = z.object({
+  name: z.string(),
+  source: z.enum(["repository", "workspace"]),
+  path: z.string().describe("Of its SKILL.md, relative to the repository or to the folder of the workspace."),
+  contentHash: z.string().describe("SHA-256 of its SKILL.md."),
+});
+
+const skills = z
+  .object({
+    offered: z.array(skillRef),
+    contentHash: z.string().describe("SHA-256 of the list as the model has it."),
+    wasSent: z.boolean().describe("False if an earlier message of the history has the same list."),
+    read: z
+      .array(z.object({ name: z.string(), path: z.string(), contentHash: z.string() }))
+      .optional()
+      .describe("The files of skills that the model read in this turn. Absent: none."),
+  })
+  .meta({ id: "SkillsRef" });
 
 export const contextManifestSchema = z
   .object({
@@ -128,6 +146,7 @@ export const contextManifestSchema = z
       .array(fact)
       .optional()
       .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
+    skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

@@ -36,6 +36,7 @@ import {
   type UpgradeRequest,
 } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { budgetHandlers } from "./handlers/budgets.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
 import { readQuery } from "./request/query.ts";
@@ -112,6 +113,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...contextHandlers(door),
     ...memoryHandlers(door),
     ...peopleHandlers(door),
+    ...budgetHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {

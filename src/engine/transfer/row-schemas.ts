@@ -188,6 +188,15 @@ const factRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const skillRead = z.strictObject({ name: z.string(), path: z.string(), contentHash: z.string() });
+
+const skillsRef = z.strictObject({
+  offered: list(skillRead.extend({ source: z.enum(["repository", "workspace"]) })),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+  read: list(skillRead).exactOptional(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -205,6 +214,7 @@ const manifest = z.strictObject({
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
   facts: list(factRef).exactOptional(),
+  skills: skillsRef.exactOptional(),
 });
 
 const runSummary = z.strictObject({

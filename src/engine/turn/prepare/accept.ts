@@ -17,7 +17,7 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
+import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
@@ -36,6 +36,7 @@ import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
+import { skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -64,6 +65,8 @@ export interface AcceptInput {
   /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
   clientTools: ClientTools;
+  /** The skills of a subagent, which are its spawner's (M4). Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -83,7 +86,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
   const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
-  const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
+  const around = { folder, workspaceId: ownWorkspaceOf(asked, workspaceId), context: contexts.conversationContext };
+  const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
   const reading = { ...model, urls: deps.urls };
@@ -106,7 +110,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     hides: [...(request.hides ?? [])],
     surroundings,
     memory,
-    ...offerTools(deps, asked, { contexts, input, memory }),
+    ...offerTools(deps, asked, { contexts, input, memory, skills: surroundings.skills }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -123,6 +127,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
+}
+
+/** Returns the workspace whose files the model may read. A turn without a model, or with only the tools that it names, has none (O4). */
+function ownWorkspaceOf({ caller, request }: AcceptInput, workspaceId: string | null): string | null {
+  const isOwn = request.onlyNamedTools !== true && request.withoutModel !== true && ownsWorkspaces(caller);
+  return isOwn ? workspaceId : null;
 }
 
 /** Returns the system message with the rules of the repository. */
@@ -232,18 +242,26 @@ function modelOf({ model }: ConversationContext, provider: Provider): string {
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
+interface OfferedBeside {
+  contexts: ContextChoice;
+  input: readonly AcceptedPart[];
+  skills: TurnSkills;
+  memory: AcceptedMemory | null;
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input, memory }: OfferedWith,
+  { contexts: { conversationContext, mode }, input, memory, skills }: OfferedBeside,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const isWhole = subagent === undefined && request.onlyNamedTools !== true;
   const configured = isWhole ? [...deps.tools, ...memoryTools(deps, memory)] : [];
-  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
+  const forSkills = skills.skills.length > 0 ? [skillTool(deps.skills, skills)] : [];
+  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSkills, ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
@@ -264,12 +282,6 @@ function offerTools(
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
   };
-}
-
-interface OfferedWith {
-  contexts: ContextChoice;
-  input: readonly AcceptedPart[];
-  memory: AcceptedMemory | null;
 }
 
 function memoryTools({ workspaces, now }: EngineDependencies, memory: AcceptedMemory | null): Tool[] {

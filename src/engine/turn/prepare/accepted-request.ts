@@ -29,6 +29,7 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
+import type { TurnSkills } from "./skills.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -43,7 +44,7 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
-  /** The rules of the repository, and where the session works (M1, M2). */
+  /** The rules of the repository, where the session works, and its skills (M1, M2, M4). */
   surroundings: AcceptedSurroundings;
   /** The memory of the workspace (M3). Null: the turn has none. */
   memory: AcceptedMemory | null;
@@ -54,7 +55,7 @@ export interface AcceptedMemory extends Memory {
   workspaceId: string;
 }
 
-/** What is known of the surroundings of the turn (M1, M2). */
+/** What is known of the surroundings of the turn (M1, M2, M4). */
 export interface AcceptedSurroundings {
   /** The rules of the boot prompt, which are those of the session's start (E6). Null: it has none. */
   rules: KeptRules | null;
@@ -64,6 +65,8 @@ export interface AcceptedSurroundings {
   place: Place | null;
   /** True if the conversation begins with this turn. */
   isBeginning: boolean;
+  /** The skills that the model may read. */
+  skills: TurnSkills;
 }
 
 /** What the person gave to the turn. */

@@ -50,7 +50,7 @@ import {
 import {
   noteRulesFiles,
   rulesSent,
-  rulesWarnings,
+  surroundingsWarnings,
   surroundingsNews,
   surroundingsRefs,
   type SurroundingsNews,
@@ -207,9 +207,9 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...mediaWarnings(sent),
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
-    ...rulesWarnings(sent.accepted, gathered.around),
     ...forgottenWarnings(gathered),
     ...gathered.memory.warnings,
+    ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -276,7 +276,7 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    const blocks = [note, around.place, ...memory.parts, mailboxBlock(mail), context];
+    const blocks = [note, around.place, around.skills, ...memory.parts, mailboxBlock(mail), context];
     return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   }
   const parts = [note, context].filter((part) => part !== null);
@@ -349,7 +349,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -363,5 +363,6 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { ActiveFileRef } from "../../../domain/active-file.ts";
 import { alreadySent, chunkKey, noteSent } from "../../../domain/lineage.ts";
+import type { ContextManifest } from "../../../domain/context.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -25,7 +26,7 @@ import { factRefs, memoryNews, type MemoryNews } from "../prepare/memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**
- * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules and the place. Throws what retrieval throws (Q5).
+ * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules, the place and the skills. Throws what retrieval throws (Q5).
  */
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
@@ -41,7 +42,7 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const memory = memoryNews(accepted, { visible: plan.visible, warned: sent.warned, sent: plan.sent.facts ?? [] });
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
-  const blocks = [note, around.place, ...memory.parts, context].filter((block) => block !== null);
+  const blocks = [note, around.place, around.skills, ...memory.parts, context].filter((block) => block !== null);
   return blocks.length === 0 ? plan : withContext(plan, { blocks, around, memory, files, chunks });
 }
 
@@ -74,8 +75,14 @@ function withContext(plan: TurnPlan, { blocks, around, memory, files, chunks }: 
       ...factRefs(plan.accepted, plan.visible, { sent: facts }),
       chunks: mergedChunks(plan.manifest.chunks, chunks.refs),
       activeFiles: mergedFiles(plan.manifest.activeFiles, files.refs),
+      ...(around.skills !== null && skillsSent(plan)),
     },
   };
+}
+
+/** Returns what the manifest keeps of the skills, whose list is sent again. */
+function skillsSent({ manifest: { skills } }: TurnPlan): Pick<ContextManifest, "skills"> {
+  return skills === undefined ? {} : { skills: { ...skills, wasSent: true } };
 }
 
 function withRules(sent: TurnPlan["sent"], news: RulesNews): TurnPlan["sent"] {
