@@ -175,7 +175,7 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
       if (kind === "context") return await newContext();
       if (kind === "fact") {
         const fact = { workspaceId: "default", text: `fact ${newId()}` };
-        return (await engine.memory.add(server.admin.caller, fact)).id;
+        return (await engine.workspaceSessions.memory.add(server.admin.caller, fact)).id;
       }
       if (kind === "budget") {
         const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;

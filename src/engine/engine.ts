@@ -9,7 +9,6 @@ import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
-import type { WorkspaceMemory } from "./api/memory.ts";
 import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
@@ -40,8 +39,6 @@ export interface Engine {
   readonly tree: SessionTree;
   /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
-  /** The facts that a workspace remembers for its sessions (M3). */
-  readonly memory: WorkspaceMemory;
   /** Who may read a session, and who takes part in it. */
   readonly sharing: SessionSharing;
   /** Agent contexts and conversation contexts. */

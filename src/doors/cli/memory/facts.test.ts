@@ -47,7 +47,7 @@ test("[M3] [L1] a fact is added, given to a turn that shows it, changed and forg
   assert.equal(readdirSync(folder).length, 1);
 });
 
-test("[M3] [L1] what is wrong with a file, an id or a workspace is said", async (t) => {
+test("[M3] [L1] a fault of a file, an id or a workspace is named", async (t) => {
   const world = await cliWorld(t);
   await world.run(["memory", "add", "A fact."]);
   writeFileSync(join(world.dataDir, "workspaces", "default", "memory", "broken.md"), "---\nno end");

@@ -44,7 +44,7 @@ async function world(t: TestContext, options: TestEngineOptions = {}): Promise<W
     facts,
     askHere: (instruction, more) => made.ask(instruction, { ...inWorkspace, ...more }),
     had: () => JSON.stringify(made.provider.exchanges.at(-1)?.context),
-    add: async (text) => (await made.engine.memory.add(alice, { workspaceId, text })).id,
+    add: async (text) => (await made.engine.workspaceSessions.memory.add(alice, { workspaceId, text })).id,
   };
 }
 
@@ -73,7 +73,7 @@ test("[M3] a fact that the model remembered is given to the next session of the 
   };
   const first = await here.askHere("remember when we deploy", { mode: "edit", askApproval });
   assert.deepEqual(asked, [[{ type: "text", text: deploys }]]);
-  const [fact] = (await here.engine.memory.list(alice, workspaceId)).facts;
+  const [fact] = (await here.engine.workspaceSessions.memory.list(alice, workspaceId)).facts;
   assert.deepEqual([fact?.text, fact?.source], [deploys, { sessionId: first.sessionId, turnId: first.id }]);
   const second = await here.askHere("when do we deploy?");
   const parts = lastParts(here);
@@ -109,10 +109,10 @@ test("[M3] [P4] a fact is written only if a person allows it, and never in mode 
     mode: "edit",
   });
   assert.equal(denied.status, "completed");
-  assert.deepEqual((await here.engine.memory.list(alice, workspaceId)).facts, []);
+  assert.deepEqual((await here.engine.workspaceSessions.memory.list(alice, workspaceId)).facts, []);
   const asking = await world(t, { script: remembers(deploys) });
   await asking.askHere("remember it", { mode: "ask", askApproval: async () => ({ approved: true }) });
-  assert.deepEqual((await asking.engine.memory.list(alice, workspaceId)).facts, []);
+  assert.deepEqual((await asking.engine.workspaceSessions.memory.list(alice, workspaceId)).facts, []);
 });
 
 test("[M3] hostile text in a fact stays inside its fence, and is not obeyed by the header of another", async (t) => {
@@ -132,7 +132,7 @@ for (const remembersChain of [true, false]) {
     const first = await here.askHere("one");
     const second = await here.askHere("two", { sessionId: first.sessionId });
     assert.match(here.had(), /Fridays/);
-    const forgotten = await here.engine.memory.forget(alice, { workspaceId, id });
+    const forgotten = await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id });
     assert.deepEqual(forgotten, {
       ids: [id],
       turns: [first, second].map((turn) => ({
@@ -171,8 +171,8 @@ for (const remembersChain of [true, false]) {
 test("[M3] a fact that its own session remembered is also taken out of the call that made it", async (t) => {
   const here = await world(t, { script: remembers(deploys), remembers: false });
   const first = await here.askHere("remember it", { mode: "edit", askApproval: async () => ({ approved: true }) });
-  const [fact] = (await here.engine.memory.list(alice, workspaceId)).facts;
-  const { turns } = await here.engine.memory.forget(alice, { workspaceId, id: fact?.id ?? "" });
+  const [fact] = (await here.engine.workspaceSessions.memory.list(alice, workspaceId)).facts;
+  const { turns } = await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: fact?.id ?? "" });
   assert.deepEqual(
     turns.map(({ turnId, isSource }) => [turnId, isSource]),
     [[first.id, true]],
@@ -186,12 +186,12 @@ test("[M3] a fact that was forgotten and is written down again is given again", 
   const here = await world(t, { remembers: false });
   const id = await here.add(deploys);
   const { sessionId } = await here.askHere("one");
-  await here.engine.memory.forget(alice, { workspaceId, id });
+  await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id });
   await here.askHere("two", { sessionId });
   const again = await here.add(deploys);
   await here.askHere("three", { sessionId });
   assert.equal(here.had().split("Fridays").length, 2);
-  await here.engine.memory.change(alice, { workspaceId, id: again, text: "We deploy on Mondays." });
+  await here.engine.workspaceSessions.memory.change(alice, { workspaceId, id: again, text: "We deploy on Mondays." });
   const four = await here.askHere("four", { sessionId });
   assert.match(lastParts(here).join(""), /Mondays/);
   assert.deepEqual(
@@ -211,14 +211,14 @@ test("[M3] [C6] a summary that carries a forgotten fact is made anew, and one th
     const { sessionId } = await here.askHere("one");
     await here.askHere("two", { sessionId, compact: true });
     assert.match(here.had(), /Summary of:.*Fridays/);
-    await here.engine.memory.forget(alice, { workspaceId, id });
+    await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id });
     const other = await here.add("The office is in Bern.");
     const third = await here.askHere("three", { sessionId });
     assert.match(here.had(), /SUMMARY OF THE CONVERSATION.*Summary of:.*one/);
     assert.doesNotMatch(here.had(), /Fridays/);
     assert.ok(third.warnings.some(({ code }) => code === "history_compacted"));
     const before = here.provider.exchanges.length;
-    await here.engine.memory.forget(alice, { workspaceId, id: other });
+    await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: other });
     await here.askHere("four", { sessionId });
     assert.equal(here.provider.exchanges.length, before + 1, "no summary is made again");
     assert.doesNotMatch(here.had(), /Bern|Fridays/);
@@ -245,17 +245,17 @@ test("[M3] [H4] only those who run the server have a memory, and to others it do
   const { engine } = here;
   for (const caller of [member, device]) {
     for (const call of [
-      () => engine.memory.list(caller, workspaceId),
-      () => engine.memory.get(caller, { workspaceId, id }),
-      () => engine.memory.add(caller, { workspaceId, text: "x" }),
-      () => engine.memory.change(caller, { workspaceId, id, text: "x" }),
-      () => engine.memory.forget(caller, { workspaceId, id }),
+      () => engine.workspaceSessions.memory.list(caller, workspaceId),
+      () => engine.workspaceSessions.memory.get(caller, { workspaceId, id }),
+      () => engine.workspaceSessions.memory.add(caller, { workspaceId, text: "x" }),
+      () => engine.workspaceSessions.memory.change(caller, { workspaceId, id, text: "x" }),
+      () => engine.workspaceSessions.memory.forget(caller, { workspaceId, id }),
     ]) {
       await assert.rejects(call(), hasCode("workspace_unknown"));
     }
   }
   const reader: Caller = { ...alice, role: "reader" };
-  await assert.rejects(engine.memory.forget(reader, { workspaceId, id }), hasCode("forbidden"));
+  await assert.rejects(engine.workspaceSessions.memory.forget(reader, { workspaceId, id }), hasCode("forbidden"));
   const turn = await (await engine.turns.run(member, { instruction: "when?", workspaceId })).finished;
   assert.equal(turn.manifest.facts, undefined);
   assert.doesNotMatch(here.had(), /Fridays/);
@@ -265,14 +265,14 @@ test("[M3] two people who forget the same fact at once are both answered, and it
   const here = await world(t);
   const id = await here.add(deploys);
   const turn = await here.askHere("one");
-  const both = await Promise.all([1, 2].map(() => here.engine.memory.forget(alice, { workspaceId, id })));
+  const both = await Promise.all([1, 2].map(() => here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id })));
   assert.deepEqual(both.map(({ ids }) => ids.length).toSorted(), [0, 1]);
   for (const { turns } of both)
     assert.deepEqual(
       turns.map(({ turnId }) => turnId),
       [turn.id],
     );
-  await assert.rejects(here.engine.memory.forget(alice, { workspaceId, id: "f-none" }), hasCode("not_found"));
+  await assert.rejects(here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: "f-none" }), hasCode("not_found"));
 });
 
 test("[M3] memory = false gives nothing and offers no tool, and a fact of the history stays until it is forgotten", async (t) => {
