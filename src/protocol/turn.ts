@@ -1,7 +1,6 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import * as z from "zod";
 import { skipReasons } from "../domain/active-file.ts";
-import { chunkReasons } from "../domain/chunk.ts";
 import { foreignTools, type ForeignRef } from "../domain/foreign.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
@@ -14,6 +13,7 @@ import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
 import {
+  chunkRefSchema,
   deferredCallSchema,
   failureSchema,
   idSchema,
@@ -25,6 +25,7 @@ import {
   usageSchema,
   warningSchema,
 } from "./values.ts";
+import { factRefSchema } from "./workspaces/memory.ts";
 
 const contextRef = z.object({
   id: z.string(),
@@ -63,17 +64,6 @@ const place = z
   })
   .meta({ id: "PlaceRef" });
 
-const fact = z
-  .object({
-    id: z.string(),
-    workspaceId: z.string(),
-    contentHash: z.string(),
-    sourceTurnId: idSchema
-      .nullable()
-      .describe("The turn that the fact came from. Null: a person wrote it down outside of a session."),
-    wasSent: z.boolean().describe("False if an earlier message of the history has it."),
-  })
-  .meta({ id: "FactRef" });
 const skillRef = z.object({
   name: z.string(),
   source: z.enum(["repository", "workspace"]),
@@ -102,17 +92,7 @@ export const contextManifestSchema = z
     history: z.enum(["none", "chain", "replay"]).describe("How the model received its history."),
     historyTurns: z.int(),
     settings: modelSettingsSchema,
-    chunks: z.array(
-      z.object({
-        id: z.string(),
-        path: z.string(),
-        startLine: z.int(),
-        endLine: z.int(),
-        contentHash: z.string(),
-        wasSent: z.boolean(),
-        notSentBecause: z.enum(chunkReasons).optional(),
-      }),
-    ),
+    chunks: z.array(chunkRefSchema),
     searchWasKept: z
       .literal(true)
       .optional()
@@ -143,7 +123,7 @@ export const contextManifestSchema = z
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
     facts: z
-      .array(fact)
+      .array(factRefSchema)
       .optional()
       .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
     skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),

@@ -32,6 +32,19 @@ export const factSchema = z
   .meta({ id: "Fact" });
 export type WireFact = z.infer<typeof factSchema>;
 
+/** A fact as the manifest of a turn has it. */
+export const factRefSchema = z
+  .object({
+    id: z.string(),
+    workspaceId: z.string(),
+    contentHash: z.string(),
+    sourceTurnId: idSchema
+      .nullable()
+      .describe("The turn that the fact came from. Null: a person wrote it down outside of a session."),
+    wasSent: z.boolean().describe("False if an earlier message of the history has it."),
+  })
+  .meta({ id: "FactRef" });
+
 export const memorySchema = z
   .object({
     facts: z.array(factSchema).describe("Oldest first."),

@@ -4,7 +4,11 @@ import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.
 
 type MemoryRoute = "listFacts" | "addFact" | "getFact" | "changeFact" | "forgetFact";
 
-export function memoryHandlers({ engine: { workspaceSessions: { memory } } }: HandlerDependencies): RouteHandlers<MemoryRoute> {
+export function memoryHandlers({
+  engine: {
+    workspaceSessions: { memory },
+  },
+}: HandlerDependencies): RouteHandlers<MemoryRoute> {
   return {
     listFacts: async ({ caller, params: { workspace } }) => {
       const { facts, faults } = await memory.list(caller, workspace);

@@ -21,7 +21,7 @@ import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/acces
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
-import { readParts, withTexts } from "./input-parts.ts";
+import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
@@ -76,13 +76,15 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = checkedInstruction(request);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
       : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const window = deps.contextTokens(model.model);
+  const given = withLongTexts(request.input ?? [], window);
+  const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
   const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
@@ -90,9 +92,9 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const reading = { ...model, urls: deps.urls };
+  const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
+  const input = [...earlier.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? []);
   return {
     instruction,

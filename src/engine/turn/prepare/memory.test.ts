@@ -265,14 +265,19 @@ test("[M3] two people who forget the same fact at once are both answered, and it
   const here = await world(t);
   const id = await here.add(deploys);
   const turn = await here.askHere("one");
-  const both = await Promise.all([1, 2].map(() => here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id })));
+  const both = await Promise.all(
+    [1, 2].map(() => here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id })),
+  );
   assert.deepEqual(both.map(({ ids }) => ids.length).toSorted(), [0, 1]);
   for (const { turns } of both)
     assert.deepEqual(
       turns.map(({ turnId }) => turnId),
       [turn.id],
     );
-  await assert.rejects(here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: "f-none" }), hasCode("not_found"));
+  await assert.rejects(
+    here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: "f-none" }),
+    hasCode("not_found"),
+  );
 });
 
 test("[M3] memory = false gives nothing and offers no tool, and a fact of the history stays until it is forgotten", async (t) => {
