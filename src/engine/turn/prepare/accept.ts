@@ -17,7 +17,7 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/access.ts";
+import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
@@ -88,7 +88,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
   const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
-  const around = { folder, workspaceId: ownWorkspaceOf(asked, workspaceId), context: contexts.conversationContext };
+  const around = { folder, workspaceId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
@@ -129,12 +129,6 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
-}
-
-/** Returns the workspace whose files the model may read. A turn without a model, or with only the tools that it names, has none (O4). */
-function ownWorkspaceOf({ caller, request }: AcceptInput, workspaceId: string | null): string | null {
-  const isOwn = request.onlyNamedTools !== true && request.withoutModel !== true && ownsWorkspaces(caller);
-  return isOwn ? workspaceId : null;
 }
 
 /** Returns the system message with the rules of the repository. */
