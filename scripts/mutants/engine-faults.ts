@@ -237,7 +237,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/domain/forgetting.ts",
     find: "  const parts = item.parts.filter((text) => !headers.some((header) => text.startsWith(header)));",
     replace: '  const parts = item.parts.filter((text) => headers.length === 0 || text !== "");',
-    tests: ["src/engine/turn/prepare/memory.test.ts"],
+    tests: ["src/engine/turn/prepare/facts/turn-memory.test.ts"],
   },
   {
     name: "forgotten-fact-in-chain",
@@ -245,7 +245,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/turn/prepare/chain.ts",
     find: "  if (forgets) return",
     replace: "  if (forgets && now < 0) return",
-    tests: ["src/engine/turn/prepare/memory.test.ts"],
+    tests: ["src/engine/turn/prepare/facts/turn-memory.test.ts"],
   },
   {
     name: "forgotten-fact-in-summary",
@@ -253,7 +253,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/domain/forgetting.ts",
     find: "    return carries ? others : entry;",
     replace: "    return carries && others.depth < 0 ? others : entry;",
-    tests: ["src/engine/turn/prepare/memory.test.ts"],
+    tests: ["src/engine/turn/prepare/facts/turn-memory.test.ts"],
   },
   {
     name: "forgotten-fact-in-its-call",
@@ -261,6 +261,6 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/domain/forgetting.ts",
     find: "{ ...item, arguments: forgottenArguments }",
     replace: "{ ...item }",
-    tests: ["src/engine/turn/prepare/memory.test.ts"],
+    tests: ["src/engine/turn/prepare/facts/turn-memory.test.ts"],
   },
 ];

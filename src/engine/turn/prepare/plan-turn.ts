@@ -47,7 +47,7 @@ import {
   memoryNews,
   type FreshHistory,
   type MemoryNews,
-} from "./memory.ts";
+} from "./facts/turn-memory.ts";
 import {
   noteRulesFiles,
   rulesSent,

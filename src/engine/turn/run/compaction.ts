@@ -10,7 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { historySummary, type HistorySummary, type State, type StateEntry } from "../../../domain/lineage.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { frameTokens, itemsTokens, requestTokens } from "../prepare/history-size.ts";
-import { losesSummary } from "../prepare/memory.ts";
+import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 import { bestCut, placedItems, type PlacedItem } from "./history-cut.ts";
 import type { ModelRun } from "./model-run.ts";

@@ -13,7 +13,7 @@ import type { ModelAnswer, OpenedTurn, RunOutcome } from "../live/turn-stages.ts
 import type { ModelRun } from "./model-run.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { firstCallTokens, laterCallTokens } from "../prepare/history-size.ts";
-import { losesSummary } from "../prepare/memory.ts";
+import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import { withResults } from "../prepare/plan-turn.ts";
 import type { HistoryDecision } from "../prepare/turn-plan.ts";
 import { userMessage } from "../request/envelope.ts";

@@ -23,7 +23,7 @@ import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
 import { noteRulesFiles, rulesSent, surroundingsNews, type SurroundingsNews } from "../prepare/surroundings.ts";
-import { factRefs, memoryNews, type MemoryNews } from "../prepare/memory.ts";
+import { factRefs, memoryNews, type MemoryNews } from "../prepare/facts/turn-memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**

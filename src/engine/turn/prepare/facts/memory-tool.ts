@@ -2,13 +2,13 @@
  * The tool `remember`, with which a model writes a fact into the memory of the workspace (M3). It asks a person like any
  * write. It runs beside the engine, so it works at every door.
  */
-import { AptoveError } from "../../../domain/errors.ts";
-import { checkedFact, type FactStore } from "../../../domain/fact.ts";
-import { rememberedResult, rememberTool } from "../../../domain/remembered.ts";
-import { describedTool } from "../../../tools/described-tool.ts";
-import { textArgument, toolParameters } from "../../../tools/parameters.ts";
-import { ToolFault } from "../../../tools/tool-fault.ts";
-import type { Tool } from "../../../tools/tool.ts";
+import { AptoveError } from "../../../../domain/errors.ts";
+import { checkedFact, type FactStore } from "../../../../domain/fact.ts";
+import { rememberedResult, rememberTool } from "../../../../domain/remembered.ts";
+import { describedTool } from "../../../../tools/described-tool.ts";
+import { textArgument, toolParameters } from "../../../../tools/parameters.ts";
+import { ToolFault } from "../../../../tools/tool-fault.ts";
+import type { Tool } from "../../../../tools/tool.ts";
 
 const parameters = toolParameters(() => ({
   fact: textArgument("The fact, in one to three sentences that can be understood without this conversation."),

@@ -1,16 +1,16 @@
 /** The memory of a workspace through the engine (M3): what the model is given, what is kept, and what forgetting takes away. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { hasCode } from "../../../../testing/refusals.ts";
-import { alice, testEngine, type TestEngine, type TestEngineOptions } from "../../../../testing/engine.ts";
-import type { Caller } from "../../../domain/caller.ts";
-import { factHash, type FactStore } from "../../../domain/fact.ts";
-import { newId } from "../../../domain/ids.ts";
-import type { FinishedTurn } from "../../../domain/turn.ts";
-import { memoryFacts } from "../../../workspace/memory/memory-facts.ts";
-import { memoryWorkspaces } from "../../../workspace/memory/memory-workspaces.ts";
-import type { Script } from "../../../providers/scripted/scripted.ts";
-import type { TurnRequest } from "../../engine.ts";
+import { hasCode } from "../../../../../testing/refusals.ts";
+import { alice, testEngine, type TestEngine, type TestEngineOptions } from "../../../../../testing/engine.ts";
+import type { Caller } from "../../../../domain/caller.ts";
+import { factHash, type FactStore } from "../../../../domain/fact.ts";
+import { newId } from "../../../../domain/ids.ts";
+import type { FinishedTurn } from "../../../../domain/turn.ts";
+import { memoryFacts } from "../../../../workspace/memory/memory-facts.ts";
+import { memoryWorkspaces } from "../../../../workspace/memory/memory-workspaces.ts";
+import type { Script } from "../../../../providers/scripted/scripted.ts";
+import type { TurnRequest } from "../../../engine.ts";
 
 const workspaceId = "default";
 const inWorkspace = { workspaceId };

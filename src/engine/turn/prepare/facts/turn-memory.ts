@@ -2,16 +2,16 @@
  * What a turn has of the memory of its workspace (M3): the facts that it is given, and those of its history that were forgotten
  * meanwhile.
  */
-import type { Caller } from "../../../domain/caller.ts";
-import type { ContextManifest, ConversationContext } from "../../../domain/context.ts";
-import type { Warning } from "../../../domain/errors.ts";
-import type { Fact, FactRef, Memory, SentFact } from "../../../domain/fact.ts";
-import { containedFacts, knownFacts, withoutForgotten } from "../../../domain/forgetting.ts";
-import { historySummary, type State } from "../../../domain/lineage.ts";
-import { ownsWorkspaces } from "../../access/access.ts";
-import type { EngineDependencies } from "../../dependencies.ts";
-import { memoryParts } from "../request/memory-block.ts";
-import type { AcceptedMemory, AcceptedRequest } from "./accepted-request.ts";
+import type { Caller } from "../../../../domain/caller.ts";
+import type { ContextManifest, ConversationContext } from "../../../../domain/context.ts";
+import type { Warning } from "../../../../domain/errors.ts";
+import type { Fact, FactRef, Memory, SentFact } from "../../../../domain/fact.ts";
+import { containedFacts, knownFacts, withoutForgotten } from "../../../../domain/forgetting.ts";
+import { historySummary, type State } from "../../../../domain/lineage.ts";
+import { ownsWorkspaces } from "../../../access/access.ts";
+import type { EngineDependencies } from "../../../dependencies.ts";
+import { memoryParts } from "../../request/memory-block.ts";
+import type { AcceptedMemory, AcceptedRequest } from "../accepted-request.ts";
 import { chooseFacts } from "./choose-facts.ts";
 
 /** Reads the memory. Null: the turn has none. Only those who run the server have workspaces (H4). */

@@ -2,11 +2,11 @@
  * Chooses the facts that a message brings (M3). A short memory is given whole. Of a longer one, the facts that share telling words with the
  * question are given, the best ones first, as many as the budget of tokens holds.
  */
-import type { Fact } from "../../../domain/fact.ts";
-import { limits } from "../../../domain/limits.ts";
-import { evidenceTerms, rarity } from "../../../retrieval/evidence.ts";
-import { termsOf } from "../../../retrieval/terms.ts";
-import { estimateTokens } from "./choose-chunks.ts";
+import type { Fact } from "../../../../domain/fact.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { evidenceTerms, rarity } from "../../../../retrieval/evidence.ts";
+import { termsOf } from "../../../../retrieval/terms.ts";
+import { estimateTokens } from "../choose-chunks.ts";
 
 /** The tokens of the lines around a fact. */
 const frameTokens = 20;
