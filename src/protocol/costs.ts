@@ -2,6 +2,7 @@
 import * as z from "zod";
 import {
   budgetPeriods,
+  budgetReactions,
   budgetScopes,
   budgetTokensMax,
   budgetUnits,
@@ -88,6 +89,9 @@ const budgetFields = {
   period: z.enum(budgetPeriods).describe("`day`: it begins again at midnight UTC."),
   unit: z.enum(budgetUnits).describe("US dollars or tokens. All amounts of the budget are in this unit."),
   limit: z.number().min(0).max(budgetTokensMax).describe("What calls may use in the period."),
+  onLimit: z
+    .enum(budgetReactions)
+    .describe("What a turn does whose next call could pass the limit: it fails, or waits for an approval."),
 };
 const perMillion = z
   .number()
@@ -122,16 +126,17 @@ export const budgetStartSchema = z
     period: budgetFields.period.optional().describe("Default: `total`."),
     unit: budgetFields.unit.optional().describe("Default: `usd`."),
     limit: budgetFields.limit,
+    onLimit: budgetFields.onLimit.optional().describe("Default: `fail`."),
     unknownUsdPerMillion: perMillion.optional().describe("Default: null. Only for dollars."),
   })
   .meta({ id: "BudgetStart" });
 export type WireBudgetStart = z.infer<typeof budgetStartSchema>;
 
 export function toWireBudget(budget: BudgetState): WireBudget {
-  const { id, scope, targetId, period, unit, limit, unknownPrice, createdAt, createdBy } = budget;
+  const { id, scope, targetId, period, unit, limit, unknownPrice, onLimit, createdAt, createdBy } = budget;
   const amount = (value: number): number => (unit === "usd" ? usdOf(value) : value);
   return {
-    ...{ id, scope, targetId, period, unit, createdBy },
+    ...{ id, scope, targetId, period, unit, onLimit, createdBy },
     limit: amount(limit),
     spent: amount(budget.spent),
     reserved: amount(budget.reserved),
@@ -144,12 +149,13 @@ export function toWireBudget(budget: BudgetState): WireBudget {
 const million = 1_000_000;
 
 export function fromWireBudget(start: WireBudgetStart): BudgetStart {
-  const { scope, targetId, period = "total", unit = "usd", limit, unknownUsdPerMillion = null } = start;
+  const { scope, targetId, period = "total", unit = "usd", limit, onLimit, unknownUsdPerMillion = null } = start;
   return {
     ...{ scope, period, unit },
     // A limit is rounded down: a budget is never more than the person wrote.
     limit: unit === "usd" ? Math.floor(limit * 1_000_000) * 1_000 : Math.floor(limit),
     ...(targetId !== undefined && { targetId }),
+    ...(onLimit !== undefined && { onLimit }),
     ...(unknownUsdPerMillion !== null && { unknownPrice: Math.ceil(nanoUsd(unknownUsdPerMillion) / million) }),
   };
 }

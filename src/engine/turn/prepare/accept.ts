@@ -274,6 +274,7 @@ function offerTools(
     readable,
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
+    cannotWait: request.cannotWait === true,
   };
 }
 
