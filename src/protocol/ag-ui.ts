@@ -170,7 +170,8 @@ function interrupt({ callId, name, arguments: given, budgetIds }: DeferredCall):
   return {
     id: callId,
     reason: "tool_call",
-    message: budgetIds === undefined ? `May the tool "${name}" run?` : "May the next call of the model pass its budget?",
+    message:
+      budgetIds === undefined ? `May the tool "${name}" run?` : "May the next call of the model pass its budget?",
     toolCallId: callId,
     responseSchema: approvalSchema,
     metadata: { name, arguments: given },
