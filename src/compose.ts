@@ -6,7 +6,7 @@ import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/confi
 import { identitiesOf } from "./compose/identities.ts";
 import { lazyWorkspaces } from "./compose/lazy-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
-import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
+import { lazyDocuments, lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
 import { openWorkingCopy } from "./retrieval/current-files.ts";
@@ -81,6 +81,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     cache: live.cache,
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
+    documents: lazyDocuments(),
     tools: options.tools ?? [],
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,

@@ -58,6 +58,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   listApprovals: "anyKey",
   getCosts: "anyKey",
   listIndexes: "anyKey",
+  listIndexedFiles: "anyKey",
   search: "anyKey",
   getOrg: "ownOrg",
   updateOrg: "ownOrgAdmin",

@@ -84,6 +84,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
   askQuestion: ["question_not_open"],
+  listIndexedFiles: ["index_missing"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
@@ -283,6 +284,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getResponse: () => "?step=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  listIndexedFiles: () => "?repo=none",
   withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };

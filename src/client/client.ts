@@ -158,6 +158,8 @@ export interface AptoveClient {
   costs(period: QueryOf<"getCosts">): Promise<WireCosts>;
   /** Returns the repositories that are indexed. */
   indexes(): Promise<WireIndex[]>;
+  /** Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing`. */
+  indexedFiles(query: { repo: string; part?: string }): Promise<string[]>;
   /** A browser's sign-in to the page. */
   page: {
     /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`, `identity_unavailable`. */
@@ -212,6 +214,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     approvals: () => call("listApprovals"),
     costs: (query) => call("getCosts", { query }),
     indexes: async () => (await call("listIndexes")).indexes,
+    indexedFiles: async ({ repo, part = "" }) => (await call("listIndexedFiles", { query: { repo, part } })).paths,
     page: {
       signIn: (body) => call("signIn", { body }),
       ways: () => call("signInWays"),

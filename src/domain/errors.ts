@@ -181,6 +181,8 @@ export type WarningCode =
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "document_split"
+  | "document_not_searched"
   | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"

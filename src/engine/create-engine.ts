@@ -1,4 +1,5 @@
 /** Puts the engine together, and runs its start and its orderly end (R1, R2, R4). */
+import { matchPaths } from "../retrieval/match-paths.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
@@ -157,6 +158,11 @@ function indexes(deps: EngineDependencies): Indexes {
       return await found.index({ ...job, orgId: caller.orgId });
     },
     list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
+    files: async ({ orgId }, { repo, part }) => {
+      const found = retriever();
+      if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
+      return matchPaths((await found.paths?.({ orgId, repo })) ?? [], part);
+    },
   };
 }
 

@@ -12,6 +12,7 @@ import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { TurnStore } from "../records/turn-store.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
@@ -137,6 +138,8 @@ export interface EngineModels {
   providers: Providers;
   /** The retrievers, by the names that agent contexts use. */
   retrievers: ReadonlyMap<string, Retriever>;
+  /** Searches documents that were attached and are too long to be sent whole (M8). */
+  documents: DocumentSearch;
   /** Tools that are offered to the model on every turn, and run beside the engine. */
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];

@@ -1,7 +1,6 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import * as z from "zod";
 import { skipReasons } from "../domain/active-file.ts";
-import { chunkReasons } from "../domain/chunk.ts";
 import { foreignTools, type ForeignRef } from "../domain/foreign.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
@@ -14,6 +13,7 @@ import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
 import {
+  chunkRefSchema,
   deferredCallSchema,
   failureSchema,
   idSchema,
@@ -91,17 +91,7 @@ export const contextManifestSchema = z
     history: z.enum(["none", "chain", "replay"]).describe("How the model received its history."),
     historyTurns: z.int(),
     settings: modelSettingsSchema,
-    chunks: z.array(
-      z.object({
-        id: z.string(),
-        path: z.string(),
-        startLine: z.int(),
-        endLine: z.int(),
-        contentHash: z.string(),
-        wasSent: z.boolean(),
-        notSentBecause: z.enum(chunkReasons).optional(),
-      }),
-    ),
+    chunks: z.array(chunkRefSchema),
     searchWasKept: z
       .literal(true)
       .optional()

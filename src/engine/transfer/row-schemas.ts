@@ -136,6 +136,7 @@ const chunkRef = z.strictObject({
   startLine: z.number(),
   endLine: z.number(),
   contentHash: z.string(),
+  document: z.string().exactOptional(),
   wasSent: z.boolean(),
   notSentBecause: z.enum(chunkReasons).exactOptional(),
 });

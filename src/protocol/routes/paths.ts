@@ -57,6 +57,7 @@ export const paths = {
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
+  listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },

@@ -12,7 +12,7 @@ import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
-import { indexListSchema } from "../index-list.ts";
+import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
 import {
   answeredQuestionSchema,
   approvalsSchema,
@@ -261,6 +261,14 @@ export const turnRoutes = {
     status: 200,
     answer: costsSchema,
     errors: [],
+  },
+  listIndexedFiles: {
+    summary: "Returns the indexed files of a repository whose path has a part, the best first.",
+    access: "read",
+    query: indexedFilesQuerySchema,
+    status: 200,
+    answer: indexedFilesSchema,
+    errors: ["index_missing", "index_mismatch", "data_newer", "retrieval_failed"],
   },
   listIndexes: {
     summary: "Lists the repositories of the caller's org that are indexed.",

@@ -17,11 +17,11 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/access.ts";
+import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
-import { readParts, withTexts } from "./input-parts.ts";
+import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
@@ -73,22 +73,24 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = checkedInstruction(request);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
       : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const window = deps.contextTokens(model.model);
+  const given = withLongTexts(request.input ?? [], window);
+  const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
-  const around = { folder, workspaceId: ownWorkspaceOf(asked, workspaceId), context: contexts.conversationContext };
+  const around = { folder, workspaceId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const reading = { ...model, urls: deps.urls };
+  const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
+  const input = [...earlier.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? []);
   return {
     instruction,
@@ -122,12 +124,6 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
-}
-
-/** Returns the workspace whose files the model may read. A turn without a model, or with only the tools that it names, has none (O4). */
-function ownWorkspaceOf({ caller, request }: AcceptInput, workspaceId: string | null): string | null {
-  const isOwn = request.onlyNamedTools !== true && request.withoutModel !== true && ownsWorkspaces(caller);
-  return isOwn ? workspaceId : null;
 }
 
 /** Returns the system message with the rules of the repository. */

@@ -13,6 +13,7 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
+import { gatherDocuments, joinedChunks } from "./long-documents.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { budgetOf } from "./file-budget.ts";
@@ -152,7 +153,9 @@ async function gatherContext(
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
-  const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
+  const documents = await gatherDocuments(deps, accepted, known);
+  const code = await gatherChunks(accepted.retrieval, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);

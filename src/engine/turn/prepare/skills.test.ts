@@ -276,6 +276,16 @@ test("[M4] [S6] [T13] skills survive an export, and do not make a repeated reque
   const other = await world(t);
   await other.engine.transfer.import(other.caller, made.engine.transfer.export(made.caller, { sessionId }));
   assert.deepEqual((await other.engine.turns.get(other.caller, first.id)).manifest.skills, first.manifest.skills);
-  await other.ask("two", { sessionId, skills });
+  const second = await other.ask("two", { sessionId, skills });
   assert.equal(lastParts(other).length, 1);
+  const third = await other.ask("three", { sessionId, skills: [skill("release", "Another.")] });
+  const compare = async (b: string) => await other.engine.explain.diff(other.caller, { a: first.id, b });
+  assert.equal((await compare(second.id)).same.skills, true);
+  assert.deepEqual((await compare(third.id)).skills, [
+    {
+      path: ".agents/skills/release/SKILL.md",
+      hashA: sha256(text("release")),
+      hashB: sha256(text("release", "Another.")),
+    },
+  ]);
 });

@@ -11,6 +11,7 @@ import type {
   SurroundingsChoice,
   SurroundingsRefs,
 } from "../../../domain/context.ts";
+import type { SkillFile } from "../../../domain/skill.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
 import {
   knownPlace,
@@ -20,6 +21,8 @@ import {
   type NotedRules,
   type State,
 } from "../../../domain/lineage.ts";
+import { ownsWorkspaces } from "../../access/access.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
@@ -34,10 +37,11 @@ import {
 } from "../request/rules-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
-import { offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
+import { noSkills, offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 
 interface SurroundingsInput {
+  caller: Caller;
   request: TurnRequest;
   /** The rules of the boot prompt so far. Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
@@ -48,7 +52,6 @@ interface SurroundingsInput {
 interface SurroundingsSource {
   /** The folder of the working copy on this machine. Null: there is none. */
   folder: string | null;
-  /** The workspace whose skills count. Null: none. */
   workspaceId: string | null;
   context: SurroundingsChoice;
 }
@@ -56,9 +59,11 @@ interface SurroundingsSource {
 /** Returns the surroundings of a turn. Throws `request_invalid`. */
 export async function acceptSurroundings(
   deps: EngineDependencies,
-  { request, keptRules: before, skills: inherited }: SurroundingsInput,
-  { folder, workspaceId, context }: SurroundingsSource,
+  input: SurroundingsInput,
+  source: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
+  const { request, keptRules: before } = input;
+  const { folder, context } = source;
   const { rules, place, skills } = await foundAround(deps, request, folder);
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
   return {
@@ -66,21 +71,25 @@ export async function acceptSurroundings(
     now,
     place: context.place === false ? null : place,
     isBeginning: before === undefined,
-    skills:
-      inherited !== undefined && context.skills !== false
-        ? inherited
-        : await offeredSkills(deps.skills, {
-            repository: skills ?? [],
-            root: rootOf(request, folder),
-            workspaceId,
-            context,
-          }),
+    skills: await skillsAround(deps, input, { ...source, repository: skills ?? [] }),
   };
 }
 
-/** Returns the folder of this machine that the paths in the request begin in. Null: they are on another machine. */
-function rootOf({ workingCopy }: TurnRequest, folder: string | null): string | null {
-  return typeof workingCopy === "string" ? folder : null;
+/** Returns the skills that the turn offers. A turn without a model, or with only the tools that it names, has none (O4). */
+async function skillsAround(
+  deps: EngineDependencies,
+  { caller, request, skills: inherited }: SurroundingsInput,
+  { folder, workspaceId, context, repository }: SurroundingsSource & { repository: readonly SkillFile[] },
+): Promise<TurnSkills> {
+  const isOff = context.skills === false || request.withoutModel === true || request.onlyNamedTools === true;
+  if (isOff) return { ...noSkills, read: [] };
+  if (inherited !== undefined) return inherited;
+  return await offeredSkills(deps.skills, {
+    repository,
+    // The paths in a request begin in the folder that it names. Without one they are on another machine.
+    root: typeof request.workingCopy === "string" ? folder : null,
+    workspaceId: ownsWorkspaces(caller) ? workspaceId : null,
+  });
 }
 
 async function foundAround(

@@ -18,6 +18,7 @@ import {
   type GatheredChunks,
   type GatheredFiles,
 } from "../prepare/gather.ts";
+import { gatherDocuments, joinedChunks } from "../prepare/long-documents.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
@@ -36,8 +37,11 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
+  const documents = await gatherDocuments(deps, accepted, known);
   // The commit is left out, because its warning was already in the plan of the turn.
-  const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
+  const scope = { ...accepted.retrieval, commit: null };
+  const code = await gatherChunks(scope, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
   const blocks = [note, around.place, around.skills, context].filter((block) => block !== null);
