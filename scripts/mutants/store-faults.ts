@@ -156,4 +156,12 @@ export const storeFaults: readonly Mutant[] = [
     replace: "if (known !== undefined) return known;",
     tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
   },
+  {
+    name: "budget-without-holds",
+    does: "does not count what is held for other running calls (F11)",
+    file: "src/domain/budget.ts",
+    find: "return spent + reserved + amount > limit;",
+    replace: "return spent + (reserved > 0 ? 0 : 0) + amount > limit;",
+    tests: ["src/records/memory/memory-records.test.ts", "testing/budgets.test.ts"],
+  },
 ];
