@@ -10,7 +10,10 @@ import {
   type TestEngineOptions,
 } from "../../../../testing/engine.ts";
 import { dayMs, nanoUsd, type BudgetStart, type BudgetState } from "../../../domain/budget.ts";
+import { failure } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/ids.ts";
+import type { ProviderEvent } from "../../../providers/provider.ts";
+import { failedEvent } from "../../../providers/terminal-event.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
@@ -178,6 +181,18 @@ test("[F11] a call whose end is not known counts all that was held for it, also 
   await stopped.finished;
   const last = await only(engine);
   assert.ok(last.spent > after.spent && last.reserved === 0);
+});
+
+test("[F11] an answer that was cut off after some counts counts all that was held", async (t) => {
+  async function* cut(): AsyncGenerator<ProviderEvent> {
+    yield { type: "text_delta", itemId: "m1", delta: "half" };
+    yield failedEvent(failure("provider_stream_cut", "cut"), { usage: { ...usage, isPartial: true } });
+  }
+  const { ask, engine } = await worldOf(t, { script: cut });
+  await engine.people.budgets.set(alice, person);
+  assert.equal(codeOf(await ask("a question")), "provider_stream_cut");
+  const { spent, reserved } = await only(engine);
+  assert.ok(spent > nanoUsd(0.01) && reserved === 0, `${spent}, and the counts cost ${cost}`);
 });
 
 test("[F11] a call that the provider refused, or that was never sent, costs nothing", async (t) => {
