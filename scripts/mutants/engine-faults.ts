@@ -262,6 +262,8 @@ export const engineFaults: readonly Mutant[] = [
     find: "return meant.filter((_, n) => mayPass[n] === true).map(({ id }) => id);",
     replace: "return meant.filter((_, n) => mayPass[n] !== undefined).map(({ id }) => id);",
     tests: ["src/engine/turn/run/hold-budgets.test.ts"],
+  },
+  {
     name: "skill-leaves-its-folder",
     does: "reads files outside of a skill's folder through links in it (M4)",
     file: "src/tools/files/skill-folders.ts",
