@@ -12,6 +12,7 @@ import type {
   RulesRef,
 } from "../../../domain/context.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
+import { joinPath, sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
 import {
   knownPlace,
   notedRules,
@@ -43,8 +44,10 @@ interface SurroundingsInput {
 }
 
 interface SurroundingsSource {
-  /** The folder of the working copy on this machine. Null: there is none. */
-  folder: string | null;
+  /** How paths are read. */
+  paths: PathNames;
+  /** The folder of this machine with each repository's working copy, by its name. */
+  folders: ReadonlyMap<string, string>;
   context: Pick<ConversationContext, "rules" | "place">;
 }
 
@@ -52,14 +55,14 @@ interface SurroundingsSource {
 export async function acceptSurroundings(
   deps: EngineDependencies,
   { request, keptRules: before }: SurroundingsInput,
-  { folder, context }: SurroundingsSource,
+  { paths, folders, context }: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
-  const { rules, place } = await foundAround(deps, request, folder);
-  const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
+  const { rules, place } = await foundAround(deps, request, { paths, folders });
+  const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules, paths));
   return {
-    rules: context.rules === false ? null : before === undefined ? beginning(now) : before,
+    rules: context.rules === false ? null : before === undefined ? beginning(now, paths) : before,
     now,
-    place: context.place === false ? null : place,
+    place: context.place === false || place === null ? null : inSession(place, paths),
     isBeginning: before === undefined,
   };
 }
@@ -67,28 +70,46 @@ export async function acceptSurroundings(
 async function foundAround(
   deps: EngineDependencies,
   request: TurnRequest,
-  folder: string | null,
+  { paths, folders }: Pick<SurroundingsSource, "paths" | "folders">,
 ): Promise<{ rules: readonly RulesFile[] | null; place: Place | null }> {
-  const isRead = folder !== null && (request.rules === undefined || request.place === undefined);
-  const read = isRead ? await deps.surroundings?.(folder) : undefined;
-  const { rules = read?.rules ?? null, place = read?.place ?? null } = request;
-  return { rules, place };
+  const isRead = request.rules === undefined || request.place === undefined;
+  const home = paths.home === null ? [...folders.values()][0] : folders.get(paths.home);
+  const read = isRead && home !== undefined ? await deps.surroundings?.(home) : undefined;
+  const { place = read?.place ?? null } = request;
+  if (request.rules !== undefined) return { rules: request.rules, place };
+  const others = paths.names.filter((name) => name !== paths.home && folders.has(name));
+  const ofOthers = await Promise.all(others.map(async (name) => await rulesIn(deps, name, folders.get(name) ?? "")));
+  const isKnown = read?.rules != null || ofOthers.length > 0;
+  return { rules: isKnown ? [...ofOthers.flat(), ...(read?.rules ?? [])] : null, place };
 }
 
-function checkedRules(files: readonly RulesFile[]): readonly RulesFile[] {
+/** Returns the rules of a repository that the session is about, beside that in which the person works. */
+async function rulesIn(deps: EngineDependencies, repo: string, folder: string): Promise<RulesFile[]> {
+  const read = await deps.surroundings?.(folder);
+  return (read?.rules ?? []).map((file) => ({ ...file, path: joinPath({ repo, path: file.path }) }));
+}
+
+/** Returns the rules with the paths that the session has for them. */
+function checkedRules(files: readonly RulesFile[], names: PathNames): readonly RulesFile[] {
   const paths = new Set<string>();
-  for (const { path } of files) {
-    const fault = paths.has(path) ? "is given twice" : pathFault(path);
+  return files.map((file) => {
+    const path = sessionPath(names, file.path);
+    const fault = paths.has(path) ? "is given twice" : pathFault(splitPath(names, path).path);
     if (fault !== null) throw new AptoveError("request_invalid", `rules: the path ${JSON.stringify(path)} ${fault}`);
     paths.add(path);
-  }
-  return files;
+    return { ...file, path };
+  });
+}
+
+function inSession(place: Place, paths: PathNames): Place {
+  if (paths.names.length === 0) return place;
+  return { ...place, modified: place.modified?.map((path) => sessionPath(paths, path)) ?? null };
 }
 
 /** Returns the rules of the boot prompt of a conversation that begins. */
-function beginning(now: BoundedRules | null): KeptRules | null {
+function beginning(now: BoundedRules | null, { names }: PathNames): KeptRules | null {
   const texts = now?.texts ?? [];
-  const section = rulesSection(texts);
+  const section = rulesSection(texts, names);
   const ref = rulesRef(texts, section);
   return ref === null ? null : { section, ref };
 }
@@ -116,7 +137,7 @@ export function surroundingsNews(
   own: OwnMessage = { message: [], sent: { chunks: [], files: [] } },
 ): SurroundingsNews {
   const { now, place } = surroundings;
-  const block = place === null ? null : placeBlock(place, retrieval.repo);
+  const block = place === null ? null : placeBlock(place, retrieval);
   const known = own.message.find((text) => text.startsWith(placeHeader)) ?? knownPlace(state);
   const before = knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules);
   const rules = now === null ? { texts: [], gone: [] } : newRules(now, before);
@@ -184,7 +205,7 @@ export function surroundingsRefs(
   const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
   return {
     ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
-    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
+    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval), news.place !== null) }),
   };
 }
 

@@ -35,8 +35,9 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
-  // The commit is left out, because its warning was already in the plan of the turn.
-  const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
+  // The commits are left out, because their warnings were already in the plan of the turn.
+  const repositories = accepted.retrieval.repositories.map((each) => ({ ...each, commit: null }));
+  const chunks = await gatherChunks({ ...accepted.retrieval, repositories }, accepted.instruction, known);
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
   const blocks = [note, around.place, context].filter((block) => block !== null);
@@ -53,7 +54,7 @@ interface Again {
 /** Returns the plan with the blocks in front of the message, which stays byte for byte what was stored (E7). */
 function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: blocks };
-  const sentNow = sentWith(chunks, files);
+  const sentNow = sentWith(chunks, files, plan.accepted.retrieval);
   const at = plan.newItems.findLastIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
   return {
