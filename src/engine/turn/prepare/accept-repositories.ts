@@ -27,6 +27,8 @@ export interface RepositoryScope {
   commit: string | null;
   /** The caller's working copy. Null: it is on another machine, or the caller did not name it. */
   workingCopy: WorkingCopy | null;
+  /** True if the index was made from a folder of this machine that is gone. */
+  isGone: boolean;
 }
 
 export interface AcceptedRepositories {
@@ -56,7 +58,8 @@ export async function acceptRepositories(
     const folder = folderOf({ workingCopy, started: isHome ? startFolder(session) : undefined, index });
     if (folder !== null) folders.set(repo ?? "", folder);
     const copy = typeof workingCopy === "object" ? workingCopy : folder === null ? null : deps.workingCopy?.(folder);
-    return { repo, commit, workingCopy: copy ?? null };
+    const isGone = paths.names.length > 0 && folder !== null && copy === null && workingCopy === undefined;
+    return { repo, commit, workingCopy: copy ?? null, isGone };
   };
   const repositories = paths.names.length === 0 ? [scopeOf(home)] : paths.names.map(scopeOf);
   return { paths, folders, repositories };

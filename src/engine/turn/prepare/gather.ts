@@ -166,7 +166,7 @@ export async function gatherChunks(
         .map(async (each) => await staleness(scope, each, found.chunks)),
     );
     const isNew = ({ once }: { once: string }): boolean => !known.sent.warned.has(once);
-    const once = [...found.missing, ...stale.flatMap((one) => one ?? [])].filter(isNew);
+    const once = [...searched.flatMap(goneWarning), ...found.missing, ...stale.flatMap((one) => one ?? [])].filter(isNew);
     const obstacles = await obstaclesOf(candidates, known.versions);
     const chosen = chooseChunks(candidates, { sent: known.sent, obstacles }, known.bounds);
     return {
@@ -189,6 +189,12 @@ export async function gatherChunks(
 interface OnceWarning {
   warning: Warning;
   once: string;
+}
+
+/** The folder of a session's repository may be deleted. What its index has is found as before. */
+function goneWarning({ repo, isGone }: SearchedScope): OnceWarning[] {
+  const message = `the folder of ${repo} is gone or no longer a repository: its code is found as it was indexed`;
+  return isGone ? [{ warning: { code: "index_behind", message }, once: `index_behind ${repo}` }] : [];
 }
 
 type SearchedScope = RepositoryScope & { repo: string };
@@ -221,7 +227,10 @@ async function searchAll(
     const cause = error instanceof AptoveError ? error : null;
     const others = searched.filter(({ repo }) => repo !== cause?.facts["repo"]);
     if (cause === null || others.length === searched.length || others.length === 0) throw error;
-    const found = await searchAll(scope, others, asked);
+    const found = await searchAll(scope, others, asked).catch((later: unknown) => {
+      // If none has an index, the first one's error says what to do.
+      throw failureOf(later).code === "index_missing" ? error : later;
+    });
     const repo = String(cause.facts["repo"]);
     const message = `answered without the code of ${repo}: ${cause.detail}`;
     if (cause.code !== "index_missing") {
