@@ -52,12 +52,14 @@ export function repositoriesFault(names: readonly string[]): string | null {
   for (const [at, name] of names.entries()) {
     const shown = JSON.stringify(name);
     if (name.trim() === "") return "the name of a repository is empty";
+    // A path that begins with one letter and a colon is on a drive (X5).
+    if (/^[a-zA-Z]$/.test(name)) return `the repository ${shown} has a name of one letter`;
     // Lines and fences of a message contain the name.
     if (/[\p{Cc}\u2028\u2029`]/u.test(name)) return `the repository ${shown} has a character that no path may have`;
     if (names.indexOf(name) !== at) return `the repository ${shown} is given twice`;
     // `a:b:c` would be a path in `a` and in `a:b`.
     const other = names.find((each) => each.startsWith(`${name}:`));
-    if (other !== undefined) return `paths in ${shown} and in ${JSON.stringify(other)} could not be told apart`;
+    if (other !== undefined) return `paths in ${shown} and in ${JSON.stringify(other)} could be mixed up`;
   }
   return null;
 }

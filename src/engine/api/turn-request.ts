@@ -23,7 +23,10 @@ export interface TurnRequest
   /** The client's own data about the request. It is stored with the turn and returned, and the program never reads it. */
   clientData?: Record<string, unknown>;
   /** The fields of a new session. Ignored if the turn continues a session. */
-  session?: Omit<SessionStart, "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "otherRepos" | "defaultLanguage">;
+  session?: Omit<
+    SessionStart,
+    "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "otherRepos" | "defaultLanguage"
+  >;
   /**
    * A key that makes it safe to send the request again: the same key and the same request from the same user return the
    * turn that the first request made. Another request with the key throws `idempotency_key_reused` (T13).

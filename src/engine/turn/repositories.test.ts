@@ -132,10 +132,9 @@ test("[M7] paths of a request without a name are of its repository, and versions
   );
   folders.web.write({ "src/invoices.ts": null });
   const third = await ask("go on", { sessionId, workingCopy: folders.api.root });
-  assert.deepEqual(
-    third.manifest.skippedFiles.map(({ path, reason }) => [path, reason]).toSorted(),
-    [["web:src/invoices.ts", "deleted"]],
-  );
+  assert.deepEqual(third.manifest.skippedFiles.map(({ path, reason }) => [path, reason]).toSorted(), [
+    ["web:src/invoices.ts", "deleted"],
+  ]);
   assert.match(sent(), /web:src\/invoices\.ts/);
 });
 
@@ -160,7 +159,10 @@ test("[M7] [Q3] a path of a search scope with a name is of that repository alone
     "api:src/invoices.ts",
     "web:src/invoices.ts",
   ]);
-  assert.deepEqual(paths(await ask("which components are written as functions?", { sessionId, pathPrefixes: ["lib"] })), []);
+  assert.deepEqual(
+    paths(await ask("which components are written as functions?", { sessionId, pathPrefixes: ["lib"] })),
+    [],
+  );
 });
 
 test("[M7] a repository that has no index, or whose folder is gone, is a warning, and the others are searched", async (t) => {
@@ -201,7 +203,7 @@ test("[M7] repositories are chosen when a session begins, and must have names th
     [{ sessionId: one.sessionId, otherRepos: [{ repo: "web" }] }, /about api, and not about web/],
     [{ otherRepos: [{ repo: "web" }] }, /needs a repo/],
     [{ repo: "api", otherRepos: [{ repo: "api" }] }, /"api" is given twice/],
-    [{ repo: "api", otherRepos: [{ repo: "api:v2" }] }, /could not be told apart/],
+    [{ repo: "api", otherRepos: [{ repo: "api:v2" }] }, /could be mixed up/],
     [{ repo: "api", otherRepos: [{ repo: "a\nb" }] }, /has a character/],
     [{ repo: "api", otherRepos: [{ repo: " " }] }, /is empty/],
     [{ repo: "api", otherRepos: Array.from({ length: 16 }, (_, at) => ({ repo: `r${at}` })) }, /more than the 16/],

@@ -12,16 +12,16 @@ import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import { readQuestion } from "../ranking/question.ts";
 import { headCommit } from "../../system/git-head.ts";
-import { repositoriesOf } from "../retriever.ts";
-import type {
-  IndexInfo,
-  IndexJob,
-  IndexSummary,
-  RefreshOutcome,
-  RetrievalQuery,
-  RetrievedChunk,
-  Retriever,
-  WorkingCopyIndex,
+import {
+  repositoriesOf,
+  type IndexInfo,
+  type IndexJob,
+  type IndexSummary,
+  type RefreshOutcome,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+  type WorkingCopyIndex,
 } from "../retriever.ts";
 import {
   beginRun,

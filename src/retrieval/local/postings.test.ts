@@ -28,8 +28,8 @@ async function scores(folder: string, text: string): Promise<Record<string, stri
     const repository = repositoryRow(database, { orgId: "org", repo: "sample" });
     assert.ok(repository !== null);
     const set = await new ChunkSets(database).get(repository);
-    const words = new WordScores(database, repository, set);
-    const found = words.score({ field: "all", terms: questionTerms(text) }, oneCorpus([{ set, words }]));
+    const own = new WordScores(database, repository, set);
+    const found = own.score({ field: "all", terms: questionTerms(text) }, oneCorpus([{ set, words: own }]));
     const idOf = database.prepare<[number], string>("SELECT id FROM chunks WHERE number = ?").pluck();
     const byId = Array.from(found, (score, row): [string, string] => [
       idOf.get(set.numberOf(row)) as string,

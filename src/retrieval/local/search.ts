@@ -50,7 +50,8 @@ export async function searchChunks(
     weight: 1,
   }));
   const near = new Map<SearchedIndex, RowHit[]>();
-  if (vector !== undefined) for (const index of indexes) near.set(index, await index.set.nearest(vector, within(index)));
+  if (vector !== undefined)
+    for (const index of indexes) near.set(index, await index.set.nearest(vector, within(index)));
   const byVectors = joined(indexes, (index) => near.get(index) ?? []);
   const rankings = [...byWords, { hits: byVectors, weight: embedder.rankWeight ?? 1 }];
   const hits = fuseRankings(rankings, ({ index, row }) => index.set.numberOf(row));

@@ -8,8 +8,15 @@ import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
-import { repositoriesOf } from "../retriever.ts";
-import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
+import {
+  repositoriesOf,
+  type IndexInfo,
+  type IndexJob,
+  type IndexSummary,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+} from "../retriever.ts";
 import { isMissing } from "./collections.ts";
 import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";

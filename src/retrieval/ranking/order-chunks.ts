@@ -68,7 +68,9 @@ export function orderChunks<C extends RankedChunk>(
   const weight = weigher(chunks, question, language);
   const weighed = best(chunks.map((chunk) => ({ ...chunk, score: chunk.score * weight(chunk) })));
   const ofFile = fileScores(weighed.slice(0, fileChunksMax));
-  return best(weighed.map((chunk) => ({ ...chunk, score: chunk.score + fileShare * (ofFile.get(fileKey(chunk)) ?? 0) })));
+  return best(
+    weighed.map((chunk) => ({ ...chunk, score: chunk.score + fileShare * (ofFile.get(fileKey(chunk)) ?? 0) })),
+  );
 }
 
 function best<C extends RankedChunk>(chunks: C[]): C[] {

@@ -152,7 +152,8 @@ export function filterTests(forTest: RetrieverForTest): void {
     const query = { text: question, orgId: "org", repo: "first", candidates: 10 };
     const joint = await retriever.search({ ...query, others: [{ repo: "second" }] });
     // The same files in one index have the same scores.
-    const shown = (chunks: RetrievedChunk[]): string[] => chunks.map(({ path, score }) => `${path} ${score.toFixed(5)}`);
+    const shown = (chunks: RetrievedChunk[]): string[] =>
+      chunks.map(({ path, score }) => `${path} ${score.toFixed(5)}`);
     assert.deepEqual(shown(joint).toSorted(), shown(whole).toSorted());
     assert.deepEqual(new Set(joint.map(({ repo }) => repo)), new Set(["first", "second"]));
     assert.deepEqual(

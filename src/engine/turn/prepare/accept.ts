@@ -30,7 +30,14 @@ import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
-import { bootPrompt, mergeTools, repositoriesSection, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
+import {
+  bootPrompt,
+  mergeTools,
+  repositoriesSection,
+  toolsHash,
+  toolUse,
+  withInstructions,
+} from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";

@@ -57,6 +57,8 @@ export interface AcceptedSurroundings {
   place: Place | null;
   /** True if the conversation begins with this turn. */
   isBeginning: boolean;
+  /** The repositories of a session about several whose rules are unknown, so that none of them is gone (M7). */
+  unknownIn: readonly string[];
 }
 
 /** What the person gave to the turn. */

@@ -155,8 +155,7 @@ export async function gatherChunks(
   const { repo, policy, repositories } = scope;
   if (policy === "off" || repo === null || instruction.trim() === "") return nothing;
   const searched = repositories.flatMap((each) => (each.repo === null ? [] : [{ ...each, repo: each.repo }]));
-  const outcomes = await Promise.all(searched.map(async (each) => await bringUpToDate(scope, each, known.deadline)));
-  const behind = new Map(outcomes.flatMap((warning, at) => (warning === null ? [] : [[searched[at]?.repo, warning]])));
+  const behind = await bringAllUpToDate(scope, searched, known.deadline);
   try {
     const found = await searchAll(scope, searched, { text: instruction, known });
     const { chunks: candidates, isKept } = found;
@@ -166,7 +165,9 @@ export async function gatherChunks(
         .map(async (each) => await staleness(scope, each, found.chunks)),
     );
     const isNew = ({ once }: { once: string }): boolean => !known.sent.warned.has(once);
-    const once = [...searched.flatMap(goneWarning), ...found.missing, ...stale.flatMap((one) => one ?? [])].filter(isNew);
+    const once = [...searched.flatMap(goneWarning), ...found.missing, ...stale.flatMap((one) => one ?? [])].filter(
+      isNew,
+    );
     const obstacles = await obstaclesOf(candidates, known.versions);
     const chosen = chooseChunks(candidates, { sent: known.sent, obstacles }, known.bounds);
     return {
@@ -304,18 +305,37 @@ async function search(
 }
 
 /**
+ * Brings the indexes up to date within one time, one after the other, because they may be in one file. Returns the warnings by
+ * repository.
+ */
+async function bringAllUpToDate(
+  scope: RetrievalScope,
+  searched: readonly SearchedScope[],
+  deadline: KnownContext["deadline"],
+): Promise<Map<string, Warning>> {
+  const behind = new Map<string, Warning>();
+  let signal: AbortSignal | null = null;
+  const over = (): AbortSignal => (signal ??= deadline(limits.indexRefreshMsMax));
+  for (const each of searched) {
+    const warning = await bringUpToDate(scope, each, over);
+    if (warning !== null) behind.set(each.repo, warning);
+  }
+  return behind;
+}
+
+/**
  * Brings the index up to date with the working copy (Q2). Returns a warning if it is not, so that the question is answered with
  * the index as it was.
  */
 async function bringUpToDate(
   { retriever, orgId }: RetrievalScope,
   { repo, workingCopy }: SearchedScope,
-  deadline: KnownContext["deadline"],
+  over: () => AbortSignal,
 ): Promise<Warning | null> {
   const root = workingCopy?.root;
   if (retriever?.refresh === undefined || root === undefined) return null;
   const refreshed = retriever.refresh({ root, orgId, repo }).catch((error: unknown) => failureOf(error));
-  const late = whenAborted(deadline(limits.indexRefreshMsMax)).then(() => "busy" as const);
+  const late = whenAborted(over()).then(() => "busy" as const);
   const outcome = await Promise.race([refreshed, late]);
   if (outcome === "current" || outcome === "missing") return null;
   const message =

@@ -6,8 +6,12 @@
 import { canonicalJson } from "../../../system/canonical-json.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { readChunks, writeChunks } from "../../../retrieval/stored-chunks.ts";
-import { repositoriesOf } from "../../../retrieval/retriever.ts";
-import type { RetrievalQuery, RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import {
+  repositoriesOf,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+} from "../../../retrieval/retriever.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 
 export type SearchParts = Pick<EngineDependencies, "cache" | "version">;

@@ -57,13 +57,14 @@ export async function acceptSurroundings(
   { request, keptRules: before }: SurroundingsInput,
   { paths, folders, context }: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
-  const { rules, place } = await foundAround(deps, request, { paths, folders });
+  const { rules, place, unknownIn } = await foundAround(deps, request, { paths, folders });
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules, paths));
   return {
     rules: context.rules === false ? null : before === undefined ? beginning(now, paths) : before,
     now,
     place: context.place === false || place === null ? null : inSession(place, paths),
     isBeginning: before === undefined,
+    unknownIn,
   };
 }
 
@@ -71,16 +72,25 @@ async function foundAround(
   deps: EngineDependencies,
   request: TurnRequest,
   { paths, folders }: Pick<SurroundingsSource, "paths" | "folders">,
-): Promise<{ rules: readonly RulesFile[] | null; place: Place | null }> {
+): Promise<{ rules: readonly RulesFile[] | null; place: Place | null; unknownIn: string[] }> {
   const isRead = request.rules === undefined || request.place === undefined;
   const home = paths.home === null ? [...folders.values()][0] : folders.get(paths.home);
   const read = isRead && home !== undefined ? await deps.surroundings?.(home) : undefined;
   const { place = read?.place ?? null } = request;
-  if (request.rules !== undefined) return { rules: request.rules, place };
-  const others = paths.names.filter((name) => name !== paths.home && folders.has(name));
-  const ofOthers = await Promise.all(others.map(async (name) => await rulesIn(deps, name, folders.get(name) ?? "")));
-  const isKnown = read?.rules != null || ofOthers.length > 0;
-  return { rules: isKnown ? [...ofOthers.flat(), ...(read?.rules ?? [])] : null, place };
+  const { rules = read?.rules ?? null } = request;
+  const named = new Set(rules?.map(({ path }) => splitPath(paths, path).repo));
+  const [readable, unknownIn] = partition(
+    paths.names.filter((name) => name !== paths.home && !named.has(name)),
+    (name) => folders.has(name),
+  );
+  const ofOthers = await Promise.all(readable.map(async (name) => await rulesIn(deps, name, folders.get(name) ?? "")));
+  if (rules === null) unknownIn.push(...paths.names.filter((name) => name === paths.home));
+  const isKnown = rules !== null || readable.length > 0;
+  return { rules: isKnown ? [...ofOthers.flat(), ...(rules ?? [])] : null, place, unknownIn };
+}
+
+function partition(names: readonly string[], isFirst: (name: string) => boolean): [string[], string[]] {
+  return [names.filter(isFirst), names.filter((name) => !isFirst(name))];
 }
 
 /** Returns the rules of a repository that the session is about, beside that in which the person works. */
@@ -140,7 +150,7 @@ export function surroundingsNews(
   const block = place === null ? null : placeBlock(place, retrieval);
   const known = own.message.find((text) => text.startsWith(placeHeader)) ?? knownPlace(state);
   const before = knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules);
-  const rules = now === null ? { texts: [], gone: [] } : newRules(now, before);
+  const rules = now === null ? { texts: [], gone: [] } : newRules(now, before, surroundings.unknownIn);
   return {
     rules,
     had: new Map([...before, ...(rulesSent(rules).rules ?? []).map(({ path, hash }) => [path, hash] as const)]),
@@ -150,12 +160,18 @@ export function surroundingsNews(
   };
 }
 
-function newRules({ texts, unused }: BoundedRules, known: ReadonlyMap<string, string>): RulesNews {
+function newRules(
+  { texts, unused }: BoundedRules,
+  known: ReadonlyMap<string, string>,
+  unknownIn: readonly string[],
+): RulesNews {
+  const isUnknown = (path: string): boolean =>
+    unused.has(path) || unknownIn.some((repo) => path.startsWith(`${repo}:`));
   const current = new Set(texts.map(({ path }) => path));
   return {
     texts: texts.filter(({ path, hash }) => known.get(path) !== hash),
     gone: [...known]
-      .filter(([path, hash]) => hash !== "" && !current.has(path) && !unused.has(path))
+      .filter(([path, hash]) => hash !== "" && !current.has(path) && !isUnknown(path))
       .map(([path]) => path),
   };
 }
