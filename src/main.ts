@@ -85,6 +85,8 @@ const ports: CliPorts = {
     await (await import("./compose/backup.ts")).makeBackup({ folder, version, ...request }),
   restore: async (folder, request) =>
     await (await import("./compose/backup.ts")).restoreBackup({ folder, version, ...request }),
+  moveBlobs: async (folder, request) =>
+    await (await import("./compose/data-folder/move-blobs.ts")).moveBlobs({ folder, ...request }),
   checkMcpServers: async (request) => {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });

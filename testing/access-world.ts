@@ -73,7 +73,7 @@ interface World {
   /** Returns the token of another device of the owner. */
   newDevice(): Promise<string>;
   /** A key, a code or a device of the owner, or a context of the org, for one request. */
-  spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
+  spend(kind: "key" | "code" | "device" | "context" | "budget"): Promise<string>;
 }
 
 /** The error codes that these routes' samples get after the access check has passed. */
@@ -83,6 +83,8 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   steerTurn: ["turn_not_running"],
   archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
+  askQuestion: ["question_not_open"],
+  listIndexedFiles: ["index_missing"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
@@ -172,6 +174,10 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
       if (kind === "context") return await newContext();
+      if (kind === "budget") {
+        const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
+        return (await engine.people.budgets.set(server.admin.caller, budget)).id;
+      }
       return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
     },
   };
@@ -235,11 +241,17 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
+    askQuestion: {
+      callId: "c1",
+      askerId: sessionId,
+      view: { title: "t", kind: "edit", locations: [], content: [] },
+    },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
     createKey: { name: "k" },
+    setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
@@ -256,11 +268,13 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
         ? ids.owner
         : path.startsWith("/api/keys/")
           ? await spend("key")
-          : path.startsWith("/api/devices/pairing-codes/")
-            ? await spend("code")
-            : path.startsWith("/api/devices/{id}")
-              ? await spend("device")
-              : sessionId;
+          : path.startsWith("/api/budgets/")
+            ? await spend("budget")
+            : path.startsWith("/api/devices/pairing-codes/")
+              ? await spend("code")
+              : path.startsWith("/api/devices/{id}")
+                ? await spend("device")
+                : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
   return { name, id, ...context, ...(json !== undefined && { json }) };
 }
@@ -270,6 +284,8 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getResponse: () => "?step=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  listIndexedFiles: () => "?repo=none",
+  withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 

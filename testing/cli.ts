@@ -12,6 +12,7 @@ import type { TestContext } from "node:test";
 import { localClients, ownKey } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
+import { moveBlobs } from "../src/compose/data-folder/move-blobs.ts";
 import { checkProvider } from "../src/compose/check-providers.ts";
 import { checkBlobs } from "../src/compose/open-blobs.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
@@ -114,6 +115,7 @@ export async function cliWorld(
     redisFault: findRedisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
+    moveBlobs: (data, request) => moveBlobs({ folder: data, ...request }),
     restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),
   };
   const stored = store === undefined ? {} : { APTOVE_BLOBS_STORE: store };

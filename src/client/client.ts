@@ -29,7 +29,15 @@ import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
 import { followEvents, type StreamedEvent } from "./event-stream.ts";
-import { keyMethods, peopleMethods, type KeyMethods, type ListAudit, type PeopleMethods } from "./people.ts";
+import {
+  budgetMethods,
+  keyMethods,
+  peopleMethods,
+  type BudgetMethods,
+  type KeyMethods,
+  type ListAudit,
+  type PeopleMethods,
+} from "./people.ts";
 import {
   jsonOf,
   requestSender,
@@ -60,11 +68,11 @@ export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
-export type { WireCosts, WireEstimate } from "../protocol/costs.ts";
+export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
-export type { KeyMethods, PeopleMethods } from "./people.ts";
+export type { BudgetMethods, KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 export type {
   WireSignedIn,
@@ -128,6 +136,8 @@ export interface AptoveClient {
   /** Finds sessions that contain all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
   keys: KeyMethods;
+  /** What calls of models may cost (F11). */
+  budgets: BudgetMethods;
   /** The users of the caller's org. */
   people: PeopleMethods;
   audit: ListAudit;
@@ -148,6 +158,8 @@ export interface AptoveClient {
   costs(period: QueryOf<"getCosts">): Promise<WireCosts>;
   /** Returns the repositories that are indexed. */
   indexes(): Promise<WireIndex[]>;
+  /** Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing`. */
+  indexedFiles(query: { repo: string; part?: string }): Promise<string[]>;
   /** A browser's sign-in to the page. */
   page: {
     /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`, `identity_unavailable`. */
@@ -189,6 +201,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     turns: turnMethods(send, call),
     search: async (q, more = {}) => (await call("search", { query: { q, ...more } })).hits,
     keys: keyMethods(send, call),
+    budgets: budgetMethods(send, call),
     people: peopleMethods(call),
     audit: (query = {}) => call("listAudit", { query }),
     devices: {
@@ -201,6 +214,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     approvals: () => call("listApprovals"),
     costs: (query) => call("getCosts", { query }),
     indexes: async () => (await call("listIndexes")).indexes,
+    indexedFiles: async ({ repo, part = "" }) => (await call("listIndexedFiles", { query: { repo, part } })).paths,
     page: {
       signIn: (body) => call("signIn", { body }),
       ways: () => call("signInWays"),

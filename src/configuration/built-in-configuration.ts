@@ -193,6 +193,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
   const subagents = values.get<boolean>(`${key}.subagents`);
   const rules = values.get<boolean>(`${key}.rules`);
   const place = values.get<boolean>(`${key}.place`);
+  const skills = values.get<boolean>(`${key}.skills`);
   const openModes = values.get<boolean>(`${key}.open_modes`);
   return {
     id,
@@ -208,6 +209,7 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     ...(subagents !== undefined && { subagents }),
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
+    ...(skills !== undefined && { skills }),
     ...(openModes !== undefined && { openModes }),
   };
 }

@@ -36,6 +36,8 @@ export const auditActions = [
   "garbage.collect",
   "context.change",
   "context.remove",
+  "budget.set",
+  "budget.remove",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

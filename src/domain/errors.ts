@@ -42,6 +42,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  move_refused: entry(422, "The blobs of the data folder cannot be moved"),
+  data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),
   idempotency_key_reused: entry(422, "The idempotency key was used with a different body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),
@@ -97,6 +99,8 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  budget_exceeded: entry(402, "The next call of the model could pass a budget"),
+  price_unknown: entry(422, "The price of the model is not known"),
   output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
@@ -172,9 +176,13 @@ export type WarningCode =
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
+  | "skills_skipped"
+  | "skills_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "document_split"
+  | "document_not_searched"
   | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"

@@ -4,6 +4,7 @@
  */
 import { knowledgeLimits } from "./limits/knowledge.ts";
 import { peopleLimits } from "./limits/people.ts";
+import { skillLimits } from "./limits/skills.ts";
 
 export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
@@ -139,6 +140,12 @@ export const limits = {
    * rounds.
    */
   controlPollMs: 100,
+  /** V5: how long a client's question stays open without being renewed, how long its answer is kept, and the size of its view. */
+  questionLeaseMs: 60_000,
+  /** V5: how often a client looks whether its question was answered elsewhere. */
+  questionPollMs: 1_000,
+  questionAnswerMs: 600_000,
+  questionBytesMax: 262_144,
   controlPollsPerWakeUp: 10,
   /** H5: the body of one request. */
   requestBodyBytesMax: 16_777_216,
@@ -168,6 +175,7 @@ export const limits = {
   reviewedFilesMax: 200,
   notedFilesMax: 50,
   ...knowledgeLimits,
+  ...skillLimits,
   /** C2: a provider keeps a response for 30 days. In the last day the chain is not used any more. */
   chainLifetimeMs: 30 * 24 * 3_600_000,
   chainMarginMs: 24 * 3_600_000,

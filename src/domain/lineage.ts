@@ -130,12 +130,21 @@ interface HistoryMarks {
   /** The newest summary. */
   summary: HistorySummary | null;
   /** The newest message that has the place, and its entry (M2). */
-  place: { text: string; entry: StateEntry; item: number } | null;
+  place: MarkedPart | null;
+  /** The newest message that has the list of skills (M4). */
+  skills: MarkedPart | null;
   /** The entries that have more than messages, calls and results: what was sent, warned of, or can be read. */
   entries: readonly StateEntry[];
 }
 
-const noMarks: HistoryMarks = { summary: null, place: null, entries: [] };
+/** A part of a message, and where the message is. */
+interface MarkedPart {
+  text: string;
+  entry: StateEntry;
+  item: number;
+}
+
+const noMarks: HistoryMarks = { summary: null, place: null, skills: null, entries: [] };
 const knownMarks = new WeakMap<State, HistoryMarks>();
 
 function marksOf(state: State): HistoryMarks {
@@ -147,18 +156,23 @@ function marksOf(state: State): HistoryMarks {
 function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
   const { items, chunks, files, rules, warned, inputs, summary = before.summary } = entry;
   const hasMore = [chunks, files, rules, warned, inputs].some((list) => list !== undefined && list.length > 0);
-  const item = items.findLastIndex((one) => placeIn(one) !== null);
-  const text = placeIn(items[item]);
   return {
     summary,
-    place: text === null ? before.place : { text, entry, item },
+    place: newestPart(entry, placeHeader) ?? before.place,
+    skills: newestPart(entry, skillsHeader) ?? before.skills,
     entries: hasMore || items.some(hasMedia) ? [...before.entries, entry] : before.entries,
   };
 }
 
-function placeIn(item: HistoryItem | undefined): string | null {
+function newestPart(entry: StateEntry, header: string): MarkedPart | null {
+  const item = entry.items.findLastIndex((one) => partIn(one, header) !== null);
+  const text = partIn(entry.items[item], header);
+  return text === null ? null : { text, entry, item };
+}
+
+function partIn(item: HistoryItem | undefined, header: string): string | null {
   if (item?.type !== "user") return null;
-  return item.parts.findLast((text) => text.startsWith(placeHeader)) ?? null;
+  return item.parts.findLast((text) => text.startsWith(header)) ?? null;
 }
 
 function hasMedia(item: HistoryItem): boolean {
@@ -168,10 +182,22 @@ function hasMedia(item: HistoryItem): boolean {
 /** The beginning of the part of a message that says where the model works (M2). */
 export const placeHeader = "[PLACE]\n";
 
+/** The beginning of the part of a message that lists the skills (M4). */
+export const skillsHeader = "[SKILLS]\n";
+
 /** Returns the newest place that the model has received. Null: none, or a summary stands for the message that had it. */
 export function knownPlace(state: State): string | null {
-  const { place, summary } = marksOf(state);
-  return place === null || place.item < summarisedItems(place.entry, summary) ? null : place.text;
+  return visiblePart(marksOf(state), "place");
+}
+
+/** Returns the newest list of skills that the model has received. Null: none, or a summary stands for the message that had it. */
+export function knownSkills(state: State): string | null {
+  return visiblePart(marksOf(state), "skills");
+}
+
+function visiblePart(marks: HistoryMarks, kind: "place" | "skills"): string | null {
+  const part = marks[kind];
+  return part === null || part.item < summarisedItems(part.entry, marks.summary) ? null : part.text;
 }
 
 /** Returns the media that the model receives with the history. */

@@ -12,9 +12,11 @@ import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { TurnStore } from "../records/turn-store.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
+import type { SkillFolders } from "../tools/skill-folders.ts";
 import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";
 
@@ -136,6 +138,8 @@ export interface EngineModels {
   providers: Providers;
   /** The retrievers, by the names that agent contexts use. */
   retrievers: ReadonlyMap<string, Retriever>;
+  /** Searches documents that were attached and are too long to be sent whole (M8). */
+  documents: DocumentSearch;
   /** Tools that are offered to the model on every turn, and run beside the engine. */
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];
@@ -150,10 +154,12 @@ export interface EngineModels {
   /** Opens working copies on this machine. Absent: the engine knows only what requests send of them. */
   workingCopy?: OpenWorkingCopy;
   /**
-   * Reads the rules of the repository and the place of a folder on this machine (M1, M2). Never rejects. Absent: the engine
+   * Reads the rules of the repository, the place and the skills of a folder on this machine (M1, M2, M4). Never rejects. Absent: the engine
    * knows only what requests send of them.
    */
   surroundings?(folder: string): Promise<Surroundings>;
+  /** Reads the skills of workspaces, and the other files of skills on this machine (M4). Absent: there are none. */
+  skills?: SkillFolders;
   /** Reads web addresses that the input of a turn names (I2). Absent: the engine refuses such parts. */
   urls?: UrlReader;
   /** Returns how many tokens the model accepts, or null if that is unknown (C4, C6). */

@@ -13,6 +13,7 @@ import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/attachments.ts";
+export type * from "./api/budgets.ts";
 export type * from "./api/contexts.ts";
 export type * from "./api/health.ts";
 export type * from "./api/people.ts";

@@ -170,6 +170,14 @@ const rulesFile = z
   })
   .meta({ id: "RulesFile" });
 
+const skillFile = z
+  .strictObject({
+    path: z.string().describe("Relative to the top of the repository."),
+    text: absent(z.string()).describe("The text. Absent: the file cannot be used."),
+    fault: absent(columnText()).describe("Why the file cannot be used. The turn has it as a warning."),
+  })
+  .meta({ id: "SkillFile" });
+
 const place = z
   .strictObject({
     folder: columnText().describe("The working folder, relative to the top of the repository; `.` is the top."),
@@ -262,6 +270,9 @@ const executeFields = z.strictObject({
   place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
   otherRepos: absent(z.array(otherRepository).max(limits.repositoriesPerSessionMax)).describe(
     "More repositories that a new session is about, in order, after `repo`. All are searched, and each path begins with the name of its repository and a colon: `api:src/a.ts`. In a later turn: what is known of these repositories of the session; `repo` then names the repository of `commit`, `workingCopy`, `place`, and of all paths without a name (default: the first).",
+  ),
+  skills: absent(z.array(skillFile)).describe(
+    "Files SKILL.md of the repository, as the client's working copy has them now. If two have the same name, the first one counts. The model is offered their names and descriptions, and reads the rest when it needs it. Absent: unknown.",
   ),
   ifNotIndexed: absent(z.enum(["fail", "warn"])).describe(
     "What to do if `repo` has no index. `fail` (the default) unless the conversation context makes retrieval optional. `warn`: answer without retrieval, for a client whose own tools read the code.",

@@ -34,6 +34,8 @@ export interface Retriever {
   refresh?(copy: WorkingCopyIndex): Promise<RefreshOutcome>;
   /** Returns the indexes of an organisation, one per repository, sorted by name. */
   list(orgId: string): Promise<IndexInfo[]>;
+  /** Returns the paths of the files that are indexed, sorted. Throws what `search` throws. Absent: they cannot be listed. */
+  paths?(index: { orgId: string; repo: string }): Promise<string[]>;
   close(): Promise<void>;
 }
 

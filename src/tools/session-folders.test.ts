@@ -232,7 +232,14 @@ test("[M7] [P5] a path with the name of a repository is a path in it, is shown s
   const output = async (name: string, args: Record<string, unknown>): Promise<string> => {
     const tool = tools.find(({ definition }) => definition.name === name);
     const signal = new AbortController().signal;
-    const context = { sessionId: "s", turnId: "t", callId: "c", signal, showOutput: () => {}, readOutput: async () => null };
+    const context = {
+      sessionId: "s",
+      turnId: "t",
+      callId: "c",
+      signal,
+      showOutput: () => {},
+      readOutput: async () => null,
+    };
     return (await tool?.run(args, context))?.output ?? "";
   };
   assert.match(await output("list", { path: "web:" }), /^web: \(1 file\)/);

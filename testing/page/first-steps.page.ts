@@ -1,7 +1,7 @@
 /** The first steps of a person in the page: sign-in, a first question, what the model was given (U2, U4, U6). */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { askInPage, closeBrowser, pageWorld } from "./page-world.ts";
+import { askInPage, axeFaults, closeBrowser, pageWorld } from "./page-world.ts";
 import { localOrgId } from "../../src/domain/caller.ts";
 import type { BrowserIdentities, IdentityProvider } from "../../src/identity/identity-provider.ts";
 import { openIdProvider } from "../../src/identity/oidc/oidc.ts";
@@ -119,5 +119,29 @@ test("[U12] [U13] the first question works with the keyboard alone", async (t) =
   await tab.keyboard.type("waiting");
   await tab.keyboard.press("Enter");
   await tab.getByRole("heading", { name: "Waiting for you" }).waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U4] [U12] [U13] behind an @ the indexed files are offered, and the keyboard picks one", async (t) => {
+  const started = await startedProgram(t);
+  const world = await pageWorld(t);
+  const tab = await world.anonymousTab("/");
+  await tab.goto(started.address);
+  const field = tab.getByLabel("Instruction");
+  const offered = tab.getByRole("listbox", { name: "Files" }).getByRole("option");
+  await field.fill("what does @gree");
+  await offered.filter({ hasText: "src/greet.ts" }).waitFor();
+  assert.deepEqual(await axeFaults(tab), []);
+  await field.press("Tab");
+  assert.equal(await field.inputValue(), "what does @src/greet.ts ");
+  await field.press("End");
+  await field.pressSequentially("do, and @");
+  await offered.nth(1).waitFor();
+  await field.press("ArrowDown");
+  await field.press("Escape");
+  assert.equal(await offered.count(), 0);
+  assert.match(await field.inputValue(), /do, and @$/);
+  await field.fill("an address: ada@example.org");
+  assert.equal(await offered.count(), 0);
   assert.deepEqual(tab.faults, []);
 });

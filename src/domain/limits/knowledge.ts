@@ -1,5 +1,7 @@
 /** The limits of what a turn knows beside its history: rules, place, indexes and what they find. */
 export const knowledgeLimits = {
+  /** U4: the files that a part of a path finds. */
+  matchedPathsMax: 20,
   /** M1: the files with rules of a repository, and the texts of one and of all of them. A longer text is cut. */
   rulesFilesMax: 32,
   rulesFileBytesMax: 32_768,
@@ -25,6 +27,11 @@ export const knowledgeLimits = {
   parseMsMax: 2_000,
   /** The part of a question that is searched for. A longer question is cut in its middle. */
   questionCharactersMax: 8_000,
+  /** M8: the texts of a turn's long documents that are searched, and those that a process keeps split between two questions. */
+  documentsBytesMax: 10_485_760,
+  documentCacheCharactersMax: 16_777_216,
+  /** M8: the share of the model's window above which a document counts as too long to be sent whole. */
+  documentWindowShareMax: 0.4,
   /** B4: how long an indexing run waits for another one that holds the index. */
   indexWaitMsMax: 60_000,
   indexBusyMsMax: 5_000,

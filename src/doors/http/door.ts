@@ -35,6 +35,7 @@ import {
   type UpgradeRequest,
 } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { budgetHandlers } from "./handlers/budgets.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
 import { readQuery } from "./request/query.ts";
@@ -110,6 +111,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...offerHandlers(door),
     ...contextHandlers(door),
     ...peopleHandlers(door),
+    ...budgetHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {

@@ -4,6 +4,7 @@ import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import type { ApiKey, Caller, Org, Role, User, KeyLimits } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
+import type { Budgets } from "./budgets.ts";
 
 /** A page of a list whose oldest item is first. */
 export interface OldestFirstRequest {
@@ -143,6 +144,8 @@ export type BrowserProof = { code: string } | { key: string } | { pairingCode: s
 
 /** The caller's org and its users. Every user of the org may read them; an admin may change them. */
 export interface People {
+  /** What the calls of models of sessions, persons, keys and orgs may cost. */
+  readonly budgets: Budgets;
   /** Returns the org of the caller. Throws `not_found` if `id` is that of another org. */
   org(caller: Caller, id?: string): Promise<Org>;
   /** Returns the user whose name is shown for the caller's actions. For the operator it is a fixed name. */

@@ -157,6 +157,7 @@ const gatheredContext = z.strictObject({
   files: list(z.strictObject({ path: z.string(), wasSent: z.boolean(), wasTooLarge: z.boolean() })),
   rules: list(z.string()).exactOptional(),
   rulesChanged: list(z.string()).exactOptional(),
+  skills: list(z.string()).exactOptional(),
 });
 
 const planStep = z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });

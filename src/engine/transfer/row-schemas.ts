@@ -137,6 +137,7 @@ const chunkRef = z.strictObject({
   startLine: z.number(),
   endLine: z.number(),
   contentHash: z.string(),
+  document: z.string().exactOptional(),
   wasSent: z.boolean(),
   notSentBecause: z.enum(chunkReasons).exactOptional(),
 });
@@ -182,6 +183,15 @@ const placeRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const skillRead = z.strictObject({ name: z.string(), path: z.string(), contentHash: z.string() });
+
+const skillsRef = z.strictObject({
+  offered: list(skillRead.extend({ source: z.enum(["repository", "workspace"]) })),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+  read: list(skillRead).exactOptional(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -198,6 +208,7 @@ const manifest = z.strictObject({
   mailbox: list(mailboxRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
+  skills: skillsRef.exactOptional(),
 });
 
 const runSummary = z.strictObject({

@@ -262,11 +262,14 @@ async function stepsOf({ deps }: EngineCore, { turnId, modelRequests, unstoredSt
 }
 
 /**
- * Returns the turn with the manifest of what was really sent: a rebuilt chain was a replay, and a compaction sends
- * more.
+ * Returns the turn with the manifest of what was really sent: a rebuilt chain was a replay, a compaction sends more, and
+ * the model may have read skills.
  */
 function asSent({ pending, plan, recorder }: SettlingTurn): PendingTurn {
-  const manifest = plan?.manifest ?? pending.manifest;
+  const sent = plan?.manifest ?? pending.manifest;
+  const read = plan?.accepted.surroundings.skills.read ?? [];
+  const skills = sent.skills === undefined || read.length === 0 ? {} : { skills: { ...sent.skills, read } };
+  const manifest = { ...sent, ...skills };
   return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
 }
 

@@ -4,9 +4,11 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Caller } from "../../domain/caller.ts";
+import { targetIdsOf } from "../../domain/budget.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
+import type { TurnRecords } from "../../records/turns.ts";
 import type { UnkeptEnd } from "../../records/unkept.ts";
 import type { EngineDependencies, EngineStores } from "../dependencies.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
@@ -55,7 +57,17 @@ function coreInMemory(
   kept: EngineCore,
   { records, blobs, log }: Pick<EngineDependencies, "records" | "blobs" | "log">,
 ): EngineCore {
-  const { sessions, attachments, turns, subagents, runners, search, imports, purges } = records;
+  const { sessions, attachments, subagents, runners, search, imports, purges } = records;
+  // Budgets are those of the durable records, so the rows in memory cannot tell whether a turn has one.
+  const turns: TurnRecords = {
+    ...records.turns,
+    open: async (opening) => {
+      const result = await records.turns.open(opening);
+      if (result.outcome !== "opened" || opening.budgets === undefined) return result;
+      const found = await kept.deps.records.budgets.withBudget(targetIdsOf(opening.budgets));
+      return { ...result, hasBudget: found.length > 0 };
+    },
+  };
   const inMemory = { sessions, attachments, turns, subagents, runners, search, imports, purges };
   const { workspaces: _workspaces, ...rest } = kept.deps;
   // Every store is named here, so that none is forgotten: a durable one would keep the content.

@@ -52,9 +52,12 @@ export const paths = {
   steerTurn: { method: "POST", path: "/api/turns/{id}/steer" },
   listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },
   answerQuestion: { method: "POST", path: "/api/turns/{id}/questions" },
+  askQuestion: { method: "PUT", path: "/api/turns/{id}/questions" },
+  withdrawQuestion: { method: "DELETE", path: "/api/turns/{id}/questions" },
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
+  listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },
@@ -74,6 +77,10 @@ export const paths = {
   listKeys: { method: "GET", path: "/api/keys" },
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },
+
+  listBudgets: { method: "GET", path: "/api/budgets" },
+  setBudget: { method: "PUT", path: "/api/budgets" },
+  removeBudget: { method: "DELETE", path: "/api/budgets/{id}" },
 
   listContexts: { method: "GET", path: "/api/contexts" },
   getContextEntry: { method: "GET", path: "/api/contexts/{kind}/{name}" },

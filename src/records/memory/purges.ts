@@ -1,6 +1,7 @@
 /** Purging in memory, and which turns other sessions need (S6). */
 import { partBlobs, type Turn } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
+import { removeBudgets } from "./budgets.ts";
 import { isPending, type Rows } from "./rows.ts";
 import { stepsOf } from "./turns.ts";
 
@@ -58,8 +59,10 @@ function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>):
   for (const [key, one] of rows.participants) {
     if (one.sessionId === sessionId && !authors.has(one.userId)) rows.participants.delete(key);
   }
-  if (gone.length === turns.length) rows.sessions.delete(sessionId);
-  else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
+  if (gone.length === turns.length) {
+    rows.sessions.delete(sessionId);
+    removeBudgets(rows, sessionId);
+  } else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
     rows.sessions.set(sessionId, { ...session, headTurnId: null });
   }
   return true;
@@ -70,5 +73,6 @@ function removeTurn(rows: Rows, id: string): void {
   rows.imported.delete(id);
   rows.texts.delete(id);
   for (const [key, step] of rows.steps) if (step.turnId === id) rows.steps.delete(key);
+  for (const [key, question] of rows.questions) if (question.turnId === id) rows.questions.delete(key);
   for (const [key, request] of rows.idempotency) if (request.turnId === id) rows.idempotency.delete(key);
 }

@@ -1,6 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ContextVersion } from "../../domain/context.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
+import type { Budget, BudgetHold } from "../../domain/budget.ts";
 import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -8,8 +9,14 @@ import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
+import type { ClientAnswer, ClientQuestion } from "../questions.ts";
 import type { UnkeptTurn } from "../unkept.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
+
+export interface KeptQuestion extends ClientQuestion {
+  expiresAt: number;
+  answer: ClientAnswer | null;
+}
 
 export interface Rows {
   sessions: Map<string, Session>;
@@ -29,6 +36,7 @@ export interface Rows {
   /** The key is the subagent's turn. */
   mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
+  questions: Map<string, KeptQuestion>;
   runners: Map<string, Runner>;
   orgs: Map<string, Org>;
   users: Map<string, User>;
@@ -43,6 +51,18 @@ export interface Rows {
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
+  budgets: Map<string, Budget>;
+  /** What is spent. The key is the budget and the day. */
+  budgetCounts: Map<string, number>;
+  /** The key is the turn, the step and the budget. */
+  budgetHolds: Map<string, KeptHold>;
+}
+
+/** What is held of a budget for a call. */
+export interface KeptHold extends BudgetHold {
+  turnId: string;
+  step: number;
+  runnerId: string;
 }
 
 export function emptyRows(): Rows {
@@ -57,6 +77,7 @@ export function emptyRows(): Rows {
     headMoves: new Map(),
     mailbox: new Map(),
     controls: new Map(),
+    questions: new Map(),
     runners: new Map(),
     orgs: new Map(),
     users: new Map(),
@@ -68,6 +89,9 @@ export function emptyRows(): Rows {
     contexts: new Map(),
     audit: new Map(),
     unkept: new Map(),
+    budgets: new Map(),
+    budgetCounts: new Map(),
+    budgetHolds: new Map(),
   };
 }
 

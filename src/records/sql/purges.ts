@@ -4,6 +4,7 @@ import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
 import { selectTurn } from "./rows/turn-row.ts";
+import { removeBudgets } from "./running/budgets.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 import type { DeletedTurn } from "./ends/turn-ends.ts";
@@ -88,6 +89,7 @@ async function deleteTurns(
   await inBatches(gone, async (batch) => {
     const ids = batch.map(({ id }) => id);
     await tx.deleteFrom("idempotency").where("turn_id", "in", ids).execute();
+    await tx.deleteFrom("client_questions").where("turn_id", "in", ids).execute();
     await ends.delete(tx, sessionId, batch);
     return [];
   });
@@ -95,6 +97,7 @@ async function deleteTurns(
 
 async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promise<void> {
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).execute();
+  await removeBudgets(tx, sessionId);
   await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
 }
 

@@ -194,6 +194,18 @@ class LocalRetriever implements Retriever {
     }
   }
 
+  async paths({ orgId, repo }: { orgId: string; repo: string }): Promise<string[]> {
+    try {
+      await this.#upgrade();
+      // A file without an index has no tables.
+      const paths = formatOf(this.#reader) === formatVersion ? listPaths(this.#reader, orgId, repo) : [];
+      if (paths.length === 0) throw notIndexed(repo);
+      return paths;
+    } catch (error) {
+      throw indexFault(this.#file, error);
+    }
+  }
+
   /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
@@ -205,6 +217,14 @@ class LocalRetriever implements Retriever {
 interface ListedRow extends RepositoryRow {
   files: number;
   chunks: number;
+}
+
+function listPaths(database: IndexDatabase, orgId: string, repo: string): string[] {
+  const select = database.prepare<[string, string], string>(
+    `SELECT f.path FROM files f JOIN repositories r ON r.id = f.repository_id
+     WHERE r.org_id = ? AND r.name = ? AND f.is_text = 1 ORDER BY f.path`,
+  );
+  return select.pluck().all(orgId, repo);
 }
 
 function listIndexes(database: IndexDatabase, orgId: string): IndexInfo[] {

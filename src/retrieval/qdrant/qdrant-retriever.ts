@@ -6,6 +6,7 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
+import { BoundedCache } from "../../system/bounded-cache.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import {
@@ -20,6 +21,7 @@ import {
 import { isMissing } from "./collections.ts";
 import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
+import { readFiles } from "./file-records.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 import { runQdrantIndex } from "./run-qdrant-index.ts";
 import { questionOf, searchAt, type SearchedIndex } from "./search.ts";
@@ -55,6 +57,8 @@ class QdrantRetriever implements Retriever {
   readonly #times: QdrantTimes;
   /** The manifests as last read, by organisation and repository, least recently used first. */
   readonly #manifests = new Map<string, Manifest>();
+  /** The paths of the newest generation of some indexes. The size counts paths. */
+  readonly #paths = new BoundedCache<{ generation: number; paths: string[] }>(200_000);
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
 
@@ -158,6 +162,22 @@ class QdrantRetriever implements Retriever {
       });
     } catch (error) {
       if (isMissing(error)) return [];
+      throw retrievalFault(error);
+    }
+  }
+
+  /** Reads the record of each file, so the paths of a generation are kept. */
+  async paths(key: IndexKey): Promise<string[]> {
+    try {
+      const manifest = await this.#manifest(key);
+      const kept = this.#paths.get(nameOf(key));
+      if (kept?.generation === manifest.current) return kept.paths;
+      const { files } = await readFiles(this.#catalogue, manifest, searchBounds);
+      const texts = [...files.values()].filter(({ isText }) => isText);
+      const paths = texts.map(({ path }) => path).toSorted();
+      this.#paths.set(nameOf(key), { generation: manifest.current, paths }, paths.length);
+      return paths;
+    } catch (error) {
       throw retrievalFault(error);
     }
   }

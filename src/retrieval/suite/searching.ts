@@ -41,6 +41,19 @@ export function retrievalSearchTests(forTest: RetrieverForTest): void {
     });
   }
 
+  test("[U4] [H4] the paths of the indexed files are listed, of this index only, and as the newest run left them", async (context) => {
+    const files = { "b/two.ts": greeting, "a.md": tides, "none.bin": new Uint8Array([0, 1, 2]) };
+    const { index, repository, retriever } = await setUpRetriever(context, forTest, files);
+    const paths = async (orgId: string) => await retriever.paths?.({ orgId, repo: "sample" });
+    await assert.rejects(paths("org"), { code: "index_missing" });
+    await index();
+    assert.deepEqual(await paths("org"), ["a.md", "b/two.ts"]);
+    repository.write({ "c.ts": farewell });
+    await index();
+    assert.deepEqual(await paths("org"), ["a.md", "b/two.ts", "c.ts"]);
+    await assert.rejects(paths("another"), { code: "index_missing" });
+  });
+
   test("[Q3] the same question returns the same order, best first, at most as many as requested", async (context) => {
     const files = Object.fromEntries(Array.from({ length: 49 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
     const { index, search, retriever } = await setUpRetriever(context, forTest, files);

@@ -38,7 +38,9 @@ export async function apply(invocation: CliInvocation, from: string, options: Ap
   const { changes } = planned;
   const { output } = invocation;
   if (proposal.others.length > 0) {
-    output.note(`changes of ${output.safeNote(proposal.others.join(", "))} are written by the same command in its folder`);
+    output.note(
+      `changes of ${output.safeNote(proposal.others.join(", "))} are written by the same command in its folder`,
+    );
   }
   if (changes.length === 0) {
     report(invocation, "nothing to do: every file has the proposed content", { applied: [] });

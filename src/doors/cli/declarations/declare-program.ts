@@ -14,6 +14,7 @@ import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
 import { addWorkspaceCommands } from "./declare-workspaces.ts";
@@ -55,6 +56,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addServerCommands(program, run);
   addDeviceCommands(program.command("device").description("paired devices"), run);
   addPeopleCommands(program, run);
+  addBudgetCommands(program, run);
   program.commandsGroup("Maintenance and help:");
   addMaintenanceCommands(program, run);
   addDocumentCommands(program, version, run);
@@ -289,6 +291,13 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .description("restore a backup into a data folder without sessions")
     .argument("<folder>", "the folder that aptove backup wrote")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
+  program
+    .command("move-blobs")
+    .description("move the contents of conversations into the database, or back into files")
+    .addArgument(new Argument("<place>", "where they should be").choices(["database", "files"]))
+    .action((place: "database" | "files") =>
+      run(async (call) => (await import("../commands/backup.ts")).moveBlobsTo(call, place)),
+    );
   program
     .command("doctor")
     .description("check what works here, and how to fix what does not")

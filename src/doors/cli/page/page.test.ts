@@ -49,8 +49,20 @@ test("[U2] [P3] npm start -- --phone listens beyond this machine, and its code m
       body: JSON.stringify({ pairingCode: hash.slice(1), name: "my phone" }),
     });
     assert.equal(signedIn.status, 201);
-    const devices = await world.run(["device", "list"]);
-    assert.match(devices.stdout, /my phone.*default/);
+    const { devices } = JSON.parse((await world.run(["device", "list", "--json"])).stdout) as {
+      devices: { name: string; deviceId: string }[];
+    };
+    const { workspaces } = JSON.parse((await world.run(["workspace", "list", "--json"])).stdout) as {
+      workspaces: { id: string; devices: string[] }[];
+    };
+    assert.deepEqual(
+      devices.map(({ name }) => name),
+      ["my phone"],
+    );
+    assert.deepEqual(
+      workspaces.map(({ id, devices: bound }) => [id, bound]),
+      [["default", devices.map(({ deviceId }) => deviceId)]],
+    );
   }
   server.signals.emit("SIGTERM");
   assert.equal((await server.finished).exit, 0);

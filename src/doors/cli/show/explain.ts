@@ -128,7 +128,10 @@ function chunkRows(turn: WireTurn): string[][] {
   return turn.manifest.chunks.map((chunk) => [
     chunk.wasSent ? "sent" : "not sent",
     `${chunk.path}:${chunk.startLine}-${chunk.endLine}`,
-    chunk.wasSent ? "" : chunkReason(chunk.notSentBecause),
+    [
+      ...(chunk.document === undefined ? [] : ["attached"]),
+      ...(chunk.wasSent ? [] : [chunkReason(chunk.notSentBecause)]),
+    ].join(", "),
   ]);
 }
 

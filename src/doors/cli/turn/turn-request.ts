@@ -75,12 +75,14 @@ function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
 
 /** The rules of the current folder come last, because they count more. */
 function surroundingsOnWire(
-  { rules, place }: Surroundings,
+  { rules, place, skills }: Surroundings,
   added: AddedRepositories,
-): Pick<ExecuteRequest, "rules" | "place"> {
+): Pick<ExecuteRequest, "rules" | "place" | "skills"> {
   return {
     ...(rules != null && { rules: [...added.rules, ...rules] }),
     ...(place != null && { place: withChanged(place, added.changed) }),
+    // The folder is a path of this machine. A server on it knows the folder from `workingCopy`.
+    ...(skills != null && { skills: skills.map(({ root: _root, ...file }) => file) }),
   };
 }
 

@@ -173,6 +173,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(request.otherRepos != null && { otherRepos: request.otherRepos.map(readOther) }),
       ...(request.rules != null && { rules: request.rules.map(readRules) }),
+      ...(request.skills != null && { skills: request.skills.map(readRules) }),
       ...(request.place != null && { place: readPlace(request.place) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools !== null && { tools }),

@@ -15,12 +15,12 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
+import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { acceptRepositories } from "./accept-repositories.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
-import { readParts, withTexts } from "./input-parts.ts";
+import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
@@ -40,6 +40,7 @@ import {
 } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
+import { skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -67,6 +68,8 @@ export interface AcceptInput {
   /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
   clientTools: ClientTools;
+  /** The skills of a subagent, which are its spawner's (M4). Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -76,22 +79,25 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = checkedInstruction(request);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
       : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const window = deps.contextTokens(model.model);
+  const given = withLongTexts(request.input ?? [], window);
+  const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const { paths, folders, repositories } = await acceptRepositories(deps, asked, retriever);
-  const around = { paths, folders, context: contexts.conversationContext };
+  const ownId = ownWorkspaceOf(asked, workspaceId);
+  const around = { paths, folders, workspaceId: ownId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const reading = { ...model, urls: deps.urls };
+  const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
+  const input = [...earlier.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? [], paths);
   return {
     instruction,
@@ -108,7 +114,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     withoutModel: request.withoutModel === true,
     hides: [...(request.hides ?? [])],
     surroundings,
-    ...offerTools(deps, asked, { contexts, input }),
+    ...offerTools(deps, asked, { contexts, input, skills: surroundings.skills }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -125,6 +131,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
+}
+
+/** Returns the workspace whose files the model may read. A turn without a model, or with only the tools that it names, has none (O4). */
+function ownWorkspaceOf({ caller, request }: AcceptInput, workspaceId: string | null): string | null {
+  const isOwn = request.onlyNamedTools !== true && request.withoutModel !== true && ownsWorkspaces(caller);
+  return isOwn ? workspaceId : null;
 }
 
 /** Returns the system message with the rules of the repository. */
@@ -213,17 +225,24 @@ function modelOf({ model }: ConversationContext, provider: Provider): string {
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
+interface OfferedBeside {
+  contexts: ContextChoice;
+  input: readonly AcceptedPart[];
+  skills: TurnSkills;
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input, skills }: OfferedBeside,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
   const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
-  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
+  const forSkills = skills.skills.length > 0 ? [skillTool(deps.skills, skills)] : [];
+  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSkills, ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];

@@ -29,6 +29,7 @@ import type { RepositoryScope } from "./accept-repositories.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
+import type { TurnSkills } from "./skills.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -43,11 +44,11 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
-  /** The rules of the repository, and where the session works (M1, M2). */
+  /** The rules of the repository, where the session works, and its skills (M1, M2, M4). */
   surroundings: AcceptedSurroundings;
 }
 
-/** What is known of the surroundings of the turn (M1, M2). */
+/** What is known of the surroundings of the turn (M1, M2, M4). */
 export interface AcceptedSurroundings {
   /** The rules of the boot prompt, which are those of the session's start (E6). Null: it has none. */
   rules: KeptRules | null;
@@ -59,6 +60,8 @@ export interface AcceptedSurroundings {
   isBeginning: boolean;
   /** The repositories of a session about several whose rules are unknown, so that none of them is gone (M7). */
   unknownIn: readonly string[];
+  /** The skills that the model may read. */
+  skills: TurnSkills;
 }
 
 /** What the person gave to the turn. */

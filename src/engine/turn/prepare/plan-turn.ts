@@ -13,6 +13,7 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
+import { gatherDocuments, joinedChunks } from "./long-documents.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { budgetOf } from "./file-budget.ts";
@@ -41,7 +42,7 @@ import type { PartRef } from "../../../domain/input-part.ts";
 import {
   noteRulesFiles,
   rulesSent,
-  rulesWarnings,
+  surroundingsWarnings,
   surroundingsNews,
   surroundingsRefs,
   type SurroundingsNews,
@@ -152,7 +153,9 @@ async function gatherContext(
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
-  const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
+  const documents = await gatherDocuments(deps, accepted, known);
+  const code = await gatherChunks(accepted.retrieval, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
@@ -183,7 +186,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...mediaWarnings(sent),
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
-    ...rulesWarnings(sent.accepted, gathered.around),
+    ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -249,7 +252,10 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+    return {
+      ...userMessage(mode.id, instruction, note, around.place, around.skills, mailboxBlock(mail), context),
+      ...media,
+    };
   }
   const parts = [note, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
@@ -320,7 +326,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -334,5 +340,6 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

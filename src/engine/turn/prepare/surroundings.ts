@@ -1,15 +1,16 @@
 /**
- * What a turn knows of its surroundings: the rules of the repository (M1) and the place (M2). The client sends them. The
- * engine reads them itself if the request does not have them and the working copy is on this machine.
+ * What a turn knows of its surroundings: the rules of the repository (M1), the place (M2) and the skills (M4). The client sends
+ * them. The engine reads them itself if the request does not have them and the working copy is on this machine.
  */
 import { pathFault } from "../../../domain/active-file.ts";
 import type {
   ChangedRules,
-  ContextManifest,
-  ConversationContext,
   Place,
   RulesFile,
   RulesRef,
+  Surroundings,
+  SurroundingsChoice,
+  SurroundingsRefs,
 } from "../../../domain/context.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
 import { joinPath, sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
@@ -35,12 +36,15 @@ import {
 } from "../request/rules-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
+import { offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 
 interface SurroundingsInput {
   request: TurnRequest;
   /** The rules of the boot prompt so far. Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
+  /** The skills of a subagent, which are its spawner's. Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 interface SurroundingsSource {
@@ -48,16 +52,19 @@ interface SurroundingsSource {
   paths: PathNames;
   /** The folder of this machine with each repository's working copy, by its name. */
   folders: ReadonlyMap<string, string>;
-  context: Pick<ConversationContext, "rules" | "place">;
+  /** The workspace whose skills count. Null: none. */
+  workspaceId: string | null;
+  context: SurroundingsChoice;
 }
 
 /** Returns the surroundings of a turn. Throws `request_invalid`. */
 export async function acceptSurroundings(
   deps: EngineDependencies,
-  { request, keptRules: before }: SurroundingsInput,
-  { paths, folders, context }: SurroundingsSource,
+  { request, keptRules: before, skills: inherited }: SurroundingsInput,
+  { paths, folders, workspaceId, context }: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
-  const { rules, place, unknownIn } = await foundAround(deps, request, { paths, folders });
+  const folder = homeFolder(paths, folders);
+  const { rules, place, skills, unknownIn } = await foundAround(deps, request, { paths, folders });
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules, paths));
   return {
     rules: context.rules === false ? null : before === undefined ? beginning(now, paths) : before,
@@ -65,19 +72,34 @@ export async function acceptSurroundings(
     place: context.place === false || place === null ? null : inSession(place, paths),
     isBeginning: before === undefined,
     unknownIn,
+    skills:
+      inherited !== undefined && context.skills !== false
+        ? inherited
+        : await offeredSkills(deps.skills, {
+            repository: skills ?? [],
+            root: rootOf(request, folder),
+            workspaceId,
+            context,
+          }),
   };
 }
+
+/** Returns the folder of this machine that the paths in the request begin in. Null: they are on another machine. */
+function rootOf({ workingCopy }: TurnRequest, folder: string | null): string | null {
+  return typeof workingCopy === "string" ? folder : null;
+}
+
+type FoundSurroundings = { [Part in keyof Required<Surroundings>]: Exclude<Surroundings[Part], undefined> };
 
 async function foundAround(
   deps: EngineDependencies,
   request: TurnRequest,
   { paths, folders }: Pick<SurroundingsSource, "paths" | "folders">,
-): Promise<{ rules: readonly RulesFile[] | null; place: Place | null; unknownIn: string[] }> {
-  const isRead = request.rules === undefined || request.place === undefined;
-  const home = paths.home === null ? [...folders.values()][0] : folders.get(paths.home);
-  const read = isRead && home !== undefined ? await deps.surroundings?.(home) : undefined;
-  const { place = read?.place ?? null } = request;
-  const { rules = read?.rules ?? null } = request;
+): Promise<FoundSurroundings & { unknownIn: string[] }> {
+  const isWhole = request.rules !== undefined && request.place !== undefined && request.skills !== undefined;
+  const folder = homeFolder(paths, folders);
+  const read = folder !== null && !isWhole ? await deps.surroundings?.(folder) : undefined;
+  const { rules = read?.rules ?? null, place = read?.place ?? null, skills = read?.skills ?? null } = request;
   const named = new Set(rules?.map(({ path }) => splitPath(paths, path).repo));
   const [readable, unknownIn] = partition(
     paths.names.filter((name) => name !== paths.home && !named.has(name)),
@@ -86,7 +108,12 @@ async function foundAround(
   const ofOthers = await Promise.all(readable.map(async (name) => await rulesIn(deps, name, folders.get(name) ?? "")));
   if (rules === null) unknownIn.push(...paths.names.filter((name) => name === paths.home));
   const isKnown = rules !== null || readable.length > 0;
-  return { rules: isKnown ? [...ofOthers.flat(), ...(rules ?? [])] : null, place, unknownIn };
+  return { rules: isKnown ? [...ofOthers.flat(), ...(rules ?? [])] : null, place, skills, unknownIn };
+}
+
+/** Returns the folder of the repository in which the person works. Null: it is on another machine, or unknown. */
+function homeFolder({ home }: PathNames, folders: ReadonlyMap<string, string>): string | null {
+  return (home === null ? [...folders.values()][0] : folders.get(home)) ?? null;
 }
 
 function partition(names: readonly string[], isFirst: (name: string) => boolean): [string[], string[]] {
@@ -125,7 +152,7 @@ function beginning(now: BoundedRules | null, { names }: PathNames): KeptRules | 
 }
 
 /** What the message of a turn says about the surroundings, beside what the model has already. */
-export interface SurroundingsNews {
+export interface SurroundingsNews extends SkillsNews {
   rules: RulesNews;
   /** The block of the place. Null: there is none, or the model has the same. */
   place: string | null;
@@ -157,6 +184,7 @@ export function surroundingsNews(
     // A turn that only brings results of tools has no message that could say it.
     place: instruction === "" || block === known ? null : block,
     isPlaceKnown: block !== null && block === known,
+    ...skillsNews(surroundings.skills, { state, message: own.message, mayBeSent: instruction !== "" }),
   };
 }
 
@@ -194,11 +222,13 @@ export function noteRulesFiles(sent: AlreadySent, files: readonly CheckedFile[],
   }
 }
 
-/** Returns what a person has to know of the rules, when the model gets them: once, not with every turn. */
-export function rulesWarnings({ surroundings }: WithSurroundings, { rules: news }: SurroundingsNews): Warning[] {
-  const { now, isBeginning } = surroundings;
-  const isNew = isBeginning || news.texts.length > 0;
-  return isNew ? (now?.warnings ?? []) : [];
+/** Returns what a person has to know of the rules and the skills, when the model gets them: once, not with every turn. */
+export function surroundingsWarnings({ surroundings }: WithSurroundings, news: SurroundingsNews): Warning[] {
+  const { now, isBeginning, skills } = surroundings;
+  return [
+    ...(isBeginning || news.rules.texts.length > 0 ? (now?.warnings ?? []) : []),
+    ...(isBeginning || news.skills !== null ? skills.warnings : []),
+  ];
 }
 
 /** Returns the news as they are recorded, so that later turns do not repeat them. */
@@ -214,14 +244,16 @@ export function surroundingsRefs(
   { surroundings, retrieval }: WithSurroundings,
   state: State,
   news: SurroundingsNews,
-): Pick<ContextManifest, "rules" | "place"> {
+): SurroundingsRefs {
   const { rules, place } = surroundings;
+  const skills = skillsRef(surroundings.skills, news);
   const isTold = place !== null && (news.place !== null || news.isPlaceKnown);
   const changed = changedRules(state, news.rules);
   const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
   return {
     ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
     ...(isTold && { place: placeRef(place, placeBlock(place, retrieval), news.place !== null) }),
+    ...(skills !== null && { skills }),
   };
 }
 

@@ -18,7 +18,7 @@ export interface ContextPart {
   mediaType: string;
   /** The hash of the content. Empty for a file that was only named. */
   sha256: string;
-  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
+  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" } | { as: "excerpts" };
 }
 
 /** Returns the block, or null if it would be empty: then the message has only one part (E2). */
@@ -41,7 +41,10 @@ function chunkBlock(chunk: Chunk, number: number): string {
   return [
     `=== CHUNK ${number} ===`,
     `Id: ${line(chunk.id)}`,
-    `Path: ${line(chunk.path)}`,
+    // An attached document is no file that the model's tools could open.
+    ...(chunk.document === undefined
+      ? [`Path: ${line(chunk.path)}`]
+      : [`Input: ${line(chunk.path)}`, `Sha256: ${line(chunk.document)}`]),
     `Lines: ${chunk.startLine}-${chunk.endLine}`,
     `Language: ${language}`,
     fenced(chunk.text, language),
@@ -87,8 +90,13 @@ function partBlock({ name, mediaType, sha256, shown }: ContextPart, number: numb
       return [...facts, "It is part of this message.", ""].join("\n");
     case "name":
       return [...facts, "Read it with the tool read_input.", ""].join("\n");
+    case "excerpts":
+      return [...facts, splitWords, ""].join("\n");
   }
 }
+
+const splitWords =
+  "It is too long to be sent whole. With each question come the chunks of it that fit the question. Read the rest with the tool read_input.";
 
 export function fenced(text: string, language: string): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);

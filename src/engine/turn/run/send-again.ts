@@ -4,6 +4,7 @@
  */
 import type { ActiveFileRef } from "../../../domain/active-file.ts";
 import { alreadySent, chunkKey, noteSent } from "../../../domain/lineage.ts";
+import type { ContextManifest } from "../../../domain/context.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -17,6 +18,7 @@ import {
   type GatheredChunks,
   type GatheredFiles,
 } from "../prepare/gather.ts";
+import { gatherDocuments, joinedChunks } from "../prepare/long-documents.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
@@ -24,7 +26,7 @@ import { noteRulesFiles, rulesSent, surroundingsNews, type SurroundingsNews } fr
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**
- * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules and the place. Throws what retrieval throws (Q5).
+ * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules, the place and the skills. Throws what retrieval throws (Q5).
  */
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
@@ -35,12 +37,15 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
+  const documents = await gatherDocuments(deps, accepted, known);
   // The commits are left out, because their warnings were already in the plan of the turn.
   const repositories = accepted.retrieval.repositories.map((each) => ({ ...each, commit: null }));
-  const chunks = await gatherChunks({ ...accepted.retrieval, repositories }, accepted.instruction, known);
+  const scope = { ...accepted.retrieval, repositories };
+  const code = await gatherChunks(scope, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
-  const blocks = [note, around.place, context].filter((block) => block !== null);
+  const blocks = [note, around.place, around.skills, context].filter((block) => block !== null);
   return blocks.length === 0 ? plan : withContext(plan, { blocks, around, files, chunks });
 }
 
@@ -69,8 +74,14 @@ function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): 
       ...plan.manifest,
       chunks: mergedChunks(plan.manifest.chunks, chunks.refs),
       activeFiles: mergedFiles(plan.manifest.activeFiles, files.refs),
+      ...(around.skills !== null && skillsSent(plan)),
     },
   };
+}
+
+/** Returns what the manifest keeps of the skills, whose list is sent again. */
+function skillsSent({ manifest: { skills } }: TurnPlan): Pick<ContextManifest, "skills"> {
+  return skills === undefined ? {} : { skills: { ...skills, wasSent: true } };
 }
 
 function withRules(sent: TurnPlan["sent"], news: RulesNews): TurnPlan["sent"] {
