@@ -16,7 +16,7 @@ export interface SessionFoldersOptions {
   /** Folders that the session may not open even inside its own folders, such as the data folder, which contains keys. */
   closed?: readonly ClosedFolder[];
   /**
-   * The top folders of the session's repositories, by their names, if it is about several (M7). `web:src/a.ts` is a path in one of
+   * The top folders of the session's repositories, by their names, if it is about several (M7). `web:src/main.ts` is a path in one of
    * them. It is open only if it is in the session's folders.
    */
   repositories?: ReadonlyMap<string, string>;
