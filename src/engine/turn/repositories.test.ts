@@ -189,8 +189,8 @@ test("[M7] [H4] an index of another org is as missing as one that does not exist
     return turn.warnings.map(({ message }) => message.replaceAll(repo, "…")).join();
   };
   assert.equal(await warningOf("secret"), await warningOf("nothing"));
-  const none = await rejectionOf(start(question, { repo: "x", otherRepos: [{ repo: "y" }] }));
-  assert.deepEqual([none.code, none.detail.startsWith("x is not indexed")], ["index_missing", true]);
+  const none = await rejectionOf(start(question, { repo: "one", otherRepos: [{ repo: "two" }] }));
+  assert.deepEqual([none.code, none.detail.startsWith("one is not indexed")], ["index_missing", true]);
 });
 
 test("[M7] repositories are chosen when a session begins, and must have names that paths can begin with", async (t) => {
@@ -206,6 +206,7 @@ test("[M7] repositories are chosen when a session begins, and must have names th
     [{ repo: "api", otherRepos: [{ repo: "api:v2" }] }, /could be mixed up/],
     [{ repo: "api", otherRepos: [{ repo: "a\nb" }] }, /has a character/],
     [{ repo: "api", otherRepos: [{ repo: " " }] }, /is empty/],
+    [{ repo: "api", otherRepos: [{ repo: "x" }] }, /one letter/],
     [{ repo: "api", otherRepos: Array.from({ length: 16 }, (_, at) => ({ repo: `r${at}` })) }, /more than the 16/],
   ];
   for (const [request, words] of refusals) {
