@@ -231,4 +231,28 @@ export const engineFaults: readonly Mutant[] = [
     replace: "return (toolCall.asks ? refusal : null) ??",
     tests: ["src/engine/turn/run/own-tools.test.ts"],
   },
+  {
+    name: "skill-leaves-its-folder",
+    does: "reads files outside of a skill's folder through links in it (M4)",
+    file: "src/tools/files/skill-folders.ts",
+    find: "if (!isInside(asked, folder) || !isInside(real, folder)) {",
+    replace: 'if (file === "") {',
+    tests: ["src/tools/files/skill-folders.test.ts"],
+  },
+  {
+    name: "skills-repeated",
+    does: "sends the list of skills with every message (M4)",
+    file: "src/engine/turn/prepare/skills.ts",
+    find: "if (block === known) return { skills: null, hasSkills: known };",
+    replace: "",
+    tests: ["src/engine/turn/prepare/skills.test.ts"],
+  },
+  {
+    name: "skills-of-a-stranger",
+    does: "offers the skills of a workspace to a caller that does not own it (M4, W1)",
+    file: "src/engine/turn/prepare/surroundings.ts",
+    find: "workspaceId: ownsWorkspaces(caller) ? workspaceId : null,",
+    replace: "workspaceId,",
+    tests: ["src/engine/turn/prepare/skills.test.ts"],
+  },
 ];

@@ -96,8 +96,8 @@ export function chooseSkills(files: Record<SkillSource, readonly SkillFile[]>): 
         const { skill } = read;
         const other = byName.get(skill.name);
         const length = skillLine(skill).length + 1;
-        if (other !== undefined)
-          skip(`${other.path} has the same name and counts`, other.contentHash === skill.contentHash);
+        if (other?.contentHash === skill.contentHash) skip(`it is the same as ${other.path}`, true);
+        else if (other !== undefined) skip(`${other.path} has the same name and counts`);
         else if (length > room) skip(`the list of skills has no room for it`);
         else {
           byName.set(skill.name, skill);

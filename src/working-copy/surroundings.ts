@@ -5,6 +5,7 @@
 import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import type { Place, Surroundings } from "../domain/context.ts";
+import type { SkillFile } from "../domain/skill.ts";
 import { limits } from "../domain/limits.ts";
 import { checkedOut } from "../system/git-head.ts";
 import { locateRepository } from "../system/git-repository.ts";
@@ -39,6 +40,14 @@ export async function readSurroundings(
   const [branch, paths] = await Promise.all([branchOf(root), changed(root)]);
   const below = relative(root, own).split(sep).join("/");
   return { rules, skills, place: placeOf(below === "" ? "." : below, branch, paths) };
+}
+
+/** Returns the skills that sessions in a folder have from its repository (M4). Never throws. */
+export function skillsOf(folder: string): SkillFile[] {
+  const own = realPathOf(folder);
+  const repository = own === null ? null : locateRepository(own);
+  if (own === null || repository === null || repository.outcome === "refused") return [];
+  return findSkills(repository.outcome === "none" ? own : repository.root, own);
 }
 
 function realPathOf(folder: string): string | null {

@@ -1,4 +1,4 @@
-/** Chunks, files and rules of a turn, by what became of them. Pure. */
+/** Chunks, files, rules and skills of a turn, by what became of them. Pure. */
 import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
 
 export interface SentItem {
@@ -55,6 +55,13 @@ export function listOfSent({ manifest }: WireTurn, context: WireTurnContext | nu
   }
   for (const { path, wasSent, contentHash } of manifest.rules?.changed ?? []) {
     const why = contentHash === "" ? "rules that no longer count" : "changed rules";
+    lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
+  }
+  const { offered = [], wasSent = false, read = [] } = manifest.skills ?? {};
+  for (const { path } of read)
+    lists.now.push({ path, lines: null, sizeBytes: null, why: "skill that it read", text: null });
+  for (const { path } of offered) {
+    const why = "skill, offered by its name";
     lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
   }
   return lists;

@@ -38,7 +38,7 @@ import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob, encodeState } from "./kept/turn-blobs.ts";
-import { emptyHistoryKey, extendedKey, visibleToClient } from "./kept/history-key.ts";
+import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "./kept/history-key.ts";
 import { undeliveredWarning } from "./kept/kept-steers.ts";
 import { runningBlobs } from "./kept/turn-progress.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
@@ -218,7 +218,8 @@ function historyKeyOf(settling: SettlingTurn, ending: Ending): string | null {
   const { plan, place, request } = settling;
   if (request.isFindable !== true || plan === null || ending.status === "failed") return null;
   const before = place.parent?.historyKey ?? extendedKey(emptyHistoryKey, historyItems(plan.state));
-  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items));
+  const own = ownMessage(plan.newItems, plan.accepted.input, request.input);
+  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items), own);
 }
 
 /** Keeps in memory what the next turn needs. */

@@ -17,7 +17,7 @@ import { wholeNumber, type RunCommand } from "./declaring.ts";
 import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
-import { addWorkspaceCommands } from "./declare-workspaces.ts";
+import { addSkillCommands, addWorkspaceCommands } from "./declare-workspaces.ts";
 
 export function buildProgram(version: string, run: RunCommand): Command {
   const program = new Command("aptove")
@@ -48,6 +48,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
+  addSkillCommands(program.command("skill").description("skills of the repository and of a workspace"), run);
   addModelCommands(program.command("model").description("the models that a turn can name"), run);
   addMcpCommands(program.command("mcp").description("MCP servers, and the sessions as one"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);

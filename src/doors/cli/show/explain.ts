@@ -48,6 +48,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     { title: retrievedTitle(turn), rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
     { title: "rules", rows: rulesRows(turn), whenEmpty: null },
+    { title: "skills", rows: skillRows(turn), whenEmpty: null },
     { title: "input", rows: inputRows(turn), whenEmpty: null },
     { title: "skipped", rows: skippedRows(turn), whenEmpty: null },
     { title: "warnings", rows: warningRows(turn), whenEmpty: null },
@@ -70,6 +71,16 @@ function rulesRows({ manifest: { rules } }: WireTurn): string[][] {
     return [path, "", `${what}, ${wasSent ? "in the note of this turn" : "in an earlier note"}`];
   });
   return [...first, ...changed];
+}
+
+/** Lists the skills that were offered, and the files of skills that the model read. */
+function skillRows({ manifest: { skills } }: WireTurn): string[][] {
+  const { offered = [], wasSent, read = [] } = skills ?? {};
+  const how = wasSent === true ? "offered" : "offered in an earlier turn";
+  return [
+    ...offered.map(({ name, source, path, contentHash }) => [name, `${source}: ${path}`, contentHash.slice(0, 8), how]),
+    ...read.map(({ name, path, contentHash }) => [name, path, contentHash.slice(0, 8), "read"]),
+  ];
 }
 
 function placeFacts({ manifest: { place } }: WireTurn): string[] {

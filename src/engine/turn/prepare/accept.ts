@@ -15,7 +15,7 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { ownsWorkspaces, workspaceFor, workspaceOfNew } from "../../access/access.ts";
+import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { acceptRepositories } from "./accept-repositories.ts";
 import { checkFiles } from "./check-files.ts";
@@ -90,8 +90,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const { paths, folders, repositories } = await acceptRepositories(deps, asked, retriever);
-  const ownId = ownWorkspaceOf(asked, workspaceId);
-  const around = { paths, folders, workspaceId: ownId, context: contexts.conversationContext };
+  const around = { paths, folders, workspaceId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
@@ -131,12 +130,6 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
     },
   };
-}
-
-/** Returns the workspace whose files the model may read. A turn without a model, or with only the tools that it names, has none (O4). */
-function ownWorkspaceOf({ caller, request }: AcceptInput, workspaceId: string | null): string | null {
-  const isOwn = request.onlyNamedTools !== true && request.withoutModel !== true && ownsWorkspaces(caller);
-  return isOwn ? workspaceId : null;
 }
 
 /** Returns the system message with the rules of the repository. */

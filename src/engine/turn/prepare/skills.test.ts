@@ -147,6 +147,8 @@ test("[M4] another file of a skill is read in its folder; on another machine the
   await made.ask("read release forms.md", { skills: given });
   assert.match(lastResult(made).output, /on the client's machine, in \.agents\/skills\/release;/);
   assert.equal(skills.reads.length, 2);
+  await made.ask("read release forms.md", { skills: [{ ...skill("release"), root: "/editor" }], workingCopy: null });
+  assert.equal(skills.reads.at(-1), "/editor .agents/skills/release/SKILL.md forms.md");
 });
 
 test("[M4] a long skill comes in pieces", async (t) => {
@@ -276,6 +278,16 @@ test("[M4] [S6] [T13] skills survive an export, and do not make a repeated reque
   const other = await world(t);
   await other.engine.transfer.import(other.caller, made.engine.transfer.export(made.caller, { sessionId }));
   assert.deepEqual((await other.engine.turns.get(other.caller, first.id)).manifest.skills, first.manifest.skills);
-  await other.ask("two", { sessionId, skills });
+  const second = await other.ask("two", { sessionId, skills });
   assert.equal(lastParts(other).length, 1);
+  const third = await other.ask("three", { sessionId, skills: [skill("release", "Another.")] });
+  const compare = async (b: string) => await other.engine.explain.diff(other.caller, { a: first.id, b });
+  assert.equal((await compare(second.id)).same.skills, true);
+  assert.deepEqual((await compare(third.id)).skills, [
+    {
+      path: ".agents/skills/release/SKILL.md",
+      hashA: sha256(text("release")),
+      hashB: sha256(text("release", "Another.")),
+    },
+  ]);
 });

@@ -2,7 +2,6 @@
  * The skills of a turn (M4): those of the repository, which the client sends or the engine reads, and those of the
  * workspace. The model is offered their names and descriptions, and reads the rest with a tool when a task needs it.
  */
-import type { ConversationContext } from "../../../domain/context.ts";
 import type { Warning } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -34,22 +33,20 @@ export interface TurnSkills {
 
 export const noSkills: Omit<TurnSkills, "read"> = { skills: [], warnings: [] };
 
-export interface SkillsInput {
+interface SkillsInput {
   /** The skills of the repository. */
   repository: readonly SkillFile[];
   /** The folder of this machine that their paths begin in, if they name none themselves. Null: they are on another machine. */
   root: string | null;
   /** The workspace whose skills are read. Null: none is. */
   workspaceId: string | null;
-  context: Pick<ConversationContext, "skills">;
 }
 
 /** Returns the skills that a turn offers. Never throws: a skill that cannot be offered has a warning. */
 export async function offeredSkills(
   folders: SkillFolders | undefined,
-  { repository, root, workspaceId, context }: SkillsInput,
+  { repository, root, workspaceId }: SkillsInput,
 ): Promise<TurnSkills> {
-  if (context.skills === false) return { ...noSkills, read: [] };
   const own = workspaceId === null ? [] : ((await folders?.ofWorkspace(workspaceId)) ?? []);
   if (own.length + repository.length === 0) return { ...noSkills, read: [] };
   const { skills, unused } = chooseSkills({

@@ -12,6 +12,7 @@ import type {
   SurroundingsChoice,
   SurroundingsRefs,
 } from "../../../domain/context.ts";
+import type { SkillFile } from "../../../domain/skill.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
 import { joinPath, sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
 import {
@@ -22,6 +23,8 @@ import {
   type NotedRules,
   type State,
 } from "../../../domain/lineage.ts";
+import { ownsWorkspaces } from "../../access/access.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
@@ -36,10 +39,11 @@ import {
 } from "../request/rules-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
-import { offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
+import { noSkills, offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 
 interface SurroundingsInput {
+  caller: Caller;
   request: TurnRequest;
   /** The rules of the boot prompt so far. Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
@@ -52,7 +56,6 @@ interface SurroundingsSource {
   paths: PathNames;
   /** The folder of this machine with each repository's working copy, by its name. */
   folders: ReadonlyMap<string, string>;
-  /** The workspace whose skills count. Null: none. */
   workspaceId: string | null;
   context: SurroundingsChoice;
 }
@@ -60,11 +63,12 @@ interface SurroundingsSource {
 /** Returns the surroundings of a turn. Throws `request_invalid`. */
 export async function acceptSurroundings(
   deps: EngineDependencies,
-  { request, keptRules: before, skills: inherited }: SurroundingsInput,
-  { paths, folders, workspaceId, context }: SurroundingsSource,
+  input: SurroundingsInput,
+  source: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
-  const folder = homeFolder(paths, folders);
-  const { rules, place, skills, unknownIn } = await foundAround(deps, request, { paths, folders });
+  const { request, keptRules: before } = input;
+  const { paths, context } = source;
+  const { rules, place, skills, unknownIn } = await foundAround(deps, request, source);
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules, paths));
   return {
     rules: context.rules === false ? null : before === undefined ? beginning(now, paths) : before,
@@ -72,21 +76,25 @@ export async function acceptSurroundings(
     place: context.place === false || place === null ? null : inSession(place, paths),
     isBeginning: before === undefined,
     unknownIn,
-    skills:
-      inherited !== undefined && context.skills !== false
-        ? inherited
-        : await offeredSkills(deps.skills, {
-            repository: skills ?? [],
-            root: rootOf(request, folder),
-            workspaceId,
-            context,
-          }),
+    skills: await skillsAround(deps, input, { ...source, repository: skills ?? [] }),
   };
 }
 
-/** Returns the folder of this machine that the paths in the request begin in. Null: they are on another machine. */
-function rootOf({ workingCopy }: TurnRequest, folder: string | null): string | null {
-  return typeof workingCopy === "string" ? folder : null;
+/** Returns the skills that the turn offers. A turn without a model, or with only the tools that it names, has none (O4). */
+async function skillsAround(
+  deps: EngineDependencies,
+  { caller, request, skills: inherited }: SurroundingsInput,
+  { paths, folders, workspaceId, context, repository }: SurroundingsSource & { repository: readonly SkillFile[] },
+): Promise<TurnSkills> {
+  const isOff = context.skills === false || request.withoutModel === true || request.onlyNamedTools === true;
+  if (isOff) return { ...noSkills, read: [] };
+  if (inherited !== undefined) return inherited;
+  return await offeredSkills(deps.skills, {
+    repository,
+    // The paths in a request begin in the folder that it names. Without one they are on another machine.
+    root: typeof request.workingCopy === "string" ? homeFolder(paths, folders) : null,
+    workspaceId: ownsWorkspaces(caller) ? workspaceId : null,
+  });
 }
 
 type FoundSurroundings = { [Part in keyof Required<Surroundings>]: Exclude<Surroundings[Part], undefined> };
