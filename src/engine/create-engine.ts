@@ -39,6 +39,7 @@ import { subagentTools } from "./subagents/subagent-tools.ts";
 import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
+import { workspaceMemory } from "./sessions/workspace-memory.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 
 /** Creates an engine. First it recovers the turns that an earlier process left running; then it accepts turns. */
@@ -77,7 +78,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
     transfer: transfer(core),
-    workspaceSessions: workspaceSessions(core),
+    workspaceSessions: { ...workspaceSessions(core), memory: workspaceMemory(deps) },
     version: deps.version,
     health: healthWatch(core),
     recordsAbout: () => deps.records.storage.about(),

@@ -89,6 +89,12 @@ export const paths = {
   listContextVersions: { method: "GET", path: "/api/contexts/{kind}/{name}/versions" },
   listModels: { method: "GET", path: "/api/models" },
 
+  listFacts: { method: "GET", path: "/api/workspaces/{workspace}/memory" },
+  addFact: { method: "POST", path: "/api/workspaces/{workspace}/memory" },
+  getFact: { method: "GET", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  changeFact: { method: "PUT", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  forgetFact: { method: "DELETE", path: "/api/workspaces/{workspace}/memory/{fact}" },
+
   listDevices: { method: "GET", path: "/api/devices" },
   createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },
   getPairingCode: { method: "GET", path: "/api/devices/pairing-codes/{id}" },

@@ -25,6 +25,8 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
+import { acceptMemory } from "./facts/turn-memory.ts";
+import { memoryTool } from "./facts/memory-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
@@ -45,6 +47,7 @@ import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
 import type {
+  AcceptedMemory,
   AcceptedRequest,
   AcceptedSurroundings,
   ChosenContexts,
@@ -90,6 +93,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const { paths, folders, repositories } = await acceptRepositories(deps, asked, retriever);
+  const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
   const around = { paths, folders, workspaceId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
@@ -113,7 +117,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     withoutModel: request.withoutModel === true,
     hides: [...(request.hides ?? [])],
     surroundings,
-    ...offerTools(deps, asked, { contexts, input, skills: surroundings.skills }),
+    memory,
+    ...offerTools(deps, asked, { contexts, input, memory, skills: surroundings.skills }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -222,18 +227,20 @@ interface OfferedBeside {
   contexts: ContextChoice;
   input: readonly AcceptedPart[];
   skills: TurnSkills;
+  memory: AcceptedMemory | null;
 }
 
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input, skills }: OfferedBeside,
+  { contexts: { conversationContext, mode }, input, memory, skills }: OfferedBeside,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
-  const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
+  const isWhole = subagent === undefined && request.onlyNamedTools !== true;
+  const configured = isWhole ? [...deps.tools, ...memoryTools(deps, memory)] : [];
   const forSkills = skills.skills.length > 0 ? [skillTool(deps.skills, skills)] : [];
   const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSkills, ...forSubagents];
   const serverTools = ownTools(own, given.tools);
@@ -256,6 +263,11 @@ function offerTools(
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
   };
+}
+
+function memoryTools({ workspaces, now }: EngineDependencies, memory: AcceptedMemory | null): Tool[] {
+  const store = workspaces?.memory;
+  return store === undefined || memory === null ? [] : [memoryTool({ store, workspaceId: memory.workspaceId, now })];
 }
 
 /** Returns true if the turn may start subagents. A turn at the deepest level is not offered the tools for it (A1). */

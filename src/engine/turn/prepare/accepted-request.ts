@@ -9,6 +9,7 @@ import type {
   ModelSettings,
   Place,
 } from "../../../domain/context.ts";
+import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
@@ -46,6 +47,13 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   retrieval: RetrievalScope;
   /** The rules of the repository, where the session works, and its skills (M1, M2, M4). */
   surroundings: AcceptedSurroundings;
+  /** The memory of the workspace (M3). Null: the turn has none. */
+  memory: AcceptedMemory | null;
+}
+
+/** The memory of the workspace of a turn (M3). */
+export interface AcceptedMemory extends Memory {
+  workspaceId: string;
 }
 
 /** What is known of the surroundings of the turn (M1, M2, M4). */
