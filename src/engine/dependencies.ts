@@ -116,7 +116,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
 export type UnkeptPolicy = "forget" | "keep" | "refuse";
 
 /** The stores of turns whose content is only in memory (O3). */
-export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log">;
+export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log"> & Pick<EngineModels, "documents">;
 
 /** The stores of an engine, and its link to the other processes that share the data. */
 export interface EngineStores {
