@@ -28,6 +28,8 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   moveHead: "change",
   getGraph: "read",
   verifySession: "read",
+  sessionSize: "read",
+  getSizes: "anyKey",
   exportSession: "read",
   listTurns: "read",
   getLastTurn: "read",

@@ -74,6 +74,8 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     settings: settings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
+    // Files of earlier builds lack it.
+    otherRepos: z.array(fieldText).max(limits.repositoriesPerSessionMax).default([]),
     defaultLanguage: fieldText.nullable(),
     metadata,
     originTurnId: uuid.nullable(),
