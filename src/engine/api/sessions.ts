@@ -32,6 +32,8 @@ export interface SessionStart extends StartingChoice {
   metadata?: Record<string, unknown>;
   workspaceId?: string;
   repo?: string;
+  /** More repositories that the session is about, in order (M7). They need a `repo`. */
+  otherRepos?: string[];
   defaultLanguage?: string;
   /**
    * The turn that the session continues. The session takes over the settings of that turn's session that are not given

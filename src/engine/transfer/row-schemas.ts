@@ -74,6 +74,8 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     settings: settings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
+    // Files of earlier builds lack it.
+    otherRepos: z.array(fieldText).max(limits.repositoriesPerSessionMax).default([]),
     defaultLanguage: fieldText.nullable(),
     metadata,
     originTurnId: uuid.nullable(),
@@ -127,6 +129,7 @@ export const exportedDeferredCallSchema = z.strictObject({
   name: z.string(),
   arguments: z.string(),
   waitsFor: z.enum(["client", "approval"]),
+  budgetIds: z.array(z.string()).exactOptional(),
 });
 
 const chunkRef = z.strictObject({

@@ -124,7 +124,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     isTooLong,
     message: parts,
     sent: {
-      ...withNews(sentWith(chunks, files), gathered),
+      ...withNews(sentWith(chunks, files, accepted.retrieval), gathered),
       ...(accepted.hides.length > 0 && { hides: accepted.hides }),
     },
     manifest: manifest(turn.live.turnId, accepted, { gathered, visible, decision }),
