@@ -23,11 +23,13 @@ export type { WakeUps } from "./live/wake-ups.ts";
 export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";
 export type { Embedder } from "./retrieval/embedding.ts";
+export type * from "./retrieval/documents.ts";
 export type * from "./retrieval/retriever.ts";
 export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
 export { checkDeviceId, type DeviceBinding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkedFact, type Fact, type FactStore, type Memory } from "./domain/fact.ts";
 export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
 export {
   checkPermission,

@@ -13,6 +13,14 @@ export const storeFaults: readonly Mutant[] = [
     tests: sqlite,
   },
   {
+    name: "budget-without-holds",
+    does: "does not count what is held for other running calls (F11)",
+    file: "src/domain/budget.ts",
+    find: "return spent + reserved + amount > limit;",
+    replace: "return spent + (reserved > 0 ? 0 : 0) + amount > limit;",
+    tests: ["src/records/memory/memory-records.test.ts", "testing/budgets.test.ts"],
+  },
+  {
     name: "sqlite-file-opened-beside",
     does: "opens the database file beside SQLite, which drops the locks of the process (B3, B4)",
     file: "src/system/durable-files.ts",
@@ -155,5 +163,21 @@ export const storeFaults: readonly Mutant[] = [
     find: "if (known !== undefined && known.file?.stamp === file?.stamp) return known;",
     replace: "if (known !== undefined) return known;",
     tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
+  },
+  {
+    name: "fact-file-follows-links",
+    does: "reads a file outside of the memory through a link (M3)",
+    file: "src/workspace/files/file-facts.ts",
+    find: 'if (!lstatSync(path).isFile()) return { reason: "it is no regular file" };',
+    replace: 'if (!statSync(path).isFile()) return { reason: "it is no regular file" };',
+    tests: ["src/workspace/files/file-facts.test.ts"],
+  },
+  {
+    name: "fact-copies-stay",
+    does: "leaves the copy of a forgotten fact that an editor made (M3)",
+    file: "src/workspace/files/file-facts.ts",
+    find: ".filter((name) => copies.has(name))",
+    replace: ".filter((name) => name === own)",
+    tests: ["src/workspace/files/file-facts.test.ts"],
   },
 ];

@@ -1,4 +1,5 @@
 /** What a program that embeds aptove may replace (Y1). Each group of options has an interface. */
+import type { FactStore } from "../domain/fact.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
@@ -7,6 +8,7 @@ import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore } from "../records/record-store.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Observer } from "../telemetry/observer.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -43,6 +45,8 @@ export interface ModelOptions {
   providers?: Provider[];
   /** Retrievers, keyed by the names that agent contexts use. The names `local` and `qdrant` replace the configured ones. */
   retrievers?: Record<string, Retriever>;
+  /** Replaces the search in long documents that people attach (M8). */
+  documents?: DocumentSearch;
   /** Tools that every turn offers to the model. They run in this process. */
   tools?: Tool[];
   agentContexts?: AgentContext[];
@@ -57,6 +61,8 @@ export interface WorkspaceOptions {
   bindings?: BindingStore;
   /** Replaces the files in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (W4). */
   transcripts?: TranscriptStore;
+  /** Replaces the files of facts in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (M3). */
+  facts?: FactStore;
 }
 
 /** How the process reports what it does, and its clock. */

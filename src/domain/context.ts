@@ -5,6 +5,7 @@
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
+import type { FactRef } from "./fact.ts";
 import type { MailboxRef } from "./mailbox.ts";
 import type { Passage } from "./pin.ts";
 import { sha256, type Millis } from "./ids.ts";
@@ -95,6 +96,8 @@ export interface ConversationContext extends SurroundingsChoice {
   settings: ModelSettings;
   /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
+  /** False if the model neither gets the memory of the workspace nor adds to it (M3). Default: true. */
+  memory?: boolean;
 }
 
 /** A file with rules of a repository, such as `AGENTS.md`, as it is now (M1). */
@@ -213,6 +216,8 @@ export interface ContextManifest extends SurroundingsRefs {
   mailbox?: MailboxRef[];
   /** The pinned passages of the history, oldest turn first (M6). Absent: none. */
   pins?: PinRef[];
+  /** The facts of the workspace's memory that the model has (M3). Absent: none. */
+  facts?: FactRef[];
 }
 
 /** A pinned passage of the history. */

@@ -89,7 +89,7 @@ export function Composer({ thread, run }: ComposerProps) {
         rows={2}
         aria-label="Instruction"
         aria-autocomplete="list"
-        aria-controls="file-names"
+        aria-controls={names.paths.value.length > 0 ? "file-names" : undefined}
         aria-activedescendant={names.paths.value.length > 0 ? `file-name-${names.at.value}` : undefined}
         placeholder={isRunning ? "Write to the running turn, or for after it" : "Ask, or say what to do"}
         value={draft.value}

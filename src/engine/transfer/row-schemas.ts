@@ -88,6 +88,8 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     settings: settings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
+    // Files of earlier builds lack it.
+    otherRepos: z.array(fieldText).max(limits.repositoriesPerSessionMax).default([]),
     defaultLanguage: fieldText.nullable(),
     metadata,
     // Files of version 0.1.0 lack it.
@@ -143,6 +145,7 @@ export const exportedDeferredCallSchema = z.strictObject({
   name: z.string(),
   arguments: z.string(),
   waitsFor: z.enum(["client", "approval"]),
+  budgetIds: z.array(z.string()).exactOptional(),
 });
 
 const chunkRef = z.strictObject({
@@ -199,6 +202,14 @@ const placeRef = z.strictObject({
 
 const pinRef = z.strictObject({ ...passage, given: z.enum(["turn", "passage"]), wasSent: z.boolean() });
 
+const factRef = z.strictObject({
+  id: z.string(),
+  workspaceId: z.string(),
+  contentHash: z.string(),
+  sourceTurnId: uuid.nullable(),
+  wasSent: z.boolean(),
+});
+
 const skillRead = z.strictObject({ name: z.string(), path: z.string(), contentHash: z.string() });
 
 const skillsRef = z.strictObject({
@@ -225,6 +236,7 @@ const manifest = z.strictObject({
   pins: list(pinRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
+  facts: list(factRef).exactOptional(),
   skills: skillsRef.exactOptional(),
 });
 

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { skipReasons } from "../../domain/active-file.ts";
 import { mailboxKindSchema } from "../mailbox.ts";
 import { idSchema, modelSettingsSchema, chunkRefSchema } from "../values.ts";
+import { factRefSchema } from "../workspaces/memory.ts";
 import { passageFields } from "./pin.ts";
 
 const contextRef = z.object({
@@ -112,6 +113,10 @@ export const contextManifestSchema = z
       .describe("Pinned passages of the history. Absent if there are none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
+    facts: z
+      .array(factRefSchema)
+      .optional()
+      .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
     skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });

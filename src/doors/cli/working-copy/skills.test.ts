@@ -3,9 +3,11 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { WireTurn } from "../../../client/client.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../../../providers/scripted/scripted.ts";
+import type { Tool } from "../../../tools/tool.ts";
 
 const release = "---\nname: release\ndescription: Makes a release: tag, changelog.\n---\nRun release.sh.\n";
 
@@ -18,9 +20,12 @@ const reading: Script = ({ items }) => {
   return [{ calls: "read_skill", callId: `c${calls}`, with: { name: "release", ...(file !== undefined && { file }) } }];
 };
 
-async function shop(t: TestContext): Promise<CliWorld & { provider: ScriptedProvider }> {
-  const provider = scriptedProvider({ name: "offline", remembers: false, script: reading });
-  const world = await cliWorld(t, { providers: [provider] });
+async function shop(
+  t: TestContext,
+  { script = reading, ...more }: { script?: Script; sessionTools?: Tool[] } = {},
+): Promise<CliWorld & { provider: ScriptedProvider }> {
+  const provider = scriptedProvider({ name: "offline", remembers: false, script });
+  const world = await cliWorld(t, { providers: [provider], ...more });
   await world.write(".agents/skills/release/SKILL.md", release);
   await world.write(".agents/skills/release/references/form.md", "the form");
   await world.write(".claude/skills/release/SKILL.md", release);
@@ -67,6 +72,32 @@ test("[M4] [L1] skill list and show name what sessions here have, and what is wr
     },
   ]);
   assert.equal((await world.run(["skill", "list", "--workspace", "nope"], from)).exit, 2);
+});
+
+test("[M4] [V5] a chat offers the skills beside its own tools, also in the turn that brings their results", async (t) => {
+  const script: Script = ({ items }) => {
+    const outputs = items.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+    if (outputs.length === 0) return [{ calls: "look", callId: "c0", with: {} }];
+    return outputs.length === 1 ? [{ calls: "read_skill", callId: "c1", with: { name: "release" } }] : "all done";
+  };
+  const look: Tool = {
+    definition: { name: "look", parameters: { type: "object" }, effect: "read" },
+    needsApproval: () => false,
+    run: async () => ({ output: "looked", isError: false }),
+  };
+  const { provider, ...world } = await shop(t, { script, sessionTools: [look] });
+  writeOwn(world, "own/SKILL.md", "---\ndescription: Mine.\n---\n");
+  await world.run(["index"]);
+  const terminal = new TestTerminal({ columns: 80, rows: 40 });
+  const chat = world.start(["chat", "make a release"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  await chat.saw("all done");
+  chat.input.write("/quit\r");
+  assert.equal((await chat.finished).exit, 0);
+  assert.match(await terminal.text(), /skills: own, release/);
+  const { call } = provider.exchanges.at(-1) ?? assert.fail();
+  assert.deepEqual(call.tools.map(({ name }) => name).toSorted(), ["look", "read_skill"]);
+  const results = call.items.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+  assert.deepEqual([results[0], results[1]?.split("\n")[0]], ["looked", "Skill: release (repository)"]);
 });
 
 test("[M4] ask reads a skill and a file of it on this machine, and nothing outside of the skill's folder", async (t) => {

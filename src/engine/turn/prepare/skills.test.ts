@@ -147,6 +147,8 @@ test("[M4] another file of a skill is read in its folder; on another machine the
   await made.ask("read release forms.md", { skills: given });
   assert.match(lastResult(made).output, /on the client's machine, in \.agents\/skills\/release;/);
   assert.equal(skills.reads.length, 2);
+  await made.ask("read release forms.md", { skills: [{ ...skill("release"), root: "/editor" }], workingCopy: null });
+  assert.equal(skills.reads.at(-1), "/editor .agents/skills/release/SKILL.md forms.md");
 });
 
 test("[M4] a long skill comes in pieces", async (t) => {

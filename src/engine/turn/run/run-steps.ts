@@ -13,6 +13,7 @@ import type { ModelAnswer, OpenedTurn, RunOutcome } from "../live/turn-stages.ts
 import type { ModelRun } from "./model-run.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { firstCallTokens, laterCallTokens } from "../prepare/history-size.ts";
+import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import { withResults } from "../prepare/plan-turn.ts";
 import type { HistoryDecision } from "../prepare/turn-plan.ts";
 import { userMessage } from "../request/envelope.ts";
@@ -27,7 +28,25 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
     return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
   }
   const { plan } = turn.prepared;
-  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core, plan) };
+  const { passedBudgets } = turn.closed;
+  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core, plan), passedBudgets, waitsFor: null };
+  return parkedByBudget(run, await runPlanned(core, run));
+}
+
+/** A turn that a budget stopped waits for a person, if the budget says so and a person can be asked (F11). */
+function parkedByBudget({ plan, recorder, waitsFor }: ModelRun, outcome: RunOutcome): RunOutcome {
+  const { answer } = outcome;
+  if (waitsFor === null || answer.ended !== "failed" || answer.failure.code !== "budget_exceeded") return outcome;
+  const step = recorder.modelRequests;
+  return {
+    plan,
+    answer: { ended: "answered", stopReason: "tool_calls", responseId: null, step },
+    deferredCalls: [waitsFor],
+  };
+}
+
+async function runPlanned(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
+  const { plan } = run;
   try {
     if (plan.approved.length > 0) run.plan = withResults(plan, await runApproved(core, run, plan.approved));
     if (plan.isTooLong) await shorten(core, run, { wasRefused: false });
@@ -86,7 +105,12 @@ async function answerTo(core: EngineCore, run: ModelRun, first: ModelRequest): P
 /** Replaces the oldest part of the history by a summary. Returns false if that cannot make the request fit (C6). */
 async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRefused: boolean }): Promise<boolean> {
   const { plan, recorder, place } = run;
-  if (plan.accepted.settings.compaction === false && !plan.accepted.compacts) return false;
+  if (
+    plan.accepted.settings.compaction === false &&
+    !plan.accepted.compacts &&
+    !losesSummary(plan.state, plan.sent.forgets)
+  )
+    return false;
   const isFirst = recorder.items.length === 0;
   const tokens = isFirst ? firstCallTokens(plan, place.parent) : laterCallTokens(plan, recorder);
   const window = wasRefused ? await core.windows.find(plan.accepted) : core.windows.of(plan.accepted);

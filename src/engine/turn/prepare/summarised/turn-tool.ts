@@ -3,6 +3,7 @@
  * reads only the history of the turn that runs. It is offered as soon as a summary stands for a part of
  * the history, also in the turn that made the summary, so that the list of tools changes once (E6).
  */
+import { containedFacts, withoutForgotten } from "../../../../domain/forgetting.ts";
 import { historySummary, shownItems, type State } from "../../../../domain/lineage.ts";
 import { limits } from "../../../../domain/limits.ts";
 import { describedTool } from "../../../../tools/described-tool.ts";
@@ -39,7 +40,10 @@ function turnTool(histories: Pick<Histories, "state">, parentId: string | null):
       permission: null,
     }),
     run: async ({ turn, offset = 0 }) => {
-      const output = piece(textOfTurn(await histories.state(parentId), turn), offset);
+      const state = await histories.state(parentId);
+      // The memory itself gives its facts, so that a forgotten one is in no result (M3).
+      const withoutFacts = withoutForgotten(state, [...containedFacts(state).keys()]);
+      const output = piece(textOfTurn(withoutFacts, turn), offset);
       return { output, isError: false };
     },
   });
