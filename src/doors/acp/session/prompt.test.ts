@@ -248,20 +248,20 @@ test("[M6] [P1] /pin pins the last prompt or a passage of it, /pins lists, and /
   const world = await acpTest(t, { script: () => "an answer" });
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  const said = async (text: string): Promise<string> => {
+  const replyTo = async (text: string): Promise<string> => {
     const before = only(connection.updates(sessionId), "agent_message_chunk").length;
     await connection.prompt(sessionId, text);
     const chunks = only(connection.updates(sessionId), "agent_message_chunk").slice(before);
     return chunks.map(({ content }) => (content.type === "text" ? content.text : "")).join("");
   };
-  assert.match(await said("/pin"), /no prompt in this session/);
+  assert.match(await replyTo("/pin"), /no prompt in this session/);
   await connection.prompt(sessionId, "what to keep");
-  assert.equal(await said("/pins"), "Nothing is pinned.");
-  assert.equal(await said("/pin to keep"), "Pinned:\n\n1. to keep");
-  assert.equal(await said("/pin"), "Pinned:\n\n1. to keep\n2. what to keep an answer");
-  assert.match(await said("/unpin 7"), /Add the number/);
-  assert.equal(await said("/unpin 1"), "Pinned:\n\n1. what to keep an answer");
-  assert.equal(await said("/unpin all"), "Nothing is pinned.");
+  assert.equal(await replyTo("/pins"), "Nothing is pinned.");
+  assert.equal(await replyTo("/pin to keep"), "Pinned:\n\n1. to keep");
+  assert.equal(await replyTo("/pin"), "Pinned:\n\n1. to keep\n2. what to keep an answer");
+  assert.match(await replyTo("/unpin 7"), /Add the number/);
+  assert.equal(await replyTo("/unpin 1"), "Pinned:\n\n1. what to keep an answer");
+  assert.equal(await replyTo("/unpin all"), "Nothing is pinned.");
   assert.equal(world.provider.exchanges.length, 1);
 });
 
