@@ -55,7 +55,7 @@ test("[F11] [L1] a budget that does not make sense is refused, with what to writ
   await fails(/"much" is not an amount.*\nfix: give US dollars: 2\.50/, "set", "person", "much");
   await fails(/"2\.5" is not an amount.*\nfix: give tokens: 200000/, "set", "person", "2.5", "--tokens");
   await fails(/which key\?.*\nfix: name it: --of <key>/, "set", "key", "1");
-  await fails(/there is no user "Nobody"/, "set", "person", "1", "--of", "Nobody");
+  await fails(/there is no user "Grace"/, "set", "person", "1", "--of", "Grace");
   await fails(/there is no session about/, "set", "session", "1");
   await fails(/a budget is from 0 to \$1000000/, "set", "person", "1000001");
   await fails(/only a budget in dollars/, "set", "person", "10", "--tokens", "--unknown-price", "5");
