@@ -86,6 +86,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
+      memory: workspaces.facts,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
       nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),

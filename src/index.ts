@@ -28,6 +28,7 @@ export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
 export { checkDeviceId, type DeviceBinding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkedFact, type Fact, type FactStore, type Memory } from "./domain/fact.ts";
 export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
 export {
   checkPermission,

@@ -25,6 +25,8 @@ export { memoryRecords } from "./records/memory/memory-records.ts";
 export { recordPartSuites, recordStoreSuite } from "./records/record-store.suite.ts";
 export { retrieverSuite } from "./retrieval/retriever.suite.ts";
 export { bindingStoreSuite } from "./workspace/binding-store.suite.ts";
+export { factStoreSuite } from "./workspace/fact-store.suite.ts";
+export { memoryFacts } from "./workspace/memory/memory-facts.ts";
 export { memoryBindings } from "./workspace/memory/memory-bindings.ts";
 export { memoryTranscripts } from "./workspace/memory/memory-transcripts.ts";
 export { memoryWorkspaces } from "./workspace/memory/memory-workspaces.ts";

@@ -72,8 +72,8 @@ interface World {
   ids: Record<"owner" | "participant" | "org", string>;
   /** Returns the token of another device of the owner. */
   newDevice(): Promise<string>;
-  /** A key, a code or a device of the owner, or a context of the org, for one request. */
-  spend(kind: "key" | "code" | "device" | "context" | "budget"): Promise<string>;
+  /** A key, a code or a device of the owner, a context or a budget of the org, or a fact, for one request. */
+  spend(kind: "key" | "code" | "device" | "context" | "budget" | "fact"): Promise<string>;
 }
 
 /** The error codes that these routes' samples get after the access check has passed. */
@@ -174,6 +174,10 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
       if (kind === "context") return await newContext();
+      if (kind === "fact") {
+        const fact = { workspaceId: "default", text: `fact ${newId()}` };
+        return (await engine.workspaceSessions.memory.add(server.admin.caller, fact)).id;
+      }
       if (kind === "budget") {
         const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
         return (await engine.people.budgets.set(server.admin.caller, budget)).id;
@@ -219,6 +223,7 @@ interface Sample {
   /** The value for `{id}` in the path, and the context for `{name}`. */
   id?: string;
   context?: string;
+  fact?: string;
   json?: object;
 }
 
@@ -253,6 +258,8 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     createKey: { name: "k" },
     setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
+    addFact: { text: "x" },
+    changeFact: { text: "y" },
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
     signIn: { code: "none", name: "x" },
@@ -276,7 +283,9 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
                 ? await spend("device")
                 : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
-  return { name, id, ...context, ...(json !== undefined && { json }) };
+  // The memory exists also for the routes that name no fact.
+  const fact = path.includes("{workspace}") ? { fact: await spend("fact") } : {};
+  return { name, id, ...context, ...fact, ...(json !== undefined && { json }) };
 }
 
 const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
@@ -316,7 +325,9 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
   const at = path
     .replace("{id}", sample.id ?? "")
     .replace("{kind}", "conversation")
-    .replace("{name}", sample.context ?? "");
+    .replace("{name}", sample.context ?? "")
+    .replace("{workspace}", "default")
+    .replace("{fact}", sample.fact ?? "none");
   const query = queries[sample.name]?.(turnId) ?? "";
   const isImport = sample.name === "importSessions";
   const response = await send(world, who, {

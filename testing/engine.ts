@@ -80,7 +80,10 @@ export function testParts(options: TestEngineOptions = {}): EngineDependencies &
     records: memoryRecords(),
     blobs: memoryBlobs(),
     log: memoryEventLog(),
-    unkeptStores: async () => ({ records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() }),
+    unkeptStores: async () => {
+      const documents = localDocuments(lexicalEmbedder());
+      return { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog(), documents };
+    },
     retrievers: new Map(),
     documents: localDocuments(lexicalEmbedder()),
     tools: [],

@@ -46,6 +46,7 @@ import {
   type SendRequest,
   type RequestOptions,
 } from "./send.ts";
+import { memoryMethods, type MemoryMethods } from "./memory.ts";
 import { sessionMethods, type SessionMethods } from "./sessions.ts";
 import { turnMethods, type TurnMethods } from "./turns.ts";
 
@@ -63,12 +64,14 @@ export type {
   WirePairingCode,
   WirePairingStart,
 } from "../protocol/device.ts";
+export type { WireFact, WireForgotten, WireMemory } from "../protocol/workspaces/memory.ts";
 export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
 export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
+export type { WireSessionSize, WireSizes } from "../protocol/explain.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
@@ -174,6 +177,8 @@ export interface AptoveClient {
   };
   /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
+  /** The facts that a workspace remembers for its sessions (M3). */
+  memory: MemoryMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
   collectGarbage(order: { dryRun: boolean; isMostExpected?: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
@@ -223,6 +228,7 @@ export function createClient(options: ClientOptions): AptoveClient {
       createCode: () => call("createSignInCode"),
     },
     contexts: contextMethods(call),
+    memory: memoryMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),
     me: () => call("me"),
     health: () => call("readyz"),

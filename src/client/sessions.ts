@@ -1,6 +1,6 @@
 /** The client's methods for sessions: the sessions themselves, their tree, and their turns. */
 import type { QueryOf } from "../protocol/routes/routes.ts";
-import type { WireVerifyReport } from "../protocol/explain.ts";
+import type { WireSessionSize, WireSizes, WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
@@ -57,6 +57,10 @@ export interface SessionTreeMethods {
   purge(id: string): Promise<WirePurgeReport>;
   graph(id: string): Promise<WireSessionGraph>;
   verify(id: string): Promise<WireVerifyReport>;
+  /** Returns the room that the session takes, and that of its newest turns before `before`. */
+  size(id: string, query?: QueryOf<"sessionSize">): Promise<WireSessionSize>;
+  /** Returns the room of all sessions that the caller may see, and the largest of them. */
+  sizes(query?: QueryOf<"getSizes">): Promise<WireSizes>;
 }
 
 /** The turns of a session, the one that runs, and the mailbox. */
@@ -106,6 +110,8 @@ function sessionTreeMethods(call: FetchJson): SessionTreeMethods {
     purge: (id) => call("purgeSession", { id }),
     graph: (id) => call("getGraph", { id }),
     verify: (id) => call("verifySession", { id }),
+    size: (id, query = {}) => call("sessionSize", { id, query }),
+    sizes: (query = {}) => call("getSizes", { query }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What a program that embeds aptove may replace (Y1). Each group of options has an interface. */
+import type { FactStore } from "../domain/fact.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
@@ -57,6 +58,8 @@ export interface WorkspaceOptions {
   bindings?: BindingStore;
   /** Replaces the files in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (W4). */
   transcripts?: TranscriptStore;
+  /** Replaces the files of facts in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (M3). */
+  facts?: FactStore;
 }
 
 /** How the process reports what it does, and its clock. */

@@ -5,6 +5,7 @@
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
+import type { FactRef } from "./fact.ts";
 import type { MailboxRef } from "./mailbox.ts";
 import { sha256, type Millis } from "./ids.ts";
 import type { SkillFile, SkillsRef } from "./skill.ts";
@@ -94,6 +95,8 @@ export interface ConversationContext extends SurroundingsChoice {
   settings: ModelSettings;
   /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
+  /** False if the model neither gets the memory of the workspace nor adds to it (M3). Default: true. */
+  memory?: boolean;
 }
 
 /** A file with rules of a repository, such as `AGENTS.md`, as it is now (M1). */
@@ -210,6 +213,8 @@ export interface ContextManifest extends SurroundingsRefs {
   clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
+  /** The facts of the workspace's memory that the model has (M3). Absent: none. */
+  facts?: FactRef[];
 }
 
 /** A file with rules of the boot prompt. */

@@ -23,6 +23,8 @@ export const errorCatalogue = {
   instruction_not_text: entry(422, "The instruction is not valid Unicode text"),
   context_unknown: entry(422, "The named context does not exist"),
   context_invalid: entry(422, "The context is not valid"),
+  fact_invalid: entry(422, "The fact cannot be remembered"),
+  fact_changed: entry(412, "The fact has changed since the caller read it"),
   context_changed: entry(412, "The context has changed since the caller read it"),
   mode_unknown: entry(422, "The named mode is not configured"),
   provider_unknown: entry(422, "The named provider is not configured"),
@@ -176,6 +178,8 @@ export type WarningCode =
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
+  | "facts_skipped"
+  | "facts_forgotten"
   | "skills_skipped"
   | "skills_cut"
   | "retrieval_failed"

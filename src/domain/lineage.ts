@@ -4,6 +4,8 @@
  * turns stores O(n log n) bytes, where a snapshot per turn stores O(n^2).
  */
 import type { PartRef } from "./input-part.ts";
+import type { SentFact } from "./fact.ts";
+import { rememberedIn } from "./remembered.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
@@ -51,7 +53,7 @@ export interface ItemRef {
 }
 
 /** What one turn gave to the model beside the conversation, and what it hid. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides">;
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides" | "facts" | "forgets">;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -64,6 +66,10 @@ export interface StateEntry {
   rules?: NotedRules[];
   /** Items that no model receives from this turn on. They remain in the store (O2). Absent: none. */
   hides?: ItemRef[];
+  /** The facts of the workspace's memory that the message brought (M3). Absent: none. */
+  facts?: SentFact[];
+  /** The ids of facts that no model receives from this turn on (M3). Absent: none. */
+  forgets?: string[];
   /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
   warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
@@ -135,6 +141,8 @@ interface HistoryMarks {
   skills: MarkedPart | null;
   /** The entries that have more than messages, calls and results: what was sent, warned of, or can be read. */
   entries: readonly StateEntry[];
+  /** The entries that brought, made or forgot facts (M3). */
+  factEntries: readonly StateEntry[];
 }
 
 /** A part of a message, and where the message is. */
@@ -144,7 +152,7 @@ interface MarkedPart {
   item: number;
 }
 
-const noMarks: HistoryMarks = { summary: null, place: null, skills: null, entries: [] };
+const noMarks: HistoryMarks = { summary: null, place: null, skills: null, entries: [], factEntries: [] };
 const knownMarks = new WeakMap<State, HistoryMarks>();
 
 function marksOf(state: State): HistoryMarks {
@@ -161,7 +169,23 @@ function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
     place: newestPart(entry, placeHeader) ?? before.place,
     skills: newestPart(entry, skillsHeader) ?? before.skills,
     entries: hasMore || items.some(hasMedia) ? [...before.entries, entry] : before.entries,
+    factEntries: hasFacts(entry) ? [...before.factEntries, entry] : before.factEntries,
   };
+}
+
+function hasFacts({ items, facts, forgets }: StateEntry): boolean {
+  return facts !== undefined || forgets !== undefined || rememberedIn(items).length > 0;
+}
+
+/** Returns the entries of a history that brought, made or forgot facts (M3). */
+export function factEntries(state: State): readonly StateEntry[] {
+  return marksOf(state).factEntries;
+}
+
+/** Returns the entries among them whose message the model still receives. */
+export function visibleFactEntries(state: State): StateEntry[] {
+  const { factEntries: all, summary } = marksOf(state);
+  return all.filter((entry) => !hidesMessage(entry, summary));
 }
 
 function newestPart(entry: StateEntry, header: string): MarkedPart | null {

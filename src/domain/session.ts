@@ -30,7 +30,10 @@ export interface Session {
   /** The settings that a person chose for the session. They count before those of its contexts (S9). */
   settings: ModelSettings;
   workspaceId: string | null;
+  /** The repository that the session is about. Null: none. */
   repo: string | null;
+  /** More repositories that the session is about, in order, after `repo` (M7). They are chosen when it begins. */
+  otherRepos: string[];
   defaultLanguage: string | null;
   /** Data of the client. It is stored and returned, and the program never reads it. */
   metadata: Record<string, unknown>;

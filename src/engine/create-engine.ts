@@ -3,7 +3,7 @@ import { matchPaths } from "../retrieval/match-paths.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
-import { noReader } from "./access/access.ts";
+import { noReader, pageLimit } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
 import type { Engine, Indexes, Sessions, Turns, UnkeptTurns } from "./engine.ts";
@@ -39,6 +39,7 @@ import { subagentTools } from "./subagents/subagent-tools.ts";
 import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
+import { workspaceMemory } from "./sessions/workspace-memory.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 
 /** Creates an engine. First it recovers the turns that an earlier process left running; then it accepts turns. */
@@ -73,11 +74,18 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
       verify: async (caller, sessionId, onTurn) =>
         (await import("./explain/verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
+      size: async (caller, sessionId, { before, limit } = {}) =>
+        (await import("./explain/history-size.ts")).sessionSize(deps, caller, {
+          ...{ sessionId, before },
+          limit: pageLimit(limit),
+        }),
+      sizes: async (caller, { limit } = {}) =>
+        (await import("./explain/history-size.ts")).sizeOverview(deps, caller, { limit: pageLimit(limit) }),
       verifyAll: async (caller, onTurn) =>
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
     transfer: transfer(core),
-    workspaceSessions: workspaceSessions(core),
+    workspaceSessions: { ...workspaceSessions(core), memory: workspaceMemory(deps) },
     version: deps.version,
     health: healthWatch(core),
     recordsAbout: () => deps.records.storage.about(),

@@ -4,6 +4,7 @@
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext, Surroundings } from "../domain/context.ts";
+import type { FactStore } from "../domain/fact.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
@@ -47,6 +48,8 @@ export interface WorkspaceParts {
   ofDevice(deviceId: string): Promise<string>;
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
+  /** The facts that workspaces remember (M3). Absent: workspaces have no memory. */
+  memory?: FactStore;
   /** Returns how the next session of the workspace begins. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
@@ -113,7 +116,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
 export type UnkeptPolicy = "forget" | "keep" | "refuse";
 
 /** The stores of turns whose content is only in memory (O3). */
-export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log">;
+export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log"> & Pick<EngineModels, "documents">;
 
 /** The stores of an engine, and its link to the other processes that share the data. */
 export interface EngineStores {

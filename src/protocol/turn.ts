@@ -25,6 +25,7 @@ import {
   usageSchema,
   warningSchema,
 } from "./values.ts";
+import { factRefSchema } from "./workspaces/memory.ts";
 
 const contextRef = z.object({
   id: z.string(),
@@ -121,6 +122,10 @@ export const contextManifestSchema = z
       .describe("Messages of subagents that the model received. Absent if there were none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
+    facts: z
+      .array(factRefSchema)
+      .optional()
+      .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
     skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });

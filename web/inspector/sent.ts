@@ -74,7 +74,7 @@ function textsOf(context: WireTurnContext | null): Map<string, string> {
   const texts = new Map<string, string>();
   for (const [at, head] of heads.entries()) {
     const part = block.slice(head.index, heads[at + 1]?.index ?? block.length);
-    const path = /^(?:Path|Input): (.*)$/m.exec(part)?.[1] ?? "";
+    const path = /^Path: (.*?)(?: \(attached\))?$/m.exec(part)?.[1] ?? "";
     const lines = /^Lines: (.*)$/m.exec(part)?.[1];
     const text = /^(`{3,})[^\n]*\n([\s\S]*?)\n\1$/m.exec(part)?.[2] ?? part;
     texts.set(lines === undefined ? path : `${path}:${lines}`, text);

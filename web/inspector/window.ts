@@ -112,7 +112,7 @@ function contextPieces(text: string): [WindowKind, Piece][] {
   const heads = [...text.matchAll(/^=== (CHUNK|FILE) \d+ ===$/gm)];
   return heads.map((head, at) => {
     const part = text.slice(head.index, heads[at + 1]?.index ?? text.length);
-    const path = /^(?:Path|Input): (.*)$/m.exec(part)?.[1] ?? "";
+    const path = /^Path: (.*)$/m.exec(part)?.[1] ?? "";
     const lines = /^Lines: (.*)$/m.exec(part)?.[1];
     const name = lines === undefined ? path : `${path}:${lines}`;
     return [head[1] === "CHUNK" ? "code" : "files", piece(name, part)];

@@ -9,6 +9,11 @@ export const knowledgeLimits = {
   /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
   placeFilesMax: 30,
   placeWordCharactersMax: 500,
+  /** M3: the text of a fact, the facts of a workspace, the tokens of facts of one message, and the size of the file of a fact. */
+  factBytesMax: 4_096,
+  factsPerWorkspaceMax: 1_000,
+  factsTokensMax: 1_000,
+  factFileBytesMax: 16_384,
   /** Q3: the chunks that a search returns, and those that are sent: as many as fit into the tokens. */
   retrievalCandidatesMax: 60,
   retrievalChunksMax: 24,

@@ -14,6 +14,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   instruction_not_text: "remove what is no text, or give it as a file: --attach",
   context_unknown: "use one of these contexts, or see them all: aptove context list",
   context_invalid: "correct the keys that the message names",
+  fact_invalid: "write one to three sentences",
+  fact_changed: "read it again, and repeat the change",
   context_changed: "read it again (aptove context show), then send the change once more",
   mode_unknown: "use one of these modes, or see what is configured: aptove config show",
   provider_unknown: "check the provider and its key: aptove config check",

@@ -24,6 +24,7 @@ import { deviceHandlers } from "./handlers/devices.ts";
 import { createAuthentication, type Authentication, type AuthenticatedRequest } from "./admission/authentication.ts";
 import { executeHandler } from "./handlers/execute.ts";
 import { contextHandlers } from "./handlers/contexts.ts";
+import { memoryHandlers } from "./handlers/memory.ts";
 import { pageHeader } from "./admission/page-cookie.ts";
 import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
 import {
@@ -110,6 +111,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...signInHandlers(door),
     ...offerHandlers(door),
     ...contextHandlers(door),
+    ...memoryHandlers(door),
     ...peopleHandlers(door),
     ...budgetHandlers(door),
   };

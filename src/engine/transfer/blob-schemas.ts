@@ -63,6 +63,8 @@ const stateEntry = z.strictObject({
   ),
   rules: list(z.strictObject({ path: z.string(), hash: z.string() })).exactOptional(),
   hides: list(z.strictObject({ turnId: uuid, at: wholeFromZero })).exactOptional(),
+  facts: list(z.strictObject({ id: z.string(), workspaceId: z.string(), hash: z.string() })).exactOptional(),
+  forgets: list(z.string()).exactOptional(),
   warned: list(z.string()).exactOptional(),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),

@@ -140,6 +140,7 @@ function shared(session: Session) {
     settings: session.settings,
     workspaceId: session.workspaceId,
     repo: session.repo,
+    otherRepos: session.otherRepos,
     defaultLanguage: session.defaultLanguage,
     originTurnId: session.originTurnId,
     headTurnId: session.headTurnId,

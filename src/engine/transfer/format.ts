@@ -38,6 +38,7 @@ export type ExportedSession = Pick<
   | "settings"
   | "workspaceId"
   | "repo"
+  | "otherRepos"
   | "defaultLanguage"
   | "metadata"
   | "originTurnId"

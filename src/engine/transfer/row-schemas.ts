@@ -74,6 +74,8 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     settings: settings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
+    // Files of earlier builds lack it.
+    otherRepos: z.array(fieldText).max(limits.repositoriesPerSessionMax).default([]),
     defaultLanguage: fieldText.nullable(),
     metadata,
     originTurnId: uuid.nullable(),
@@ -181,6 +183,14 @@ const placeRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const factRef = z.strictObject({
+  id: z.string(),
+  workspaceId: z.string(),
+  contentHash: z.string(),
+  sourceTurnId: uuid.nullable(),
+  wasSent: z.boolean(),
+});
+
 const skillRead = z.strictObject({ name: z.string(), path: z.string(), contentHash: z.string() });
 
 const skillsRef = z.strictObject({
@@ -206,6 +216,7 @@ const manifest = z.strictObject({
   mailbox: list(mailboxRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
+  facts: list(factRef).exactOptional(),
   skills: skillsRef.exactOptional(),
 });
 

@@ -67,12 +67,13 @@ export async function importConversation(
 }
 
 function requestOf(start: SessionStart, instruction: string): TurnRequest {
-  const { workspaceId, repo, agentContextId, conversationContextId, model, settings, ...session } = start;
+  const { workspaceId, repo, otherRepos, agentContextId, conversationContextId, model, settings, ...session } = start;
   return {
     instruction,
     session,
     ...(workspaceId !== undefined && { workspaceId }),
     ...(repo !== undefined && { repo }),
+    ...(otherRepos !== undefined && { otherRepos: otherRepos.map((name) => ({ repo: name })) }),
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
     ...(model !== undefined && { model }),

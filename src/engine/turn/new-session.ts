@@ -34,6 +34,7 @@ export function blankSession({ id, caller, now, start, choice, nameIsSet, origin
     settings: choice.settings,
     workspaceId: start.workspaceId ?? null,
     repo: start.repo ?? null,
+    otherRepos: start.otherRepos ?? [],
     defaultLanguage: start.defaultLanguage ?? null,
     metadata: start.metadata ?? {},
     originTurnId,

@@ -202,7 +202,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
 
 function newSession(core: EngineCore, { live, place, request, accepted }: PreparedTurn): Session {
   const start = request.session ?? {};
-  const { repo, language } = accepted.retrieval;
+  const { repo, paths, language } = accepted.retrieval;
   const name = start.name ?? sessionName(accepted.instruction || firstText(accepted.earlier));
   return blankSession({
     id: live.sessionId,
@@ -213,6 +213,7 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Prepar
       name,
       ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
       ...(repo !== null && { repo }),
+      ...(paths.names.length > 0 && { otherRepos: paths.names.slice(1) }),
       ...(language !== null && { defaultLanguage: language }),
     },
     choice: accepted.forSession,

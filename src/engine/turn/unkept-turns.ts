@@ -10,7 +10,7 @@ import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import type { TurnRecords } from "../../records/turns.ts";
 import type { UnkeptEnd } from "../../records/unkept.ts";
-import type { EngineDependencies, EngineStores } from "../dependencies.ts";
+import type { EngineDependencies, EngineStores, UnkeptStores } from "../dependencies.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { runTurn } from "./if-busy.ts";
@@ -53,10 +53,7 @@ export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
 }
 
 /** Contexts, people and limits are those of the durable records. Sessions and turns, and all that belongs to them, are not. */
-function coreInMemory(
-  kept: EngineCore,
-  { records, blobs, log }: Pick<EngineDependencies, "records" | "blobs" | "log">,
-): EngineCore {
+function coreInMemory(kept: EngineCore, { records, blobs, log, documents }: UnkeptStores): EngineCore {
   const { sessions, attachments, subagents, runners, search, imports, purges } = records;
   // Budgets are those of the durable records, so the rows in memory cannot tell whether a turn has one.
   const turns: TurnRecords = {
@@ -85,6 +82,8 @@ function coreInMemory(
   return engineCore({
     ...rest,
     ...stores,
+    // What was split of a document is forgotten with the turns that brought it.
+    documents,
     // A lease that no other process can take needs no clock.
     monotonic: () => 0,
   });

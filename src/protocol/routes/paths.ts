@@ -28,6 +28,7 @@ export const paths = {
   undo: { method: "POST", path: "/api/sessions/{id}/undo" },
   getGraph: { method: "GET", path: "/api/sessions/{id}/graph" },
   verifySession: { method: "GET", path: "/api/sessions/{id}/verify" },
+  sessionSize: { method: "GET", path: "/api/sessions/{id}/size" },
   exportSession: { method: "GET", path: "/api/sessions/{id}/export" },
   listTurns: { method: "GET", path: "/api/sessions/{id}/turns" },
   getLastTurn: { method: "GET", path: "/api/sessions/{id}/turns/last" },
@@ -57,6 +58,7 @@ export const paths = {
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
+  getSizes: { method: "GET", path: "/api/sizes" },
   listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 
@@ -88,6 +90,12 @@ export const paths = {
   retireContextEntry: { method: "DELETE", path: "/api/contexts/{kind}/{name}" },
   listContextVersions: { method: "GET", path: "/api/contexts/{kind}/{name}/versions" },
   listModels: { method: "GET", path: "/api/models" },
+
+  listFacts: { method: "GET", path: "/api/workspaces/{workspace}/memory" },
+  addFact: { method: "POST", path: "/api/workspaces/{workspace}/memory" },
+  getFact: { method: "GET", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  changeFact: { method: "PUT", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  forgetFact: { method: "DELETE", path: "/api/workspaces/{workspace}/memory/{fact}" },
 
   listDevices: { method: "GET", path: "/api/devices" },
   createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },

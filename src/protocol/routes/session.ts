@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
-import { verifyReportSchema } from "../explain.ts";
+import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { mailboxSchema, mailboxQuerySchema } from "../mailbox.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
@@ -129,6 +129,14 @@ export const sessionRoutes = {
     access: "read",
     status: 200,
     answer: verifyReportSchema,
+    errors: ["storage_failed"],
+  },
+  sessionSize: {
+    summary: "Returns the room that the session takes, by kind and by turn, and what a purge would free.",
+    access: "read",
+    query: sessionSizeQuerySchema,
+    status: 200,
+    answer: sessionSizeSchema,
     errors: ["storage_failed"],
   },
   exportSession: {

@@ -11,7 +11,7 @@ export interface QuotableSource {
   /** The number of the first line of `text` in its file, counted from 1. */
   startLine: number;
   language: string;
-  /** The hash of a file, or of the document that a chunk is a piece of; null for other chunks. */
+  /** The hash of a file; null for chunks. */
   sha256: string | null;
   text: string;
 }
@@ -75,7 +75,7 @@ function readBlock(
   if (end === -1) return null;
   const source: QuotableSource = {
     kind,
-    path: fields.get("Path") ?? fields.get("Input") ?? fields.get("Name") ?? "",
+    path: fields.get("Path") ?? fields.get("Name") ?? "",
     startLine: Number(/^\d+/.exec(fields.get("Lines") ?? "")?.[0] ?? 1),
     language: fields.get("Language") ?? "",
     sha256: fields.get("Sha256") ?? null,

@@ -96,6 +96,7 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     settings: {},
     workspaceId: null,
     repo: null,
+    otherRepos: [],
     defaultLanguage: null,
     metadata: {},
     originTurnId: null,

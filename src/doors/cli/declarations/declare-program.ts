@@ -17,6 +17,7 @@ import { wholeNumber, type RunCommand } from "./declaring.ts";
 import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
+import { addMemoryCommands } from "./declare-memory.ts";
 import { addSkillCommands, addWorkspaceCommands } from "./declare-workspaces.ts";
 
 export function buildProgram(version: string, run: RunCommand): Command {
@@ -47,6 +48,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   program.commandsGroup("Sessions, workspaces and settings:");
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
+  addMemoryCommands(program.command("memory").description("facts that a workspace remembers"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
   addSkillCommands(program.command("skill").description("skills of the repository and of a workspace"), run);
   addModelCommands(program.command("model").description("the models that a turn can name"), run);
@@ -104,6 +106,16 @@ function addTurnOptions(command: Command): Command {
     .option("--model <model>", "model to use")
     .option("--context <id>", "conversation context of the configuration")
     .option("--repo <name>", "repository to search; default: the one of this folder")
+    .option(
+      "--add-dir <folder>",
+      "begin a session that is also about the repository of this folder; may be repeated",
+      collect,
+    )
+    .option(
+      "--add-repo <name>",
+      "the same for a repository without a folder here, by its name; may be repeated",
+      collect,
+    )
     .option("--lang <language>", "prefer code of this language");
 }
 
@@ -118,6 +130,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
         wholeNumber(1, limits.stepsPerTurnSettingMax),
       ),
     )
+    .option("-w, --workspace <id>", "workspace of a new session (an id, a part of one, or `default`)")
     .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")
     .option("--steer", "if a turn is running: send it this, and wait for its answer")

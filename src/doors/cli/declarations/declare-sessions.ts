@@ -56,6 +56,8 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .addOption(new Option("--turn <n>", "the number of the turn; default: the newest").argParser(wholeNumber(1, 1e9)))
     .option("--request", "print the exact request that was sent to the model")
     .option("--response", "print the exact response")
+    .option("--size", "show the room that the session and its turns take; with --turn, only that turn")
+    .option("--all", "with --size: of all sessions")
     .addOption(
       new Option("--step <n>", "the number of the model call in the turn").argParser(wholeNumber(1, 1e6)).default(1),
     )

@@ -48,6 +48,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     { title: retrievedTitle(turn), rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
     { title: "rules", rows: rulesRows(turn), whenEmpty: null },
+    { title: "memory", rows: factRows(turn), whenEmpty: null },
     { title: "skills", rows: skillRows(turn), whenEmpty: null },
     { title: "input", rows: inputRows(turn), whenEmpty: null },
     { title: "skipped", rows: skippedRows(turn), whenEmpty: null },
@@ -71,6 +72,17 @@ function rulesRows({ manifest: { rules } }: WireTurn): string[][] {
     return [path, "", `${what}, ${wasSent ? "in the note of this turn" : "in an earlier note"}`];
   });
   return [...first, ...changed];
+}
+
+/** Lists the facts of the workspace's memory that the model had. */
+function factRows({ manifest: { facts = [] } }: WireTurn): string[][] {
+  return facts.map(({ id, contentHash, sourceTurnId, wasSent }) => [
+    wasSent ? "sent" : "not sent",
+    id,
+    contentHash.slice(0, 8),
+    sourceTurnId === null ? "written by a person" : `from turn ${sourceTurnId.slice(-8)}`,
+    wasSent ? "" : "the model has it from an earlier turn",
+  ]);
 }
 
 /** Lists the skills that were offered, and the files of skills that the model read. */

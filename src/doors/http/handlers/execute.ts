@@ -36,9 +36,12 @@ export async function startAndAnswer(
   return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
 }
 
-/** Leaves out the folder of a working copy, unless the caller runs the server. No other caller may choose a folder of this machine. */
-function withOwnFolder(caller: Caller, { workingCopy, ...turn }: TurnRequest): TurnRequest {
-  return workingCopy === undefined || !runsTheServer(caller) ? turn : { ...turn, workingCopy };
+/** Leaves out the folders of working copies, unless the caller runs the server. No other caller may choose a folder of this machine. */
+function withOwnFolder(caller: Caller, turn: TurnRequest): TurnRequest {
+  if (runsTheServer(caller)) return turn;
+  const { workingCopy: _folder, otherRepos, ...rest } = turn;
+  if (otherRepos === undefined) return rest;
+  return { ...rest, otherRepos: otherRepos.map(({ workingCopy: _own, ...other }) => other) };
 }
 
 type ExecuteRouteCall = Pick<RouteCall<"execute">, "request" | "caller" | "watchKey">;

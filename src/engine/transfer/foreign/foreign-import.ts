@@ -321,6 +321,7 @@ class ForeignFile {
       settings: {},
       workspaceId: null,
       repo,
+      otherRepos: [],
       defaultLanguage: null,
       metadata: {
         "aptove.dev/foreign": { tool, id, version },

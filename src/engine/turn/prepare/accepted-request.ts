@@ -9,6 +9,7 @@ import type {
   ModelSettings,
   Place,
 } from "../../../domain/context.ts";
+import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
@@ -16,7 +17,7 @@ import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
-import type { WorkingCopy } from "../../../domain/active-file.ts";
+import type { PathNames } from "../../../domain/repositories.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
@@ -25,6 +26,7 @@ import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
 import type { BoundedRules } from "../request/rules-block.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
+import type { RepositoryScope } from "./accept-repositories.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
@@ -45,6 +47,13 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   retrieval: RetrievalScope;
   /** The rules of the repository, where the session works, and its skills (M1, M2, M4). */
   surroundings: AcceptedSurroundings;
+  /** The memory of the workspace (M3). Null: the turn has none. */
+  memory: AcceptedMemory | null;
+}
+
+/** The memory of the workspace of a turn (M3). */
+export interface AcceptedMemory extends Memory {
+  workspaceId: string;
 }
 
 /** What is known of the surroundings of the turn (M1, M2, M4). */
@@ -57,6 +66,8 @@ export interface AcceptedSurroundings {
   place: Place | null;
   /** True if the conversation begins with this turn. */
   isBeginning: boolean;
+  /** The repositories of a session about several whose rules are unknown, so that none of them is gone (M7). */
+  unknownIn: readonly string[];
   /** The skills that the model may read. */
   skills: TurnSkills;
 }
@@ -125,12 +136,12 @@ export interface RetrievalScope {
   retriever: Retriever | undefined;
   policy: ConversationContext["retrieval"];
   orgId: string;
-  /** The repository whose index is searched. Null: nothing is searched. */
+  /** The first repository that is searched. Null: nothing is searched. */
   repo: string | null;
-  /** The commit of the caller's working copy. Null if the caller did not give it. */
-  commit: string | null;
-  /** The caller's working copy. Null: it is on another machine, or the caller did not name it. */
-  workingCopy: WorkingCopy | null;
+  /** The repositories of the session. If there are several, all are searched, and `repo` is the first (M7). */
+  repositories: readonly RepositoryScope[];
+  /** How paths are read. */
+  paths: PathNames;
   ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];

@@ -48,7 +48,7 @@ for (const mode of ["file", "inline"] as const) {
     assert.ok(sentLines(turn)[0]?.includes(flamingos), "the best chunk has the answer, by the lines of the document");
     const sent = JSON.stringify(provider.exchanges[0]?.call.items);
     assert.ok(sent.includes("4711 birds") && !sent.includes("9000 hours"));
-    assert.ok(sent.includes(`Input: report.md\\nSha256: ${sha256(long)}\\nLines: `));
+    assert.ok(sent.includes("Path: report.md (attached)\\nLines: "));
     assert.ok(sent.includes("It is too long to be sent whole.") && sent.length < 6 * limits.retrievalTokensMax);
     assert.deepEqual(
       turn.warnings.map(({ code }) => code),
@@ -132,7 +132,7 @@ test("[M8] the text of a document stays inside its fence, and its name in its li
   const block = parts.find((part) => part.startsWith("[CONTEXT]")) ?? "";
   assert.ok(block.includes(hostile));
   assert.match(block, /\n(`{5,})markdown\n[^]*=== CHUNK 9 ===[^]*\n\1\n/);
-  assert.ok(!block.includes("\nPath: b.md"));
+  assert.ok(!block.includes("\nPath: b.md") && block.includes("\nPath: a_Path: b.md (attached)\n"));
 });
 
 test("[M8] the document and the code of the repository share the budget of the turn", async (t) => {
@@ -257,4 +257,15 @@ test("[M8] the documents of a conversation are searched up to a bound, the newes
   );
   assert.match(second.warnings[1]?.message ?? "", /^a\.txt is not searched/);
   assert.deepEqual((await ask("third?", { sessionId })).warnings, []);
+});
+
+test("[M8] [O3] a document of a turn that is not kept is split in the place of that turn, and forgotten with it", async (t) => {
+  const documents = { search: async (_query: DocumentQuery) => assert.fail("the kept search has it") };
+  const { engine } = await testEngine(t, { documents });
+  const place = (await engine.unkept(alice)) ?? assert.fail();
+  t.after(() => place.forget());
+  const asked = { instruction: "How many birds did the flamingo census count?", input: [attached()] };
+  const turn = await (await place.turns.run(alice, asked)).finished;
+  assert.equal(turn.status, "completed");
+  assert.ok(sentLines(turn)[0]?.includes(flamingos));
 });

@@ -36,15 +36,16 @@ export function contextBlock(
   return `[CONTEXT]\n\n${blocks.join("\n")}`;
 }
 
+/** What follows the name of an attached document in the place of a path. */
+const attachedMark = " (attached)";
+
 function chunkBlock(chunk: Chunk, number: number): string {
   const language = label(chunk.language);
   return [
     `=== CHUNK ${number} ===`,
     `Id: ${line(chunk.id)}`,
     // An attached document is no file that the model's tools could open.
-    ...(chunk.document === undefined
-      ? [`Path: ${line(chunk.path)}`]
-      : [`Input: ${line(chunk.path)}`, `Sha256: ${line(chunk.document)}`]),
+    `Path: ${line(chunk.path)}${chunk.document === undefined ? "" : attachedMark}`,
     `Lines: ${chunk.startLine}-${chunk.endLine}`,
     `Language: ${language}`,
     fenced(chunk.text, language),

@@ -17,6 +17,7 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   rating: null,
   model: null,
   settings: {},
+  otherRepos: [],
   defaultLanguage: null,
   metadata: {},
 };
