@@ -241,8 +241,29 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "pin", "unpin", "pins", "title"],
   );
+});
+
+test("[M6] [P1] /pin pins the last prompt or a passage of it, /pins lists, and /unpin removes", async (t) => {
+  const world = await acpTest(t, { script: () => "an answer" });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const replyTo = async (text: string): Promise<string> => {
+    const before = only(connection.updates(sessionId), "agent_message_chunk").length;
+    await connection.prompt(sessionId, text);
+    const chunks = only(connection.updates(sessionId), "agent_message_chunk").slice(before);
+    return chunks.map(({ content }) => (content.type === "text" ? content.text : "")).join("");
+  };
+  assert.match(await replyTo("/pin"), /no prompt in this session/);
+  await connection.prompt(sessionId, "what to keep");
+  assert.equal(await replyTo("/pins"), "Nothing is pinned.");
+  assert.equal(await replyTo("/pin to keep"), "Pinned:\n\n1. to keep");
+  assert.equal(await replyTo("/pin"), "Pinned:\n\n1. to keep\n2. what to keep an answer");
+  assert.match(await replyTo("/unpin 7"), /Add the number/);
+  assert.equal(await replyTo("/unpin 1"), "Pinned:\n\n1. what to keep an answer");
+  assert.equal(await replyTo("/unpin all"), "Nothing is pinned.");
+  assert.equal(world.provider.exchanges.length, 1);
 });
 
 test("[P1] the answer to a prompt tells what its turn used, if the provider counted it", async (t) => {

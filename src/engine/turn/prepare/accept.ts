@@ -115,6 +115,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     // A summary needs the model.
     ...(request.withoutModel === true && !model.compacts && noModel),
     withoutModel: request.withoutModel === true,
+    pins: session?.pins ?? [],
     hides: [...(request.hides ?? [])],
     surroundings,
     memory,
@@ -263,6 +264,7 @@ function offerTools(
     readable,
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
+    cannotWait: request.cannotWait === true,
   };
 }
 

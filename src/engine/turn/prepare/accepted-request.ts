@@ -12,6 +12,7 @@ import type {
 import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
+import type { Pin } from "../../../domain/pin.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
@@ -40,6 +41,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   subagent: SubagentRef | null;
   /** True if the turn only stores what it is given. */
   withoutModel: boolean;
+  /** The pins of the session (M6). */
+  pins: readonly Pin[];
   /** The items of the history that this turn hides. */
   hides: ItemRef[];
   /** The messages of the session's mailbox that this turn delivers (A2). */
@@ -128,6 +131,8 @@ export interface OfferedTools {
   askApproval: NonNullable<TurnRequest["askApproval"]> | null;
   /** Decides about a call without a person, if that is possible. */
   decideApproval: NonNullable<TurnRequest["decideApproval"]> | null;
+  /** True if the turn fails where it would wait for a person because of a budget. */
+  cannotWait: boolean;
 }
 
 /** The part of the code that retrieval searches, and what happens if it cannot. */
