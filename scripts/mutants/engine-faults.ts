@@ -76,6 +76,31 @@ export const engineFaults: readonly Mutant[] = [
     tests: ["src/engine/sessions/purging.test.ts"],
   },
   {
+    name: "pin-dropped",
+    does: "drops the pinned passages with the turns that a summary replaces (M6)",
+    file: "src/engine/turn/run/compaction.ts",
+    find: "withTool(core, run, await withPins(core, withSummary(plan, summary), pins))",
+    replace: "withTool(core, run, withSummary(plan, summary))",
+    tests: ["src/engine/turn/run/pins.test.ts"],
+  },
+  {
+    name: "pin-dropped-again",
+    does: "repeats a pinned passage after the first compaction only (M6)",
+    file: "src/engine/turn/prepare/summarised/pins.ts",
+    find: "return entry !== undefined && summarisedItems(entry, summary) > 0;",
+    replace:
+      "return entry !== undefined && summarisedItems(entry, summary) > 0 && !repeatedPins(state).has(pin.id) && state.entries.filter((one) => one.summary).length < 2;",
+    tests: ["src/engine/turn/run/pins.test.ts"],
+  },
+  {
+    name: "summary-names-invented-turns",
+    does: "keeps numbers of turns that a summary does not stand for (M6)",
+    file: "src/engine/turn/run/turn-names.ts",
+    find: "return from >= 1 && from <= to && to <= through;",
+    replace: "return from >= 1 && from <= to;",
+    tests: ["src/engine/turn/run/pins.test.ts"],
+  },
+  {
     name: "health-reads-only",
     does: "says ready while no store can be written (H2)",
     file: "src/engine/operations/health.ts",

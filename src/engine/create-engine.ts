@@ -29,6 +29,7 @@ import { askClientQuestion, withdrawClientQuestion } from "./turn/live/client-qu
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
+import { pins } from "./sessions/pins.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -59,7 +60,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: sessions(deps, access),
+    sessions: sessions(core, access),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
@@ -139,7 +140,8 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   };
 }
 
-function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
+function sessions(core: EngineCore, watch: AccessWatch): Sessions {
+  const { deps } = core;
   return {
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
@@ -150,6 +152,7 @@ function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
     },
     list: (caller, page) => listSessions(deps, caller, page),
     attachments: attachments(deps),
+    pins: pins(core),
     costs: (caller, period) => costsOf(deps, caller, period),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };

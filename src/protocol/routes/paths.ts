@@ -36,6 +36,9 @@ export const paths = {
   steerSession: { method: "POST", path: "/api/sessions/{id}/steer" },
   getMailbox: { method: "GET", path: "/api/sessions/{id}/mailbox" },
   fireMailbox: { method: "POST", path: "/api/sessions/{id}/fire" },
+  listPins: { method: "GET", path: "/api/sessions/{id}/pins" },
+  addPin: { method: "POST", path: "/api/sessions/{id}/pins" },
+  removePin: { method: "DELETE", path: "/api/sessions/{id}/pins/{pinId}" },
   sessionEvents: { method: "GET", path: "/api/sessions/{id}/events" },
 
   getTurn: { method: "GET", path: "/api/turns/{id}" },
