@@ -1,7 +1,7 @@
 /** How prompts end, and which updates are sent beside the answer (P1, P4). */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
@@ -10,6 +10,7 @@ import { requestErrorOf } from "../../../../testing/acp/request-error.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { Tool } from "../../../tools/tool.ts";
+import { surroundingsOf } from "../../../working-copy/surroundings.ts";
 import type { OpenedPorts } from "../agent.ts";
 
 function withTools(tools: readonly Tool[]): Pick<OpenedPorts, "openSessionTools"> {
@@ -450,13 +451,13 @@ test("[M1] [M2] an editor's session has the rules and the place of its folder, a
   const world = await acpTest(t);
   const asked: string[] = [];
   const place = { folder: ".", platform: "linux", date: "2026-11-23", branch: "main", modified: [], modifiedMore: 0 };
-  const surroundingsOf = async (folder: string) => {
+  const around = async (folder: string) => {
     asked.push(folder);
     return { rules: [{ path: "AGENTS.md", text: "Use tabs." }], place };
   };
   for (const notices of [false, true]) {
     const capabilities = notices ? { session: { notices: {} } } : {};
-    const connection = await world.connect({ capabilities, ports: { surroundingsOf } });
+    const connection = await world.connect({ capabilities, ports: { surroundingsOf: around } });
     const { sessionId } = await connection.begin();
     await connection.prompt(sessionId, "one");
     await connection.prompt(sessionId, "two");
@@ -473,6 +474,27 @@ test("[M1] [M2] an editor's session has the rules and the place of its folder, a
     );
   }
   assert.deepEqual(new Set(asked), new Set([world.project]));
+});
+
+test("[M4] [P4] an editor's session has the skills of its folder, and the model reads one without a question", async (t) => {
+  const world = await acpTest(t, {
+    script: ({ items }) =>
+      items.at(-1)?.type === "tool_result" ? "done" : [{ calls: "read_skill", with: { name: "release" } }],
+  });
+  await mkdir(join(world.project, ".agents/skills/release"), { recursive: true });
+  const file = join(world.project, ".agents/skills/release/SKILL.md");
+  await writeFile(file, "---\ndescription: Makes a release.\n---\nRun release.sh.\n");
+  const connection = await world.connect({ ports: { surroundingsOf } });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "make a release");
+  const { call } = world.provider.exchanges.at(-1) ?? assert.fail();
+  assert.match(
+    JSON.stringify(call.items),
+    /\[SKILLS\].*- release \(repository\): Makes a release\..*Run release\.sh\./,
+  );
+  const updates = connection.updates(sessionId);
+  assert.match(JSON.stringify(only(updates, "agent_thought_chunk")), /skills: release/);
+  assert.match(JSON.stringify(updates), /"title":"Read the skill release"/);
 });
 
 test("[P1] [C6] /compact has the next prompt begin with a summary, once", async (t) => {

@@ -9,7 +9,7 @@ import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { modelInfo, modelsOf } from "../../../domain/models.ts";
-import type { PathNames } from "../../../domain/repositories.ts";
+import { sessionPath, type PathNames } from "../../../domain/repositories.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
@@ -42,7 +42,7 @@ import {
 } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
-import { skillTool, type TurnSkills } from "./skills.ts";
+import { skillFoldersOf, skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -134,6 +134,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
+      leftOut: skillFoldersOf(surroundings.skills).map((folder) => sessionPath(paths, folder)),
     },
   };
 }

@@ -150,4 +150,6 @@ export interface RetrievalScope {
   ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];
+  /** The folders of skills, with a slash at the end. The model reads them when it needs them, so no search finds them (M4). */
+  leftOut: readonly string[];
 }

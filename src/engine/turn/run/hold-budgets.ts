@@ -66,6 +66,8 @@ export async function holdBudgets(
   return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
 }
 
+const waitWords =
+  "the turn waits until a person lets its next call pass a budget, or raises the budget and allows the call";
 const deniedPass = failure("budget_exceeded", "a person did not let the call of the model pass its budget");
 
 /** Returns the budgets that the caller lets the call pass, and may set. */
@@ -102,7 +104,7 @@ function refused({ deps }: EngineCore, run: ModelRun, { request, refusals }: Ref
     callId,
     view: { title, kind: "other", locations: [], content, permission: null },
   });
-  recorder.warn({ code: "budget_waits", message: `the turn waits for a person: ${reason.message}` });
+  recorder.warn({ code: "budget_waits", message: waitWords });
   run.waitsFor = {
     callId,
     name: "pass_budget",
