@@ -171,3 +171,23 @@ test("[U5] [U7] a turn is forked, run again, compared and made the head; the tre
   await tab.getByText("answer 1").waitFor();
   assert.deepEqual(tab.faults, []);
 });
+
+test("[M6] [U4] a turn is pinned and unpinned from its menu, and says that it is", async (t) => {
+  const world = await pageWorld(t, {});
+  const { sessionId, finished } = await world.engine.turns.run(world.owner, { instruction: "one" });
+  await finished;
+  const tab = await world.tab(`/s/${sessionId}`);
+  const act = async (name: RegExp): Promise<void> => {
+    await tab.getByRole("button", { name: "Actions of turn 1" }).click();
+    await tab.getByRole("menuitem", { name }).click();
+  };
+  await tab.getByText("answer 1").waitFor();
+  await act(/^Pin it/);
+  await tab.getByText("pinned", { exact: true }).waitFor();
+  const [pin] = await world.engine.sessions.pins.list(world.owner, sessionId);
+  assert.equal(pin?.text, "one\n\nanswer 1");
+  await act(/^Unpin it/);
+  await tab.getByText("pinned", { exact: true }).waitFor({ state: "detached" });
+  assert.deepEqual(await world.engine.sessions.pins.list(world.owner, sessionId), []);
+  assert.deepEqual(tab.faults, []);
+});

@@ -1,6 +1,6 @@
 /** One open conversation: the session, its turns as far as they are loaded, the turn that runs, and what a person may do with them. */
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { ExecuteRequest, WireSession, WireTurnList } from "../../src/client/client.ts";
+import type { ExecuteRequest, WirePin, WireSession, WireTurnList } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "./connection.ts";
 import { look, newest } from "./live.ts";
 import type { Failed } from "./loading.ts";
@@ -22,6 +22,7 @@ export class Thread {
   readonly running = signal<{ turnId: string; followed: FollowedTurn } | null>(null);
   /** The turns that this tab has followed, by id. They stay as they were drawn, so nothing jumps when a turn ends. */
   readonly followed = signal<ReadonlyMap<string, FollowedTurn>>(new Map());
+  readonly pins = signal<readonly WirePin[]>([]);
   readonly failed = signal<Failed | null>(null);
   /** The conversation: from the oldest loaded turn to the tip. */
   readonly path = computed(() =>
@@ -42,8 +43,9 @@ export class Thread {
 
   async load(): Promise<void> {
     try {
-      const [session, page] = await Promise.all([
+      const [session, pins, page] = await Promise.all([
         client.sessions.get(this.id),
+        client.sessions.pins(this.id),
         client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
       ]);
       const own = page.turns.toReversed();
@@ -52,6 +54,7 @@ export class Thread {
       if (this.#isClosed) return;
       batch(() => {
         this.session.value = session;
+        this.pins.value = pins;
         this.#add([...origin, ...own]);
         this.failed.value = null;
       });

@@ -1,4 +1,4 @@
-/** Fork, run again, make head. What the server refuses is shown as a notice. */
+/** Fork, run again, make head, pin. What the server refuses is shown as a notice. */
 import { signal } from "@preact/signals";
 import { client, wordsOf } from "../api/connection.ts";
 import { look } from "../api/live.ts";
@@ -39,5 +39,15 @@ export function makeHead(thread: Thread, turnId: string): Promise<void> {
     thread.tip.value = null;
     await thread.load();
     await look();
+  });
+}
+
+/** Pins the whole turn. If it, or a passage of it, is pinned, removes these pins. */
+export function pinOrUnpin(thread: Thread, turnId: string): Promise<void> {
+  return attempt(async () => {
+    const pinned = thread.pins.value.filter((pin) => pin.turnId === turnId);
+    if (pinned.length === 0) await client.sessions.pin(thread.id, { turnId });
+    for (const { id } of pinned) await client.sessions.unpin(thread.id, id);
+    thread.pins.value = await client.sessions.pins(thread.id);
   });
 }

@@ -4,7 +4,7 @@ import { mayWrite } from "../api/connection.ts";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { navigate, pathTo } from "../routes.ts";
 import { markedTurn } from "./marked-turn.ts";
-import { forkAt, makeHead, runAgain } from "./turn-actions.ts";
+import { forkAt, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
 
 export function TurnMenu({ thread, turn }: { thread: Thread; turn: ListedTurn }) {
   return (
@@ -18,6 +18,7 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
   const isHead = thread.session.value?.headTurnId === turn.id;
   const mayBeHead =
     turn.sessionId === thread.id && (turn.status === "completed" || turn.status === "awaiting_tool_results");
+  const isPinned = thread.pins.value.some(({ turnId }) => turnId === turn.id);
   const marked = markedTurn.value;
   const writes: MenuItem[] = [
     { label: "Fork here", keys: "f", run: () => void forkAt(turn.id) },
@@ -31,6 +32,11 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
       label: isHead ? "Is the head" : "Make it the head",
       isDisabled: isHead || !mayBeHead,
       run: () => void makeHead(thread, turn.id),
+    },
+    {
+      label: isPinned ? "Unpin it" : "Pin it: no summary drops it",
+      isDisabled: turn.status === "pending",
+      run: () => void pinOrUnpin(thread, turn.id),
     },
   ];
   return [

@@ -34,6 +34,7 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
         <b>You</b>
         <span class="turn-facts">
           {turn.mode !== "ask" && <span class="tag">{turn.mode}</span>}
+          {thread.pins.value.some(({ turnId }) => turnId === turn.id) && <span class="tag">pinned</span>}
           {turn.rerunOf !== null && <span class="tag">run again</span>}
           <Time at={turn.createdAt} />
         </span>

@@ -287,3 +287,21 @@ test("[M3] memory = false gives nothing and offers no tool, and a fact of the hi
   assert.equal(turn.manifest.facts, undefined);
   assert.deepEqual(here.provider.exchanges.at(-1)?.call.tools, []);
 });
+
+test("[M3] [M6] a turn that the model opens again has no facts: a forgotten one does not come back", async (t) => {
+  const script: Script = ({ items, tools, prompt }) => {
+    if (prompt?.startsWith("You condense") === true) return "they talked";
+    const isOffered = tools.some(({ name }) => name === "read_turn");
+    return isOffered && items.at(-1)?.type === "user" ? [{ calls: "read_turn", with: { turn: 1 } }] : "fine";
+  };
+  const here = await world(t, { script, conversation: { history: "replay" } });
+  const id = await here.add(deploys);
+  const { sessionId } = await here.askHere("when do we deploy on Fridays?");
+  assert.ok(here.had().includes(deploys));
+  await here.askHere("and then?", { sessionId, compact: true });
+  await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id });
+  const turn = await here.askHere("read it", { sessionId });
+  assert.equal(turn.status, "completed", JSON.stringify(turn));
+  assert.match(here.had(), /TURN 1[^"]*when do we deploy on Fridays/);
+  assert.ok(!here.had().includes(deploys), here.had());
+});
