@@ -197,6 +197,7 @@ export type WarningCode =
   | "history_compacted"
   | "steer_undelivered"
   | "history_not_kept"
+  | "budget_waits"
   | "live_log_unreadable"
   | "step_limit"
   | "setting_adjusted"

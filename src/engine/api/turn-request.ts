@@ -134,6 +134,8 @@ export interface RequestedTools {
    * Without it, such a call ends the turn as `awaiting_tool_results` (V5).
    */
   askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer | null>;
+  /** True: the client cannot show that a turn waits because of a budget, so such a turn fails (F11). */
+  cannotWait?: boolean;
 }
 
 /** The part of the code that retrieval searches. */

@@ -129,6 +129,7 @@ export const exportedDeferredCallSchema = z.strictObject({
   name: z.string(),
   arguments: z.string(),
   waitsFor: z.enum(["client", "approval"]),
+  budgetIds: z.array(z.string()).exactOptional(),
 });
 
 const chunkRef = z.strictObject({

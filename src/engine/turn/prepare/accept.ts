@@ -262,6 +262,7 @@ function offerTools(
     readable,
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
+    cannotWait: request.cannotWait === true,
   };
 }
 

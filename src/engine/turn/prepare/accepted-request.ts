@@ -128,6 +128,8 @@ export interface OfferedTools {
   askApproval: NonNullable<TurnRequest["askApproval"]> | null;
   /** Decides about a call without a person, if that is possible. */
   decideApproval: NonNullable<TurnRequest["decideApproval"]> | null;
+  /** True if the turn fails where it would wait for a person because of a budget. */
+  cannotWait: boolean;
 }
 
 /** The part of the code that retrieval searches, and what happens if it cannot. */
