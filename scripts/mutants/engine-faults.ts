@@ -319,4 +319,28 @@ export const engineFaults: readonly Mutant[] = [
     replace: "workspaceId,",
     tests: ["src/engine/turn/prepare/skills.test.ts"],
   },
+  {
+    name: "one-repository-fails-all",
+    does: "fails a turn because one of its repositories has no index (M7)",
+    file: "src/engine/turn/prepare/gather.ts",
+    find: "if (cause === null || others.length === searched.length || others.length === 0) throw error;",
+    replace: "if (others.length !== -1) throw error;",
+    tests: ["src/engine/turn/repositories.test.ts"],
+  },
+  {
+    name: "paths-without-repository",
+    does: "sends chunks of several repositories under the paths in them (M7)",
+    file: "src/engine/turn/prepare/gather.ts",
+    find: "chunks: isSeveral ? inSession : chunks,",
+    replace: "chunks,",
+    tests: ["src/engine/turn/repositories.test.ts"],
+  },
+  {
+    name: "folders-of-other-repositories",
+    does: "takes the folder of another repository from any caller (M7, H4)",
+    file: "src/doors/http/handlers/execute.ts",
+    find: "otherRepos: otherRepos.map(({ workingCopy: _own, ...other }) => other) };",
+    replace: "otherRepos };",
+    tests: ["src/doors/http/handlers/repositories.test.ts"],
+  },
 ];

@@ -79,11 +79,16 @@ test("[M7] a session about several repositories is loaded with one of its folder
   const { turn } = await aptove.engine.turns.read(owner, head);
   assert.deepEqual([turn.status, turn.warnings.map(({ code }) => code)], ["completed", []]);
   const known = turn.manifest.chunks.filter(({ notSentBecause }) => notSentBecause === "already_sent");
-  assert.ok(known.some(({ path }) => path === `${names[1]}:src/invoices.ts`), "the paths are those of the first turn");
+  assert.ok(
+    known.some(({ path }) => path === `${names[1]}:src/invoices.ts`),
+    "the paths are those of the first turn",
+  );
   const other = sampleRepository({ "a.ts": "1;\n" });
   t.after(() => other.remove());
   writeFileSync(join(other.root, "b.ts"), "2;\n");
-  const { message } = await requestErrorOf(connection.agent.request("session/load", { sessionId, cwd: other.root, mcpServers: [] }));
+  const { message } = await requestErrorOf(
+    connection.agent.request("session/load", { sessionId, cwd: other.root, mcpServers: [] }),
+  );
   assert.match(message, /the session is about example\.org\/team\/api, example\.org\/team\/web/);
 });
 

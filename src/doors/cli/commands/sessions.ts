@@ -99,11 +99,16 @@ function sessionRows(sessions: WireSession[]): string[][] {
     session.lastTurnStatus ?? "empty",
     plural(session.turnCount, "turn"),
     tokensAndCost(session),
-    session.repo ?? "-",
+    repositoryCell(session),
     `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
     ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
     firstLine(session.name, 60),
   ]);
+}
+
+/** The first repository, and how many more there are. */
+function repositoryCell({ repo, otherRepos }: WireSession): string {
+  return `${repo ?? "-"}${otherRepos.length === 0 ? "" : ` +${otherRepos.length}`}`;
 }
 
 function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
