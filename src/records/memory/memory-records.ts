@@ -19,6 +19,7 @@ import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
 import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
+import { summaryRecords } from "./summaries.ts";
 import { turnRecords } from "./turns.ts";
 import { unkeptRecords } from "./unkept.ts";
 
@@ -31,6 +32,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     turns: turnRecords(rows, now),
     unkept: unkeptRecords(rows),
     subagents: subagentRecords(rows),
+    summaries: summaryRecords(rows, now),
     runners: runnerRecords(rows, now),
     limits: limitRecords(rows, now),
     search: searchRecords(rows),

@@ -7,6 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
+import type { Summary } from "../../domain/summary.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
 import type { UnkeptTurn } from "../unkept.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
@@ -43,6 +44,14 @@ export interface Rows {
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
+  summaries: Map<string, SummaryRow>;
+}
+
+export interface SummaryRow {
+  summary: Summary;
+  runnerId: string;
+  leaseExpiresAt: number;
+  isStopping: boolean;
 }
 
 export function emptyRows(): Rows {
@@ -68,6 +77,7 @@ export function emptyRows(): Rows {
     contexts: new Map(),
     audit: new Map(),
     unkept: new Map(),
+    summaries: new Map(),
   };
 }
 

@@ -20,6 +20,7 @@ import { sessionRecords } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
+import { summaryRecords } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
 import { turnRecords } from "./turns.ts";
 import { unkeptRecords } from "./unkept.ts";
@@ -57,6 +58,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     turns: turnRecords(db, dialect),
     unkept: unkeptRecords(db),
     subagents: subagentRecords(db, dialect),
+    summaries: summaryRecords(db, dialect),
     runners: runnerRecords(db, dialect),
     limits: limitRecords(db, dialect),
     search: searchRecords(db, dialect),
