@@ -12,6 +12,15 @@ import type { Usage } from "./usage.ts";
 export const summaryParts = ["goal", "decision", "file", "open_point"] as const;
 export type SummaryPart = (typeof summaryParts)[number];
 
+/** The name of the form in which a model answers, by which the offline model knows that a summary is wanted. */
+export const summaryFormat = "aptove_summary";
+
+/** What a reader must know about a summary before anything else. Null: nothing. */
+export function summaryNote({ provider }: Pick<Summary, "provider">): string | null {
+  if (provider !== "offline") return null;
+  return "made by aptove's built-in offline model: it does not think, it only quotes instructions and paths";
+}
+
 /** A turn that a line rests on, and words that stand in it. */
 export interface LineSource {
   turnId: string;
