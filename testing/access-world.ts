@@ -36,6 +36,8 @@ export type Outcome = "ok" | ErrorCode;
 export interface Target {
   sessionId: string;
   turnId: string;
+  /** A summary of the session. Absent: there is none. */
+  summaryId?: string;
 }
 
 export interface Wanted {
@@ -201,10 +203,12 @@ async function newTarget({ server, keys, ids, records }: World, { isPublic, isRe
   const second = await engine.turns.run(owner, { instruction: "more", sessionId: first.sessionId });
   await second.finished;
   const { sessionId } = first;
+  const summary = await engine.summaries.start(owner, { sessionId });
+  await engine.summaries.wait(owner, summary.id, { waitMs: 10_000 });
   await records.sessions.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
   if (isPublic) await records.sessions.update(sessionId, { isPublic }, Date.now());
   if (isRemoved) await records.sessions.update(sessionId, { deletedAt: Date.now() }, Date.now());
-  return { sessionId, turnId: second.turnId };
+  return { sessionId, turnId: second.turnId, summaryId: summary.id };
 }
 
 interface Sample {
@@ -222,7 +226,7 @@ async function askRoute(world: World, name: RouteName, one: Case): Promise<Outco
   return outcome;
 }
 
-async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId }: Target): Promise<Sample> {
+async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId, summaryId = sessionId }: Target): Promise<Sample> {
   const { path } = paths[name];
   const bodies: Partial<Record<RouteName, object>> = {
     execute: { instruction: "x", sessionId },
@@ -231,6 +235,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     updateSession: { name: "new" },
     moveHead: { from: turnId, to: sessionId },
     changeSharing: { invite: [ids.participant] },
+    startSummary: {},
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
@@ -248,6 +253,8 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
   const json = bodies[name];
   const id = path.startsWith("/api/turns")
     ? turnId
+    : path.startsWith("/api/summaries")
+      ? summaryId
     : path.startsWith("/api/orgs")
       ? ids.org
       : path.startsWith("/api/users")
@@ -266,6 +273,8 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
 const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getRequest: () => "?step=1",
   getResponse: () => "?step=1",
+  getSummaryRequest: () => "?call=1",
+  getSummaryResponse: () => "?call=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
@@ -276,9 +285,9 @@ async function refusalOf(world: World, { who, target }: Case, sample: Sample): P
   const outcome = await answerOf(world, who, { sample, turnId: target.turnId });
   if (outcome.code !== "not_found") return outcome.code;
   const nothing = newId();
-  const { sessionId, turnId } = target;
+  const { sessionId, turnId, summaryId = sessionId } = target;
   const replaced = (text: string): string =>
-    [sample.id ?? sessionId, sessionId, turnId]
+    [sample.id ?? sessionId, sessionId, turnId, summaryId]
       .reduce((at, id) => at.replaceAll(id, nothing), text)
       .replaceAll(sample.context ?? "none", "none");
   const json = sample.json && (JSON.parse(replaced(JSON.stringify(sample.json))) as object);

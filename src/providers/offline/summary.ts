@@ -70,5 +70,5 @@ function readEarlier(text: string): OfflineLine[] {
 
 /** Returns what looks like a path of a file: it has a folder, and an ending. */
 function pathsIn(text: string): string[] {
-  return text.match(/(?<![\w./:-])[\w.-]+(?:\/[\w.-]+)+\.[A-Za-z]\w{0,9}\b/g) ?? [];
+  return text.match(/(?<![\w./:-])\w[\w.-]*(?:\/[\w.-]+)+\.[A-Za-z]\w{0,9}\b/g) ?? [];
 }
