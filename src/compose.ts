@@ -6,12 +6,13 @@ import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/confi
 import { identitiesOf } from "./compose/identities.ts";
 import { lazyWorkspaces } from "./compose/lazy-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
-import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
+import { lazyDocuments, lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import type { AptoveOptions } from "./compose/options.ts";
 import { openWorkingCopy } from "./retrieval/current-files.ts";
 import { openStores } from "./compose/data-folder/open-stores.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
+import { skillReader } from "./compose/data-folder/skill-reader.ts";
 import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
 import { quotasOf, unkeptPolicyOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
@@ -77,12 +78,15 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     ...(turnStore !== undefined && { turnStore: observedStore(turnStore, "records", observer) }),
     log: observedStore(live.log, "live", observer),
     unkeptStores: async () => await (await import("./compose/unkept-stores.ts")).unkeptStores(),
+    cache: live.cache,
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
+    documents: lazyDocuments(),
     tools: options.tools ?? [],
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
+      memory: workspaces.facts,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
       nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
@@ -94,6 +98,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       const { surroundingsOf } = await import("./working-copy/surroundings.ts");
       return await surroundingsOf(path);
     },
+    skills: skillReader(folder),
     urls: {
       read: async (url, how) => {
         const { webReader } = await import("./tools/url/web-reader.ts");

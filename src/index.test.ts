@@ -72,6 +72,7 @@ test("[B5] [Y1] the contracts' suites and the client are exported by name", () =
     "providerSuite",
     "recordStoreSuite",
     "retrieverSuite",
+    "sharedCacheSuite",
     "transcriptStoreSuite",
     "wakeUpsSuite",
     "workspaceStoreSuite",

@@ -18,6 +18,7 @@ export type { TranscriptMessage } from "./domain/transcript.ts";
 export type { FinishedTurn, Turn } from "./domain/turn.ts";
 export type { BlobStore } from "./blobs/blob-store.ts";
 export type { EventLog } from "./live/event-log.ts";
+export type { SharedCache } from "./live/shared-cache.ts";
 export type { WakeUps } from "./live/wake-ups.ts";
 export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";
@@ -27,6 +28,7 @@ export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
 export { checkDeviceId, type DeviceBinding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkedFact, type Fact, type FactStore, type Memory } from "./domain/fact.ts";
 export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
 export {
   checkPermission,

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { HttpDoor, HttpDoorOptions } from "./doors/http/door.ts";
 import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
+import { hostsOf } from "./system/own-addresses.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {
@@ -21,8 +22,7 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
   const doorOptions: HttpDoorOptions = {
     engine,
     limits: configuration.limits,
-    // Clients may also name the address that the server listens on.
-    allowedHosts: [...allowedHosts, host.includes(":") ? `[${host}]` : host],
+    allowedHosts: [...allowedHosts, ...hostsOf(host)],
     allowedOrigins,
     heartbeatMs: configuration.limits.heartbeatMs,
     report,
@@ -85,6 +85,8 @@ const ports: CliPorts = {
     await (await import("./compose/backup.ts")).makeBackup({ folder, version, ...request }),
   restore: async (folder, request) =>
     await (await import("./compose/backup.ts")).restoreBackup({ folder, version, ...request }),
+  moveBlobs: async (folder, request) =>
+    await (await import("./compose/data-folder/move-blobs.ts")).moveBlobs({ folder, ...request }),
   checkMcpServers: async (request) => {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });

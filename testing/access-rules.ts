@@ -42,6 +42,8 @@ const seen =
     standing === "none" ? "not_found" : rule(who, standing);
 const ifSo = (isAllowed: boolean): Outcome => (isAllowed ? "ok" : "forbidden");
 
+const workspaceOfServer: Rule = (who) => (who === "admin" ? "ok" : "workspace_unknown");
+
 const continuing = writing(seen((_who, standing) => ifSo(standing !== "colleague")));
 
 export const rules = {
@@ -52,6 +54,9 @@ export const rules = {
   noDevice: keyed((who) => ifSo(who !== "device")),
   writerNoDevice: writing((who) => ifSo(who !== "device")),
   runsTheServer: admins((who) => ifSo(who === "admin")),
+  /** The workspaces belong to those who run the server, and do not exist for others. */
+  workspaceOfServer: keyed(workspaceOfServer),
+  writesWorkspace: writing(workspaceOfServer),
   comesInByAcp: keyed((who) => ifSo(who === "admin")),
   ownOrg: keyed((who) => (isOfOrg(who) ? "ok" : "not_found")),
   ownOrgAdmin: admins((who) => (isOfOrg(who) ? "ok" : "not_found")),

@@ -74,8 +74,8 @@ interface World {
   ids: Record<"owner" | "participant" | "org", string>;
   /** Returns the token of another device of the owner. */
   newDevice(): Promise<string>;
-  /** A key, a code or a device of the owner, or a context of the org, for one request. */
-  spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
+  /** A key, a code or a device of the owner, a context or a budget of the org, or a fact, for one request. */
+  spend(kind: "key" | "code" | "device" | "context" | "budget" | "fact"): Promise<string>;
 }
 
 /** The error codes that these routes' samples get after the access check has passed. */
@@ -85,9 +85,12 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   steerTurn: ["turn_not_running"],
   archiveTurn: ["turn_in_use"],
   answerQuestion: ["question_not_open"],
+  askQuestion: ["question_not_open"],
+  listIndexedFiles: ["index_missing"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
+  beginSignIn: ["sign_in_refused"],
 };
 
 /** `byCookie`: each request comes from a browser with the page's cookie, in place of a key in a header (U2). */
@@ -173,6 +176,14 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
     spend: async (kind) => {
       if (kind === "key") return (await keyFor()).id;
       if (kind === "context") return await newContext();
+      if (kind === "fact") {
+        const fact = { workspaceId: "default", text: `fact ${newId()}` };
+        return (await engine.workspaceSessions.memory.add(server.admin.caller, fact)).id;
+      }
+      if (kind === "budget") {
+        const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
+        return (await engine.people.budgets.set(server.admin.caller, budget)).id;
+      }
       return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
     },
   };
@@ -216,6 +227,7 @@ interface Sample {
   /** The value for `{id}` in the path, and the context for `{name}`. */
   id?: string;
   context?: string;
+  fact?: string;
   json?: object;
 }
 
@@ -226,7 +238,11 @@ async function askRoute(world: World, name: RouteName, one: Case): Promise<Outco
   return outcome;
 }
 
-async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId, summaryId = sessionId }: Target): Promise<Sample> {
+async function sampleOf(
+  { ids, spend }: World,
+  name: RouteName,
+  { sessionId, turnId, summaryId = sessionId }: Target,
+): Promise<Sample> {
   const { path } = paths[name];
   const bodies: Partial<Record<RouteName, object>> = {
     execute: { instruction: "x", sessionId },
@@ -239,15 +255,24 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
+    askQuestion: {
+      callId: "c1",
+      askerId: sessionId,
+      view: { title: "t", kind: "edit", locations: [], content: [] },
+    },
     fireMailbox: {},
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
     createKey: { name: "k" },
+    setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
+    addFact: { text: "x" },
+    changeFact: { text: "y" },
     createPairingCode: {},
     pairDevice: { code: "7K3M-9QXT", name: "x" },
     signIn: { code: "none", name: "x" },
+    beginSignIn: { redirectUri: "https://aptove.example.org/signed-in" },
     collectGarbage: { dryRun: true },
   };
   const json = bodies[name];
@@ -255,19 +280,23 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     ? turnId
     : path.startsWith("/api/summaries")
       ? summaryId
-    : path.startsWith("/api/orgs")
-      ? ids.org
-      : path.startsWith("/api/users")
-        ? ids.owner
-        : path.startsWith("/api/keys/")
-          ? await spend("key")
-          : path.startsWith("/api/devices/pairing-codes/")
-            ? await spend("code")
-            : path.startsWith("/api/devices/{id}")
-              ? await spend("device")
-              : sessionId;
+      : path.startsWith("/api/orgs")
+        ? ids.org
+        : path.startsWith("/api/users")
+          ? ids.owner
+          : path.startsWith("/api/keys/")
+            ? await spend("key")
+            : path.startsWith("/api/budgets/")
+              ? await spend("budget")
+              : path.startsWith("/api/devices/pairing-codes/")
+                ? await spend("code")
+                : path.startsWith("/api/devices/{id}")
+                  ? await spend("device")
+                  : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
-  return { name, id, ...context, ...(json !== undefined && { json }) };
+  // The memory exists also for the routes that name no fact.
+  const fact = path.includes("{workspace}") ? { fact: await spend("fact") } : {};
+  return { name, id, ...context, ...fact, ...(json !== undefined && { json }) };
 }
 
 const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
@@ -277,6 +306,8 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getSummaryResponse: () => "?call=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
+  listIndexedFiles: () => "?repo=none",
+  withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 
@@ -307,7 +338,9 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
   const at = path
     .replace("{id}", sample.id ?? "")
     .replace("{kind}", "conversation")
-    .replace("{name}", sample.context ?? "");
+    .replace("{name}", sample.context ?? "")
+    .replace("{workspace}", "default")
+    .replace("{fact}", sample.fact ?? "none");
   const query = queries[sample.name]?.(turnId) ?? "";
   const isImport = sample.name === "importSessions";
   const response = await send(world, who, {

@@ -12,6 +12,7 @@ import type { TestContext } from "node:test";
 import { localClients, ownKey } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
+import { moveBlobs } from "../src/compose/data-folder/move-blobs.ts";
 import { checkProvider } from "../src/compose/check-providers.ts";
 import { checkBlobs } from "../src/compose/open-blobs.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
@@ -22,6 +23,7 @@ import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { serveMcpClient } from "../src/compose/mounts/mcp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
+import { hostsOf } from "../src/system/own-addresses.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
 import type { Tool } from "../src/tools/tool.ts";
@@ -113,6 +115,7 @@ export async function cliWorld(
     redisFault: findRedisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
+    moveBlobs: (data, request) => moveBlobs({ folder: data, ...request }),
     restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),
   };
   const stored = store === undefined ? {} : { APTOVE_BLOBS_STORE: store };
@@ -157,7 +160,8 @@ async function openTestEngine(
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
   const own = ownKey(engine, owner);
-  const door = httpDoor({ engine, report, authenticate: own.authenticate });
+  const allowedHosts = hostsOf(configuration.serve.host);
+  const door = httpDoor({ engine, report, allowedHosts, authenticate: own.authenticate });
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {

@@ -18,6 +18,8 @@ import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../src/providers/scripted/scripted.ts";
 import { readContextEntry } from "../src/configuration/context-entry.ts";
+import { lexicalEmbedder } from "../src/retrieval/lexical-embedding.ts";
+import { localDocuments } from "../src/retrieval/local/local-documents.ts";
 import { noObserver } from "../src/telemetry/observer.ts";
 import { memoryRecords } from "../src/records/memory/memory-records.ts";
 import type { Runner } from "../src/records/record-store.ts";
@@ -78,8 +80,12 @@ export function testParts(options: TestEngineOptions = {}): EngineDependencies &
     records: memoryRecords(),
     blobs: memoryBlobs(),
     log: memoryEventLog(),
-    unkeptStores: async () => ({ records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() }),
+    unkeptStores: async () => {
+      const documents = localDocuments(lexicalEmbedder());
+      return { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog(), documents };
+    },
     retrievers: new Map(),
+    documents: localDocuments(lexicalEmbedder()),
     tools: [],
     agentContexts: [{ ...defaultAgent, provider: answering.name }],
     conversationContexts: [{ ...defaultConversation, ...conversation }],

@@ -70,8 +70,8 @@ function slug(heading: string): string {
 const namedPattern =
   /(?<![\w./@~-])(?:(?:src|docs|scripts|testing|bench|bin|\.ci)\/[\w./-]*\w\/?|[A-Z]{4,}\.md)(?![\w*<{…]|[./-]+[\w*<{…])/g;
 
-/** Files with rules for agents, which the program reads in any repository. */
-const ofAnyRepository = /(?:^|\/)(?:AGENTS|CLAUDE|GEMINI)\.md$/;
+/** Files for agents, which the program reads in any repository. */
+const ofAnyRepository = /(?:^|\/)(?:AGENTS|CLAUDE|GEMINI|SKILL)\.md$/;
 
 /** `line`: where the text begins in its file. */
 function namedFindings(tree: Tree, { path, text, line }: TextFile & { line: number }): Finding[] {

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const embedded = ["src/embedded/embedded-store.test.ts"];
 const sealed = ["src/embedded/sealed-turns.test.ts"];
+const moves = ["src/compose/data-folder/move-blobs.test.ts"];
 const packs = ["src/records/sql/sqlite/sealed/blob-pack.test.ts"];
 
 export const embeddedFaults: readonly Mutant[] = [
@@ -29,6 +30,22 @@ export const embeddedFaults: readonly Mutant[] = [
     find: "putAll(tx, { writes, newTurnId: opening.turn.id })",
     replace: "putAll(tx, { writes: writes.slice(1), newTurnId: opening.turn.id })",
     tests: embedded,
+  },
+  {
+    name: "move-blobs-beside-others",
+    does: "moves the blobs while another process uses the folder (B1, B4)",
+    file: "src/embedded/moving-store.ts",
+    find: "openSqlite({ file, isAlone: true })",
+    replace: "openSqlite({ file })",
+    tests: moves,
+  },
+  {
+    name: "move-blobs-unseen-loss",
+    does: "deletes the blobs of the database although the files do not have them (B1, B3)",
+    file: "src/compose/data-folder/move-blobs.ts",
+    find: 'if (isThere && to === "files") await',
+    replace: "if (isThere && to !== job.to) await",
+    tests: moves,
   },
   {
     name: "commit-acknowledged-early",

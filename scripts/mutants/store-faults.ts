@@ -156,4 +156,20 @@ export const storeFaults: readonly Mutant[] = [
     replace: "if (known !== undefined) return known;",
     tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
   },
+  {
+    name: "fact-file-follows-links",
+    does: "reads a file outside of the memory through a link (M3)",
+    file: "src/workspace/files/file-facts.ts",
+    find: 'if (!lstatSync(path).isFile()) return { reason: "it is no regular file" };',
+    replace: 'if (!statSync(path).isFile()) return { reason: "it is no regular file" };',
+    tests: ["src/workspace/files/file-facts.test.ts"],
+  },
+  {
+    name: "fact-copies-stay",
+    does: "leaves the copy of a forgotten fact that an editor made (M3)",
+    file: "src/workspace/files/file-facts.ts",
+    find: ".filter((name) => copies.has(name))",
+    replace: ".filter((name) => name === own)",
+    tests: ["src/workspace/files/file-facts.test.ts"],
+  },
 ];

@@ -18,12 +18,26 @@ import type { WireApprovals } from "../protocol/question.ts";
 import type { WireMe } from "../protocol/key.ts";
 import type { RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
-import type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
+import type {
+  WireSignedIn,
+  WireSignIn,
+  WireSignInAttempt,
+  WireSignInCode,
+  WireSignInWays,
+} from "../protocol/sign-in.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
 import { followEvents, type StreamedEvent } from "./event-stream.ts";
-import { keyMethods, peopleMethods, type KeyMethods, type ListAudit, type PeopleMethods } from "./people.ts";
+import {
+  budgetMethods,
+  keyMethods,
+  peopleMethods,
+  type BudgetMethods,
+  type KeyMethods,
+  type ListAudit,
+  type PeopleMethods,
+} from "./people.ts";
 import {
   jsonOf,
   requestSender,
@@ -33,6 +47,7 @@ import {
   type RequestOptions,
 } from "./send.ts";
 import { summaryMethods, type SummaryMethods } from "./summaries.ts";
+import { memoryMethods, type MemoryMethods } from "./memory.ts";
 import { sessionMethods, type SessionMethods } from "./sessions.ts";
 import { turnMethods, type TurnMethods } from "./turns.ts";
 
@@ -50,18 +65,25 @@ export type {
   WirePairingCode,
   WirePairingStart,
 } from "../protocol/device.ts";
+export type { WireFact, WireForgotten, WireMemory } from "../protocol/workspaces/memory.ts";
 export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
-export type { WireCosts, WireEstimate } from "../protocol/costs.ts";
+export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
-export type { KeyMethods, PeopleMethods } from "./people.ts";
+export type { BudgetMethods, KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
-export type { WireSignedIn, WireSignIn, WireSignInCode } from "../protocol/sign-in.ts";
+export type {
+  WireSignedIn,
+  WireSignIn,
+  WireSignInAttempt,
+  WireSignInCode,
+  WireSignInWays,
+} from "../protocol/sign-in.ts";
 export type { WireStep } from "../protocol/step.ts";
 export type { WireImportReport } from "../protocol/transfer.ts";
 export type {
@@ -119,6 +141,8 @@ export interface AptoveClient {
   /** Finds sessions that contain all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
   keys: KeyMethods;
+  /** What calls of models may cost (F11). */
+  budgets: BudgetMethods;
   /** The users of the caller's org. */
   people: PeopleMethods;
   audit: ListAudit;
@@ -139,16 +163,24 @@ export interface AptoveClient {
   costs(period: QueryOf<"getCosts">): Promise<WireCosts>;
   /** Returns the repositories that are indexed. */
   indexes(): Promise<WireIndex[]>;
+  /** Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing`. */
+  indexedFiles(query: { repo: string; part?: string }): Promise<string[]>;
   /** A browser's sign-in to the page. */
   page: {
-    /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`. */
+    /** Signs this browser in. The answer sets a cookie. Throws `sign_in_refused`, `pairing_refused`, `identity_unavailable`. */
     signIn(proof: WireSignIn): Promise<WireSignedIn>;
+    /** Returns whether browsers can sign in at an identity provider. */
+    ways(): Promise<WireSignInWays>;
+    /** Begins a sign-in at the identity provider. Throws `sign_in_refused`, `identity_unavailable`. */
+    begin(start: { redirectUri: string }): Promise<WireSignInAttempt>;
     signOut(): Promise<void>;
     /** Makes a code for one browser, which signs in as the caller. */
     createCode(): Promise<WireSignInCode>;
   };
   /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
+  /** The facts that a workspace remembers for its sessions (M3). */
+  memory: MemoryMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
   collectGarbage(order: { dryRun: boolean; isMostExpected?: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
@@ -177,6 +209,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     turns: turnMethods(send, call),
     search: async (q, more = {}) => (await call("search", { query: { q, ...more } })).hits,
     keys: keyMethods(send, call),
+    budgets: budgetMethods(send, call),
     people: peopleMethods(call),
     audit: (query = {}) => call("listAudit", { query }),
     devices: {
@@ -189,12 +222,16 @@ export function createClient(options: ClientOptions): AptoveClient {
     approvals: () => call("listApprovals"),
     costs: (query) => call("getCosts", { query }),
     indexes: async () => (await call("listIndexes")).indexes,
+    indexedFiles: async ({ repo, part = "" }) => (await call("listIndexedFiles", { query: { repo, part } })).paths,
     page: {
       signIn: (body) => call("signIn", { body }),
+      ways: () => call("signInWays"),
+      begin: (body) => call("beginSignIn", { body }),
       signOut: async () => void (await send("signOut")),
       createCode: () => call("createSignInCode"),
     },
     contexts: contextMethods(call),
+    memory: memoryMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),
     me: () => call("me"),
     health: () => call("readyz"),

@@ -1,4 +1,5 @@
-/** The client's methods for orgs, users, keys and the audit log (H4). */
+/** The client's methods for orgs, users, keys, budgets and the audit log (H4, F11). */
+import type { WireBudget, WireBudgetStart } from "../protocol/costs.ts";
 import type { WireApiKey, WireCreatedKey, WireKeyStart } from "../protocol/key.ts";
 import type { WireAuditEntry, WireOrg, WireUser, WireUserChange, WireUserStart } from "../protocol/people.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
@@ -26,6 +27,14 @@ export interface KeyMethods {
   revoke(id: string): Promise<void>;
 }
 
+export interface BudgetMethods {
+  /** Returns the budgets that the caller may see, with what is spent, reserved and left. */
+  list(): Promise<WireBudget[]>;
+  /** Makes a budget, or changes the one of the same target, period and unit. */
+  set(budget: WireBudgetStart): Promise<WireBudget>;
+  remove(id: string): Promise<void>;
+}
+
 /** Returns entries of the audit log, newest first. Requires an admin. */
 export type ListAudit = (
   query?: QueryOf<"listAudit">,
@@ -40,6 +49,14 @@ export function peopleMethods(call: FetchJson): PeopleMethods {
     add: (body) => call("createUser", { body }),
     change: (id, body) => call("updateUser", { id, body }),
     sessions: (id, query = {}) => call("listUserSessions", { id, query }),
+  };
+}
+
+export function budgetMethods(send: SendRequest, call: FetchJson): BudgetMethods {
+  return {
+    list: async () => (await call("listBudgets")).budgets,
+    set: (body) => call("setBudget", { body }),
+    remove: async (id) => void (await send("removeBudget", { id })),
   };
 }
 

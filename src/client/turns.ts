@@ -1,6 +1,12 @@
 /** The client's methods for turns. */
 import type { ExecuteAnswer } from "../protocol/execute.ts";
-import type { QuestionAnswer, WireQuestions } from "../protocol/question.ts";
+import type {
+  QuestionAnswer,
+  QuestionAsking,
+  QuestionWithdrawal,
+  WireQuestionAnswer,
+  WireQuestions,
+} from "../protocol/question.ts";
 import type { WireTurnDiff } from "../protocol/explain.ts";
 import type { WireTurn, WireTurnContext, WireTurnSummary } from "../protocol/turn.ts";
 import type { FetchJson, SendRequest } from "./send.ts";
@@ -25,10 +31,17 @@ export interface TurnMethods {
   interrupt(id: string): Promise<string | null>;
   /** Sends a message to the running turn, which receives it at its next step. Returns the turn's id. Throws `turn_not_running`. */
   steer(id: string, text: string): Promise<string>;
-  /** Returns the questions of the running turn that wait for a person. */
+  /** Returns the questions of the turn that wait for a person. */
   questions(id: string): Promise<WireQuestions["questions"]>;
   /** Answers a question. The first answer counts. Throws `question_not_open`. */
   answerQuestion(id: string, answer: QuestionAnswer): Promise<void>;
+  /**
+   * Asks about a call that the turn left to this client's tools. Returns the answer that another client gave, or null. Call it again
+   * within a minute, or the question ends. Throws `question_not_open`.
+   */
+  askQuestion(id: string, asking: QuestionAsking): Promise<WireQuestionAnswer>;
+  /** Ends a question that this client has asked. */
+  withdrawQuestion(id: string, question: QuestionWithdrawal): Promise<void>;
 }
 
 export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
@@ -52,5 +65,7 @@ export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
     steer: async (id, text) => (await call("steerTurn", { id, body: { text } })).steeredTurnId,
     questions: async (id) => (await call("listQuestions", { id })).questions,
     answerQuestion: async (id, answer) => void (await call("answerQuestion", { id, body: answer })),
+    askQuestion: async (id, asking) => (await call("askQuestion", { id, body: asking })).answer,
+    withdrawQuestion: async (id, query) => void (await send("withdrawQuestion", { id, query })),
   };
 }

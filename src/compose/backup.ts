@@ -114,8 +114,13 @@ async function checkDatabase(file: string, onTurn: BackupJob["onBlob"]): Promise
 
 async function copyWithFiles({ from, to, onBlob }: FolderCopy): Promise<CopyCounts> {
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
+  const { holdSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
-  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob });
+  // The files must not be moved into the database meanwhile.
+  const release = holdSqlite(from.records);
+  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob }).finally(
+    release,
+  );
   const keys = await stores.to.list("");
   let bytes = 0;
   await inParallel(keys, async (key) => {

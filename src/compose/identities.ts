@@ -1,5 +1,6 @@
 /** The configured identity provider. It is loaded with the first token, because most callers send an API key (H4). */
-import type { IdentityProvider } from "../identity/identity-provider.ts";
+import assert from "node:assert/strict";
+import type { BrowserIdentities, IdentityProvider } from "../identity/identity-provider.ts";
 import type { OidcOptions } from "../identity/oidc/oidc.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { checkOidc } from "../configuration/oidc-settings.ts";
@@ -16,18 +17,39 @@ export function identitiesOf(
     const { openIdProvider } = await import("../identity/oidc/oidc.ts");
     return openIdProvider({ ...options, report });
   };
-  return { identities: { identify: async (token, now) => await (await (opened ??= open())).identify(token, now) } };
+  const provider = async (): Promise<IdentityProvider> => await (opened ??= open());
+  return {
+    identities: {
+      identify: async (token, now) => await (await provider()).identify(token, now),
+      ...browsersOf(options, provider),
+    },
+  };
+}
+
+function browsersOf(
+  { client, issuer }: Pick<OidcOptions, "client" | "issuer">,
+  provider: () => Promise<IdentityProvider>,
+): Pick<IdentityProvider, "browsers"> {
+  if (client === null) return {};
+  const browsers = async (): Promise<BrowserIdentities> => (await provider()).browsers ?? assert.fail("no client");
+  return {
+    browsers: {
+      name: new URL(issuer).hostname,
+      begin: async (redirectUri) => await (await browsers()).begin(redirectUri),
+      redeem: async (answer, now) => await (await browsers()).redeem(answer, now),
+    },
+  };
 }
 
 /** Returns null if no identity provider is configured. Throws `config_invalid`. */
 function optionsOf(oidc: Configuration["oidc"]): Omit<OidcOptions, "report"> | null {
   checkOidc(oidc);
-  const { issuer, audience, org, orgClaim, orgs, roleClaim, roles, provision, ...rest } = oidc;
-  if (issuer === null || audience === null) return null;
+  const { issuer, org, orgClaim, orgs, roleClaim, roles, provision, clientId, clientSecret, scopes, ...rest } = oidc;
+  if (issuer === null) return null;
   return {
     ...rest,
     issuer,
-    audience,
+    client: clientId === null ? null : { id: clientId, secret: clientSecret, scopes },
     org: { id: org, claim: orgClaim, ids: orgs },
     roles: roleClaim === null ? null : { claim: roleClaim, values: roles },
     mayBeAdded: provision,

@@ -1,6 +1,7 @@
 /** The code indexes, keyed by the names that agent contexts use. Each is opened at its first use. */
 import { AptoveError } from "../domain/errors.ts";
 import type { Embedder } from "../retrieval/embedding.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { qdrantFault, qdrantKey, type IndexStore } from "../configuration/configured-index.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -42,8 +43,10 @@ function openedOnce(openRetriever: () => Promise<Retriever>): OpenedOnce {
 function lazyRetriever({ open, opened }: OpenedOnce, ignore: readonly string[]): Retriever {
   return {
     search: async (query) => await (await open()).search(query),
+    generation: async (index) => (await (await open()).generation?.(index)) ?? null,
     index: async (job) => await (await open()).index({ ignore, ...job }),
     list: async (orgId) => await (await open()).list(orgId),
+    paths: async (index) => (await (await open()).paths?.(index)) ?? [],
     close: async () => {
       const retrieverIfOpened = opened();
       if (retrieverIfOpened === null) return;
@@ -81,4 +84,16 @@ async function openEmbedder({ retrieval, providers }: Configuration): Promise<Em
     dimension: retrieval.dimension ?? 1_536,
     ...(providers.openai.baseUrl !== null && { baseUrl: providers.openai.baseUrl }),
   });
+}
+
+/** Long documents are searched in this process, whatever the index of the code is in. */
+export function lazyDocuments(): DocumentSearch {
+  let opened: Promise<DocumentSearch> | null = null;
+  return { search: async (query) => await (await (opened ??= openDocuments())).search(query) };
+}
+
+async function openDocuments(): Promise<DocumentSearch> {
+  const { localDocuments } = await import("../retrieval/local/local-documents.ts");
+  const { lexicalEmbedder } = await import("../retrieval/lexical-embedding.ts");
+  return localDocuments(lexicalEmbedder());
 }

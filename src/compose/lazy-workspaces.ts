@@ -1,14 +1,17 @@
 /** The workspaces of the data folder, or of stores that the caller gives (Y1). They are opened at first use, because most commands need none. */
+import type { FactStore } from "../domain/fact.ts";
 import type { Millis } from "../domain/ids.ts";
 import type { TranscribedTurn } from "../domain/transcript.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../workspace/transcript/transcripts.ts";
+import { defaultWorkspaceId } from "../workspace/workspace-store.ts";
 import type { WorkspaceOptions } from "./options.ts";
 
 export interface LazyWorkspaces {
   opened(): Promise<OpenedWorkspaces>;
   transcripts(): Promise<Transcripts>;
+  facts: FactStore;
   /** Writes the turn to the transcript (W4). Never rejects. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
   /** Makes the transcript durable, and marks the workspace as used (W6). Never rejects. */
@@ -27,6 +30,18 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
   const kept: LazyWorkspaces = {
     opened: () => (opened ??= open(given, { folder, now })),
     transcripts: () => (written ??= openTranscripts()),
+    facts: {
+      // The workspace `default` is made when it is first needed, and until then remembers nothing.
+      read: async (id) =>
+        (await (await kept.opened()).facts.read(id)) ?? (id === defaultWorkspaceId ? { facts: [], faults: [] } : null),
+      add: async (id, fact) => {
+        const { workspaces, facts } = await kept.opened();
+        if (id === defaultWorkspaceId) await workspaces.use(id);
+        return await facts.add(id, fact);
+      },
+      change: async (id, change) => await (await kept.opened()).facts.change(id, change),
+      forget: async (id, factId) => await (await kept.opened()).facts.forget(id, factId),
+    },
     turnFinished: async (workspaceId, turn) => {
       await (await kept.transcripts()).turnFinished(workspaceId, turn);
     },
@@ -51,16 +66,18 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
  * cannot be files beside them, so they are in memory and end with the process.
  */
 async function open(
-  { workspaceStore, bindings, transcripts }: WorkspaceOptions,
+  { workspaceStore, bindings, transcripts, facts }: WorkspaceOptions,
   { folder, now }: Omit<WorkspaceSetup, "report">,
 ): Promise<OpenedWorkspaces> {
   const { openWorkspaces } = await import("./open-workspaces.ts");
-  if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, now });
+  if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, facts, now });
   const { memoryTranscripts } = await import("../workspace/memory/memory-transcripts.ts");
+  const { memoryFacts } = await import("../workspace/memory/memory-facts.ts");
   return openWorkspaces(folder, {
     store: workspaceStore,
     bindings,
     transcripts: transcripts ?? memoryTranscripts(),
+    facts: facts ?? memoryFacts(workspaceStore),
     now,
   });
 }

@@ -1,5 +1,7 @@
 /** Opens the log for the events of running turns, and the wake-ups between processes. Both reach every process that shares the records. */
 import type { EventLog } from "../live/event-log.ts";
+import { memoryCache } from "../live/memory/memory-cache.ts";
+import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
@@ -8,21 +10,28 @@ import type { StoreOptions } from "./options.ts";
 
 export interface LiveRequest {
   /** The parts that the caller gives. */
-  given: Pick<StoreOptions, "log" | "wakeUps">;
+  given: Pick<StoreOptions, "log" | "wakeUps" | "cache">;
   configuration: Configuration;
   folder: DataFolder;
   report(message: string, error?: unknown): void;
 }
 
+export interface LiveParts {
+  log: EventLog;
+  wakeUps?: WakeUps;
+  cache: SharedCache;
+}
+
 /** Opens the log in Redis if one is configured. Behind it, or without it, the events are where the records are: in PostgreSQL or in the data folder. */
-export async function openLive(request: LiveRequest): Promise<{ log: EventLog; wakeUps?: WakeUps }> {
-  const { log, ...wakeUps } = request.given;
-  if (log !== undefined) return { log, ...wakeUps };
+export async function openLive(request: LiveRequest): Promise<LiveParts> {
+  const { log, wakeUps, cache } = request.given;
+  const own = { ...(wakeUps !== undefined && { wakeUps }), ...(cache !== undefined && { cache }) };
+  if (log !== undefined) return { log, cache: memoryCache(), ...own };
   const behind = await openShared(request);
   const url = request.configuration.live.redis;
-  if (url === null) return { ...behind, ...wakeUps };
+  if (url === null) return { ...behind, cache: memoryCache(), ...own };
   const { openRedisLive } = await import("../live/redis/redis-live.ts");
-  return { ...openRedisLive({ url, behind, report: request.report }), ...wakeUps };
+  return { ...openRedisLive({ url, behind, report: request.report }), ...own };
 }
 
 async function openShared({

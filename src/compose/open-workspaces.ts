@@ -1,7 +1,9 @@
 /** The workspaces of a data folder, with their bindings, permissions and transcripts. They are files, unless the caller gives a store (Y1). */
+import type { FactStore } from "../domain/fact.ts";
 import type { Millis } from "../domain/ids.ts";
 import type { BindingStore } from "../workspace/binding-store.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
+import { fileFacts } from "../workspace/files/file-facts.ts";
 import { fileBindings } from "../workspace/files/file-bindings.ts";
 import { fileTranscripts } from "../workspace/files/file-transcripts.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
@@ -16,6 +18,7 @@ export interface OpenWorkspacesOptions {
   store?: WorkspaceStore | undefined;
   bindings?: BindingStore | undefined;
   transcripts?: TranscriptStore | undefined;
+  facts?: FactStore | undefined;
   now?(): Millis;
 }
 
@@ -25,6 +28,7 @@ export function openWorkspaces(folder: DataFolder, given: OpenWorkspacesOptions 
     store = fileWorkspaces(folder),
     bindings = fileBindings(folder),
     transcripts = fileTranscripts(folder),
+    facts = fileFacts(folder),
     now = Date.now,
   } = given;
   return {
@@ -33,5 +37,6 @@ export function openWorkspaces(folder: DataFolder, given: OpenWorkspacesOptions 
     store,
     bindings,
     transcripts,
+    facts,
   };
 }

@@ -1,8 +1,10 @@
 /** What a program that embeds aptove may replace (Y1). Each group of options has an interface. */
+import type { FactStore } from "../domain/fact.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
+import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore } from "../records/record-store.ts";
@@ -32,6 +34,8 @@ export interface StoreOptions {
   log?: EventLog;
   /** Replaces the wake-ups that belong to the configured log. Default beside an own `log`: none. */
   wakeUps?: WakeUps;
+  /** Replaces the cache of search results (Q7). Default: memory, and the configured Redis behind it. */
+  cache?: SharedCache;
 }
 
 /** What the model is, knows and can do. */
@@ -54,6 +58,8 @@ export interface WorkspaceOptions {
   bindings?: BindingStore;
   /** Replaces the files in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (W4). */
   transcripts?: TranscriptStore;
+  /** Replaces the files of facts in the folders of the workspaces. Default beside an own `workspaceStore`: memory, lost when the process ends (M3). */
+  facts?: FactStore;
 }
 
 /** How the process reports what it does, and its clock. */

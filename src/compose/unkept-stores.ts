@@ -3,7 +3,8 @@ import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import type { UnkeptStores } from "../engine/dependencies.ts";
 import { memoryEventLog } from "../live/memory/memory-event-log.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
+import { lazyDocuments } from "./lazy-retrievers.ts";
 
 export function unkeptStores(): UnkeptStores {
-  return { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+  return { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog(), documents: lazyDocuments() };
 }

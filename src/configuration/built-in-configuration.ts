@@ -199,6 +199,8 @@ export function conversationContext(values: MergedValues, id: string): Conversat
   const subagents = values.get<boolean>(`${key}.subagents`);
   const rules = values.get<boolean>(`${key}.rules`);
   const place = values.get<boolean>(`${key}.place`);
+  const memory = values.get<boolean>(`${key}.memory`);
+  const skills = values.get<boolean>(`${key}.skills`);
   const openModes = values.get<boolean>(`${key}.open_modes`);
   return {
     id,
@@ -214,6 +216,8 @@ export function conversationContext(values: MergedValues, id: string): Conversat
     ...(subagents !== undefined && { subagents }),
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
+    ...(memory !== undefined && { memory }),
+    ...(skills !== undefined && { skills }),
     ...(openModes !== undefined && { openModes }),
   };
 }

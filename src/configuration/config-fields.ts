@@ -65,6 +65,11 @@ const conversationContext = namedField(
     subagents: booleanField("True if the model may start subagents, which work beside the conversation.", false),
     rules: booleanField("False if the model does not get the repository's rules (AGENTS.md).", true),
     place: booleanField("False if the model does not learn the folder, the branch and the modified files.", true),
+    memory: booleanField("False if the model neither gets the memory of the workspace nor adds to it.", true),
+    skills: booleanField(
+      "False if no skills (SKILL.md) of the repository and the workspace are offered to the model.",
+      true,
+    ),
     settings: tableField("Settings of the model.", {
       temperature: numberField("Randomness of the answers.", { sample: 0.2, min: 0, max: 2, isReal: true }),
       max_output_tokens: numberField("Maximum length of an answer, in tokens.", {

@@ -20,6 +20,10 @@ export interface DataFolder {
   /** The embedded record store. */
   records: string;
   blobs: string;
+  /** Blobs that are being moved from the database to files. */
+  blobsMoving: string;
+  /** Files whose content is in the database. They are being deleted. */
+  blobsMoved: string;
   /** Events of running turns. */
   live: string;
   index: string;
@@ -80,6 +84,8 @@ export function dataFolderAt(dir: string): DataFolder {
     config: join(dir, "config.toml"),
     records: join(dir, "records.db"),
     blobs: join(dir, "blobs"),
+    blobsMoving: join(dir, "blobs-moving"),
+    blobsMoved: join(dir, "blobs-moved"),
     live: join(dir, "live"),
     index: join(dir, "index"),
     workspaces: join(dir, "workspaces"),

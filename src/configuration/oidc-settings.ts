@@ -1,4 +1,4 @@
-/** The section `[oidc]` of the configuration: sign-in with access tokens of an OpenID provider instead of API keys (H4). */
+/** The section `[oidc]` of the configuration: sign-in at an OpenID provider, with its access tokens (H4) or in a browser (U2). */
 import { AptoveError } from "../domain/errors.ts";
 import {
   apiAddressField,
@@ -16,7 +16,12 @@ import type { MergedValues } from "./merged-values.ts";
 /** The section as the file has it. If `issuer` is null, API keys are the only way to sign in, and the other values are unused. */
 export interface OidcSettings {
   issuer: string | null;
+  /** Null: no access tokens are accepted. */
   audience: string | null;
+  /** The client as which browsers sign in to the page. Null: they do not sign in there. */
+  clientId: string | null;
+  clientSecret: string | null;
+  scopes: string[];
   jwksUrl: string | null;
   algorithms: string[];
   userClaim: string;
@@ -58,7 +63,16 @@ export const oidcFields: TableField = sharedTableField(
   "Sign-in with access tokens of an OpenID provider instead of API keys.",
   {
     issuer: apiAddressField("The OpenID provider's issuer, exactly as in its tokens.", "https://id.example.org"),
-    audience: text("Audience that the tokens must have.", "aptove"),
+    audience: text("Audience that the tokens must have. If absent: tokens are refused.", "aptove"),
+    client_id: text(
+      "Client as which browsers sign in to the page. If absent: they sign in with a key or a code.",
+      "aptove-page",
+    ),
+    client_secret: text("Secret of that client. If absent: PKCE alone protects the sign-in.", "...", {
+      env: "APTOVE_OIDC_CLIENT_SECRET",
+      isSecret: true,
+    }),
+    scopes: textListField("Scopes that a browser's sign-in asks for.", ["openid", "profile", "email"]),
     jwks_url: apiAddressField(
       "Address of the provider's signing keys. If absent: the address in its metadata.",
       "https://id.example.org/keys",
@@ -92,6 +106,9 @@ export function settleOidc(values: MergedValues): OidcSettings {
   return {
     issuer: values.text("oidc.issuer"),
     audience: values.text("oidc.audience"),
+    clientId: values.text("oidc.client_id"),
+    clientSecret: values.text("oidc.client_secret"),
+    scopes: values.get<string[]>("oidc.scopes") ?? ["openid", "profile", "email"],
     jwksUrl: values.text("oidc.jwks_url"),
     algorithms: values.get<string[]>("oidc.algorithms") ?? ["RS256", "ES256", "EdDSA"],
     userClaim: values.text("oidc.user_claim") ?? "sub",
@@ -105,15 +122,18 @@ export function settleOidc(values: MergedValues): OidcSettings {
 }
 
 /** Checks that the keys together determine which tokens are accepted and for which org. Throws `config_invalid`. */
-export function checkOidc({ issuer, audience, org, orgClaim }: OidcSettings): void {
+export function checkOidc({ issuer, audience, clientId, scopes, org, orgClaim }: OidcSettings): void {
   const fault = (detail: string): never => {
     throw new AptoveError("config_invalid", detail);
   };
   if (issuer === null) {
-    if (audience !== null || org !== null || orgClaim !== null) fault("oidc.issuer: is missing");
+    if (audience !== null || clientId !== null || org !== null || orgClaim !== null) fault("oidc.issuer: is missing");
     return;
   }
-  if (audience === null) fault("oidc.audience: is missing; without it, tokens for other services would be accepted");
+  if (audience === null && clientId === null) {
+    fault("oidc.audience: is missing; set it for access tokens, or set client_id if only browsers sign in");
+  }
+  if (clientId !== null && !scopes.includes("openid")) fault("oidc.scopes: must have openid");
   if (org === null && orgClaim === null) fault("oidc: needs org or org_claim");
   const { hostname, protocol } = new URL(issuer);
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);

@@ -36,6 +36,11 @@ export const auditActions = [
   "garbage.collect",
   "context.change",
   "context.remove",
+  "memory.add",
+  "memory.change",
+  "memory.forget",
+  "budget.set",
+  "budget.remove",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

@@ -11,6 +11,8 @@ export interface Chunk {
   /** SHA-256 of `text`. */
   hash: string;
   commit: string | null;
+  /** SHA-256 of the attached document that the chunk is a piece of; `path` is its name (M8). Absent: a file of a repository. */
+  document?: string;
 }
 
 /** A chunk as the manifest of a turn keeps it (T4, Q4). */
@@ -20,6 +22,8 @@ export interface ChunkRef {
   startLine: number;
   endLine: number;
   contentHash: string;
+  /** SHA-256 of the attached document; `path` is its name (M8). Absent: a file of a repository. */
+  document?: string;
   wasSent: boolean;
   /** The reason why it was not sent (Q4, X6). Absent: it was sent. */
   notSentBecause?: (typeof chunkReasons)[number];

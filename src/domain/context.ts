@@ -5,8 +5,10 @@
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
+import type { FactRef } from "./fact.ts";
 import type { MailboxRef } from "./mailbox.ts";
 import { sha256, type Millis } from "./ids.ts";
+import type { SkillFile, SkillsRef } from "./skill.ts";
 import type { ToolDefinition } from "./tool.ts";
 
 /** The provider and the index that an agent uses. */
@@ -62,8 +64,18 @@ export interface Mode {
   isUnknown?: true;
 }
 
+/** What an agent learns about its surroundings. */
+export interface SurroundingsChoice {
+  /** False if the model does not get the rules of the repository (M1). Default: true. */
+  rules?: boolean;
+  /** False if the model does not learn where it works (M2). Default: true. */
+  place?: boolean;
+  /** False if no skills are offered to the model (M4). Default: true. */
+  skills?: boolean;
+}
+
 /** How an agent talks: its boot prompt, model, tools, modes and settings. */
-export interface ConversationContext {
+export interface ConversationContext extends SurroundingsChoice {
   id: string;
   name: string;
   bootPrompt: string;
@@ -83,10 +95,8 @@ export interface ConversationContext {
   settings: ModelSettings;
   /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
-  /** False if the model does not get the rules of the repository (M1). Default: true. */
-  rules?: boolean;
-  /** False if the model does not learn where it works (M2). Default: true. */
-  place?: boolean;
+  /** False if the model neither gets the memory of the workspace nor adds to it (M3). Default: true. */
+  memory?: boolean;
 }
 
 /** A file with rules of a repository, such as `AGENTS.md`, as it is now (M1). */
@@ -123,6 +133,8 @@ export interface Surroundings {
   rules?: readonly RulesFile[] | null;
   /** The place in which the session works (M2). */
   place?: Place | null;
+  /** The skills of the repository (M4). If two have the same name, the first one counts. */
+  skills?: readonly SkillFile[] | null;
 }
 
 /**
@@ -169,8 +181,18 @@ export interface ContextRef {
   version?: number;
 }
 
+/** What a manifest keeps of the surroundings of a turn. */
+export interface SurroundingsRefs {
+  /** The rules of the repository that the model has (M1). Absent: none. */
+  rules?: RulesRef;
+  /** The place in which the session worked, as the model knows it (M2). Absent: it does not know. */
+  place?: PlaceRef;
+  /** The skills that were offered to the model, and those that it read (M4). Absent: none were offered. */
+  skills?: SkillsRef;
+}
+
 /** Everything that a turn gave to the model, by hashes and references. */
-export interface ContextManifest {
+export interface ContextManifest extends SurroundingsRefs {
   agentContext: ContextRef;
   conversationContext: ContextRef;
   /**
@@ -181,6 +203,8 @@ export interface ContextManifest {
   history: HistorySource;
   settings: ModelSettings;
   chunks: ChunkRef[];
+  /** True if an earlier search found the chunks: index, filters and question were the same (Q7). Absent: it was searched. */
+  searchWasKept?: true;
   activeFiles: ActiveFileRef[];
   skippedFiles: SkippedFile[];
   /** How many turns of history the model received. */
@@ -189,10 +213,8 @@ export interface ContextManifest {
   clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
-  /** The rules of the repository that the model has (M1). Absent: none. */
-  rules?: RulesRef;
-  /** The place in which the session worked, as the model knows it (M2). Absent: it does not know. */
-  place?: PlaceRef;
+  /** The facts of the workspace's memory that the model has (M3). Absent: none. */
+  facts?: FactRef[];
 }
 
 /** A file with rules of the boot prompt. */

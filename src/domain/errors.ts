@@ -23,6 +23,8 @@ export const errorCatalogue = {
   instruction_not_text: entry(422, "The instruction is not valid Unicode text"),
   context_unknown: entry(422, "The named context does not exist"),
   context_invalid: entry(422, "The context is not valid"),
+  fact_invalid: entry(422, "The fact cannot be remembered"),
+  fact_changed: entry(412, "The fact has changed since the caller read it"),
   context_changed: entry(412, "The context has changed since the caller read it"),
   mode_unknown: entry(422, "The named mode is not configured"),
   provider_unknown: entry(422, "The named provider is not configured"),
@@ -42,6 +44,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  move_refused: entry(422, "The blobs of the data folder cannot be moved"),
+  data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),
   idempotency_key_reused: entry(422, "The idempotency key was used with a different body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),
@@ -84,7 +88,7 @@ export const errorCatalogue = {
   device_refused: entry(403, "The device does not belong to the caller"),
   client_failed: entry(502, "The client failed to do what it had offered"),
   pairing_refused: entry(403, "The pairing code is wrong, used or expired"),
-  sign_in_refused: entry(403, "The code or the key to sign in is not valid"),
+  sign_in_refused: entry(403, "The browser cannot be signed in with this"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn has ended", true),
@@ -99,6 +103,8 @@ export const errorCatalogue = {
   provider_unauthenticated: entry(502, "The provider did not accept the key"),
   provider_stream_cut: entry(502, "The provider's answer was cut off", true),
   provider_answer_invalid: entry(502, "The provider's answer could not be parsed"),
+  budget_exceeded: entry(402, "The next call of the model could pass a budget"),
+  price_unknown: entry(422, "The price of the model is not known"),
   output_limit_reached: entry(422, "The output limit ended the answer before there was one"),
   chain_forgotten: entry(502, "The provider no longer has the earlier response"),
   // Stores
@@ -174,9 +180,15 @@ export type WarningCode =
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
+  | "facts_skipped"
+  | "facts_forgotten"
+  | "skills_skipped"
+  | "skills_cut"
   | "retrieval_failed"
   | "index_missing"
   | "index_stale"
+  | "document_split"
+  | "document_not_searched"
   | "index_behind"
   | "open_calls_closed"
   | "reasoning_dropped"

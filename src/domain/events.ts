@@ -76,6 +76,8 @@ export interface GatheredContext {
   rules?: string[];
   /** The files with rules that changed, are new, or no longer count. Absent: none. */
   rulesChanged?: string[];
+  /** The names of the skills that the message offers (M4). Absent: none, or the model has the same list. */
+  skills?: string[];
 }
 
 /**

@@ -2,6 +2,10 @@
  * Every limit of the program. Each name ends with its unit. A limit that a person may want to change is a default here
  * and a key of the configuration file. The others are part of a rule and fixed.
  */
+import { knowledgeLimits } from "./limits/knowledge.ts";
+import { peopleLimits } from "./limits/people.ts";
+import { skillLimits } from "./limits/skills.ts";
+
 export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
@@ -148,6 +152,12 @@ export const limits = {
    * rounds.
    */
   controlPollMs: 100,
+  /** V5: how long a client's question stays open without being renewed, how long its answer is kept, and the size of its view. */
+  questionLeaseMs: 60_000,
+  /** V5: how often a client looks whether its question was answered elsewhere. */
+  questionPollMs: 1_000,
+  questionAnswerMs: 600_000,
+  questionBytesMax: 262_144,
   controlPollsPerWakeUp: 10,
   /** H5: the body of one request. */
   requestBodyBytesMax: 16_777_216,
@@ -161,26 +171,7 @@ export const limits = {
   fieldCharactersMax: 4_096,
   labelsPerSessionMax: 64,
   metadataCharactersMax: 65_536,
-  /** P3, U2: the lifetime of a pairing code, and the wrong guesses that it allows; those of a page's code and of a sign-in. */
-  pairingCodeMs: 300_000,
-  pairingTriesMax: 5,
-  signInCodeMs: 3_600_000,
-  browserSignInMs: 2_592_000_000,
-  /** How soon an open connection learns, without a wake-up, that another process revoked its key. */
-  keyPollMs: 500,
-  /** H4: the length of a token of an identity provider, and the tolerance for its clock. */
-  bearerCharactersMax: 8_192,
-  bearerClockToleranceMs: 30_000,
-  /** The keys of an identity provider: the time to wait for them, their size, and the pause after a failure. */
-  identityMs: 5_000,
-  identityBytesMax: 1_048_576,
-  identityRestMs: 5_000,
-  devicesListedMax: 1_000,
-  participantsPerSessionMax: 100,
-  /** The lifetime of an entry of the audit log, how often old entries are deleted, and how many at once. */
-  auditRetentionDays: 365,
-  auditDropMs: 3_600_000,
-  auditDroppedMax: 1_000,
+  ...peopleLimits,
   /**
    * P3: the connections of one user, and the silence after which a connection counts as lost: a WebSocket, and one over
    * HTTP.
@@ -195,56 +186,8 @@ export const limits = {
   /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */
   reviewedFilesMax: 200,
   notedFilesMax: 50,
-  /** M1: the files with rules of a repository, and the texts of one and of all of them. A longer text is cut. */
-  rulesFilesMax: 32,
-  rulesFileBytesMax: 32_768,
-  rulesBytesMax: 65_536,
-  /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
-  placeFilesMax: 30,
-  placeWordCharactersMax: 500,
-  /** Q3: the chunks that a search returns, and those that are sent: as many as fit into the tokens. */
-  retrievalCandidatesMax: 60,
-  retrievalChunksMax: 24,
-  retrievalTokensMax: 4_000,
-  /** Q3: the chunks that are sent of the best file, of the second one, and of each further one. */
-  retrievalChunksOfBestFileMax: 4,
-  retrievalChunksOfSecondFileMax: 2,
-  retrievalChunksOfOtherFileMax: 1,
-  /** Q1: the size of an indexed file. A larger one is counted as skipped. */
-  indexedFileBytesMax: 1_048_576,
-  chunkLinesMax: 80,
-  chunkCharactersMax: 6_000,
-  /** Small neighbouring pieces of a file become one chunk up to this size. */
-  chunkMergeCharactersMax: 1_500,
-  /** The time to parse a file. A file that takes longer is split by lines. */
-  parseMsMax: 2_000,
-  /** The part of a question that is searched for. A longer question is cut in its middle. */
-  questionCharactersMax: 8_000,
-  /** B4: how long an indexing run waits for another one that holds the index. */
-  indexWaitMsMax: 60_000,
-  indexBusyMsMax: 5_000,
-  /** Q2: how long a question waits until the index is up to date. In a larger repository only a new commit is looked for. */
-  indexRefreshMsMax: 1_000,
-  indexRefreshFilesMax: 5_000,
-  /**
-   * Q2: the lease of an indexing run on an index in Qdrant. If the run is silent for so long, the next run takes over.
-   */
-  indexLeaseMs: 15_000,
-  /** The unfinished runs whose points every search excludes. The points of older ones are deleted. */
-  indexVoidRunsMax: 64,
-  /**
-   * Q5: the time for one request to Qdrant, the attempts of an indexing run, and the pause before the second attempt,
-   * which doubles.
-   */
-  qdrantRequestMsMax: 10_000,
-  qdrantAttemptsMax: 4,
-  qdrantBackoffMs: 250,
-  qdrantReleaseMsMax: 2_000,
-  /** The recently searched indexes whose current generation is cached. */
-  manifestsKept: 256,
-  indexJournalBytesMax: 67_108_864,
-  /** The vectors of recently searched repositories in memory. The one that is being searched is always kept. */
-  vectorCacheBytesMax: 536_870_912,
+  ...knowledgeLimits,
+  ...skillLimits,
   /** C2: a provider keeps a response for 30 days. In the last day the chain is not used any more. */
   chainLifetimeMs: 30 * 24 * 3_600_000,
   chainMarginMs: 24 * 3_600_000,
@@ -349,6 +292,10 @@ export const limits = {
   redisEntriesMax: 10_000,
   redisKeepMs: 3_600_000,
   redisReadEntriesMax: 1_000,
+  /** Q7: the cache of a process, one text of the cache in Redis, and how long Redis keeps it. */
+  sharedCacheCharactersMax: 16_777_216,
+  sharedCacheTextBytesMax: 1_048_576,
+  sharedCacheKeepMs: 3_600_000,
   liveReconnectMs: 50,
   liveReconnectMsMax: 2_000,
   idempotencyKeyCharactersMax: 255,

@@ -4,6 +4,8 @@
  * turns stores O(n log n) bytes, where a snapshot per turn stores O(n^2).
  */
 import type { PartRef } from "./input-part.ts";
+import type { SentFact } from "./fact.ts";
+import { rememberedIn } from "./remembered.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
@@ -51,7 +53,7 @@ export interface ItemRef {
 }
 
 /** What one turn gave to the model beside the conversation, and what it hid. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides">;
+export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides" | "facts" | "forgets">;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -64,6 +66,10 @@ export interface StateEntry {
   rules?: NotedRules[];
   /** Items that no model receives from this turn on. They remain in the store (O2). Absent: none. */
   hides?: ItemRef[];
+  /** The facts of the workspace's memory that the message brought (M3). Absent: none. */
+  facts?: SentFact[];
+  /** The ids of facts that no model receives from this turn on (M3). Absent: none. */
+  forgets?: string[];
   /** What the turn warned of and later turns do not warn of again. Absent: nothing. */
   warned?: string[];
   /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
@@ -130,12 +136,23 @@ interface HistoryMarks {
   /** The newest summary. */
   summary: HistorySummary | null;
   /** The newest message that has the place, and its entry (M2). */
-  place: { text: string; entry: StateEntry; item: number } | null;
+  place: MarkedPart | null;
+  /** The newest message that has the list of skills (M4). */
+  skills: MarkedPart | null;
   /** The entries that have more than messages, calls and results: what was sent, warned of, or can be read. */
   entries: readonly StateEntry[];
+  /** The entries that brought, made or forgot facts (M3). */
+  factEntries: readonly StateEntry[];
 }
 
-const noMarks: HistoryMarks = { summary: null, place: null, entries: [] };
+/** A part of a message, and where the message is. */
+interface MarkedPart {
+  text: string;
+  entry: StateEntry;
+  item: number;
+}
+
+const noMarks: HistoryMarks = { summary: null, place: null, skills: null, entries: [], factEntries: [] };
 const knownMarks = new WeakMap<State, HistoryMarks>();
 
 function marksOf(state: State): HistoryMarks {
@@ -147,18 +164,39 @@ function marksOf(state: State): HistoryMarks {
 function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
   const { items, chunks, files, rules, warned, inputs, summary = before.summary } = entry;
   const hasMore = [chunks, files, rules, warned, inputs].some((list) => list !== undefined && list.length > 0);
-  const item = items.findLastIndex((one) => placeIn(one) !== null);
-  const text = placeIn(items[item]);
   return {
     summary,
-    place: text === null ? before.place : { text, entry, item },
+    place: newestPart(entry, placeHeader) ?? before.place,
+    skills: newestPart(entry, skillsHeader) ?? before.skills,
     entries: hasMore || items.some(hasMedia) ? [...before.entries, entry] : before.entries,
+    factEntries: hasFacts(entry) ? [...before.factEntries, entry] : before.factEntries,
   };
 }
 
-function placeIn(item: HistoryItem | undefined): string | null {
+function hasFacts({ items, facts, forgets }: StateEntry): boolean {
+  return facts !== undefined || forgets !== undefined || rememberedIn(items).length > 0;
+}
+
+/** Returns the entries of a history that brought, made or forgot facts (M3). */
+export function factEntries(state: State): readonly StateEntry[] {
+  return marksOf(state).factEntries;
+}
+
+/** Returns the entries among them whose message the model still receives. */
+export function visibleFactEntries(state: State): StateEntry[] {
+  const { factEntries: all, summary } = marksOf(state);
+  return all.filter((entry) => !hidesMessage(entry, summary));
+}
+
+function newestPart(entry: StateEntry, header: string): MarkedPart | null {
+  const item = entry.items.findLastIndex((one) => partIn(one, header) !== null);
+  const text = partIn(entry.items[item], header);
+  return text === null ? null : { text, entry, item };
+}
+
+function partIn(item: HistoryItem | undefined, header: string): string | null {
   if (item?.type !== "user") return null;
-  return item.parts.findLast((text) => text.startsWith(placeHeader)) ?? null;
+  return item.parts.findLast((text) => text.startsWith(header)) ?? null;
 }
 
 function hasMedia(item: HistoryItem): boolean {
@@ -168,10 +206,22 @@ function hasMedia(item: HistoryItem): boolean {
 /** The beginning of the part of a message that says where the model works (M2). */
 export const placeHeader = "[PLACE]\n";
 
+/** The beginning of the part of a message that lists the skills (M4). */
+export const skillsHeader = "[SKILLS]\n";
+
 /** Returns the newest place that the model has received. Null: none, or a summary stands for the message that had it. */
 export function knownPlace(state: State): string | null {
-  const { place, summary } = marksOf(state);
-  return place === null || place.item < summarisedItems(place.entry, summary) ? null : place.text;
+  return visiblePart(marksOf(state), "place");
+}
+
+/** Returns the newest list of skills that the model has received. Null: none, or a summary stands for the message that had it. */
+export function knownSkills(state: State): string | null {
+  return visiblePart(marksOf(state), "skills");
+}
+
+function visiblePart(marks: HistoryMarks, kind: "place" | "skills"): string | null {
+  const part = marks[kind];
+  return part === null || part.item < summarisedItems(part.entry, marks.summary) ? null : part.text;
 }
 
 /** Returns the media that the model receives with the history. */

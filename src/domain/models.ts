@@ -3,13 +3,15 @@
  * model, with the page and the date that it was read from. A model that is not in the table has no known window and no
  * known price: its history is compacted only when the provider reports that it is too long, and no cost is shown.
  */
-import type { Usage } from "./usage.ts";
+import { noUsage, type Usage } from "./usage.ts";
 
 export interface ModelInfo {
   /** The name of the provider that offers the model. */
   provider: string;
   /** The context window, in tokens of input and output together. */
   contextTokens: number;
+  /** The most tokens of output that a call can have. Absent: it is not known. */
+  outputTokensMax?: number;
   /** The price in US dollars for a million tokens. */
   price: Price;
   /** A request with more than `overTokens` input tokens costs more, for all of its tokens. */
@@ -43,17 +45,24 @@ const anthropic = {
 const models: Record<string, ModelInfo> = {
   "gpt-6.2-sol": {
     contextTokens: 1_050_000,
+    outputTokensMax: 128_000,
     price: { input: 2, cached: 0.1, written: 2.5, output: 10 },
     longContext: openaiLong,
     ...openai("gpt-6.2-sol"),
   },
   "gpt-5.6-luna": {
     contextTokens: 1_050_000,
+    outputTokensMax: 128_000,
     price: { input: 0.2, cached: 0.02, written: 0.25, output: 1.2 },
     longContext: openaiLong,
     ...openai("gpt-5.6-luna"),
   },
-  "gpt-5.1": { contextTokens: 400_000, price: { input: 1.25, cached: 0.125, output: 10 }, ...openai("gpt-5.1") },
+  "gpt-5.1": {
+    contextTokens: 400_000,
+    outputTokensMax: 128_000,
+    price: { input: 1.25, cached: 0.125, output: 10 },
+    ...openai("gpt-5.1"),
+  },
   "claude-opus-5": {
     contextTokens: 1_000_000,
     price: { input: 5, cached: 0.5, written: 6.25, output: 25 },
@@ -67,6 +76,7 @@ const models: Record<string, ModelInfo> = {
   "gemini-3.8-flash": {
     provider: "google",
     contextTokens: 1_048_576,
+    outputTokensMax: 65_536,
     price: { input: 0.75, cached: 0.075, output: 3.75 },
     source: "https://ai.google.dev/gemini-api/docs/pricing (until 2026-12-31)",
     asOf: "2026-10",
@@ -138,6 +148,14 @@ export function costOf(model: string, usage: Usage): number | undefined {
   const plain = usage.input - usage.cached - writes;
   const inputCost = (plain * input + usage.cached * cached + writes * written) * inputFactor;
   return (inputCost + usage.output * output * outputFactor) / 1_000_000;
+}
+
+/** Returns the most that a call with these tokens can cost: all of its input is of the dearest kind. Undefined if no price is known. */
+export function costBoundOf(model: string, tokens: { input: number; output: number }): number | undefined {
+  const call = { ...noUsage, ...tokens };
+  const kinds = [call, { ...call, cached: tokens.input }, { ...call, written: tokens.input }];
+  const costs = kinds.flatMap((usage) => costOf(model, usage) ?? []);
+  return costs.length === 0 ? undefined : Math.max(...costs);
 }
 
 /**

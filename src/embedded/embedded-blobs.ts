@@ -103,6 +103,11 @@ export class EmbeddedBlobs implements BlobStore, BlobSource {
     });
   }
 
+  /** Returns true if the content of the turn has its blobs. */
+  async isPacked(turnId: string): Promise<boolean> {
+    return await this.#packed.has(turnId);
+  }
+
   /** Returns the keys of the blobs that are stored alone. */
   async looseKeys(): Promise<string[]> {
     const rows = await this.#db.selectFrom("blobs").select("key").execute();

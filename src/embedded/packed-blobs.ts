@@ -48,25 +48,35 @@ export class PackedBlobs {
     }
   }
 
+  async has(turnId: string): Promise<boolean> {
+    return (await contentOf(this.#db, turnId)) !== null;
+  }
+
   /** Returns a blob of a finished turn. Null: there is no such blob. */
   async find(db: Kysely<Tables>, key: string): Promise<PackedBlob | null> {
     const [folder, turnId, ...rest] = key.split("/");
     const name = rest.join("/");
     if (folder !== "turns" || turnId === undefined || name === "") return null;
-    const row = await db
-      .selectFrom("turns as t")
-      .innerJoin("contents as c", "c.id", "t.content_id")
-      .select("c.id")
-      .where("t.id", "=", turnId)
-      .where("c.blobs", "is not", null)
-      .executeTakeFirst();
-    if (row === undefined) return null;
+    const id = await contentOf(db, turnId);
+    if (id === null) return null;
     try {
-      return packedBlob(this.#contents, this.#contents.find(row.id), { key, name });
+      return packedBlob(this.#contents, this.#contents.find(id), { key, name });
     } catch (error) {
       throw damagedBlob(key, error);
     }
   }
+}
+
+/** Returns the content that has the blobs of a turn. */
+async function contentOf(db: Kysely<Tables>, turnId: string): Promise<number | null> {
+  const row = await db
+    .selectFrom("turns as t")
+    .innerJoin("contents as c", "c.id", "t.content_id")
+    .select("c.id")
+    .where("t.id", "=", turnId)
+    .where("c.blobs", "is not", null)
+    .executeTakeFirst();
+  return row?.id ?? null;
 }
 
 export interface PackedBlob {

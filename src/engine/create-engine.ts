@@ -1,4 +1,5 @@
 /** Puts the engine together, and runs its start and its orderly end (R1, R2, R4). */
+import { matchPaths } from "../retrieval/match-paths.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
@@ -10,6 +11,7 @@ import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
+import { budgets } from "./people/budgets.ts";
 import { browsers } from "./people/browsers.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
@@ -23,6 +25,7 @@ import { findByHistory } from "./turn/find-by-history.ts";
 import { historyOf } from "./turn/history-of.ts";
 import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
+import { askClientQuestion, withdrawClientQuestion } from "./turn/live/client-questions.ts";
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
@@ -37,6 +40,7 @@ import { subagentTools } from "./subagents/subagent-tools.ts";
 import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
+import { workspaceMemory } from "./sessions/workspace-memory.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 
 /** Creates an engine. First it recovers the turns that an earlier process left running; then it accepts turns. */
@@ -61,7 +65,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     sessions: sessions(deps, access),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
-    people: people(deps, watch),
+    people: { ...people(deps, watch), budgets: budgets(core) },
     operator: operator(deps, watch),
     sharing: sharing(deps, access),
     audit: auditLog(deps),
@@ -78,7 +82,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
     transfer: transfer(core),
-    workspaceSessions: workspaceSessions(core),
+    workspaceSessions: { ...workspaceSessions(core), memory: workspaceMemory(deps) },
     version: deps.version,
     health: healthWatch(core),
     recordsAbout: () => deps.records.storage.about(),
@@ -129,6 +133,8 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
     waiting: (caller) => waitingCalls(core, caller),
     questions: (caller, turnId) => openQuestions(core, caller, turnId),
     answerQuestion: (caller, answer) => answerQuestion(core, caller, answer),
+    askQuestion: (caller, question) => askClientQuestion(deps, caller, question),
+    withdrawQuestion: (caller, question) => withdrawClientQuestion(deps, caller, question),
     find: (caller, items, below) => findByHistory(core, caller, { items, below }),
     estimate: (caller, request) => estimateTurn(core, caller, request),
     get: (caller, id) => visibleTurn(deps, caller, id),
@@ -169,6 +175,11 @@ function indexes(deps: EngineDependencies): Indexes {
       return await found.index({ ...job, orgId: caller.orgId });
     },
     list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
+    files: async ({ orgId }, { repo, part }) => {
+      const found = retriever();
+      if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
+      return matchPaths((await found.paths?.({ orgId, repo })) ?? [], part);
+    },
   };
 }
 

@@ -4,16 +4,20 @@
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext, Surroundings } from "../domain/context.ts";
+import type { FactStore } from "../domain/fact.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
+import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { TurnStore } from "../records/turn-store.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { OpenWorkingCopy } from "../domain/active-file.ts";
 import type { Observer } from "../telemetry/observer.ts";
+import type { SkillFolders } from "../tools/skill-folders.ts";
 import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";
 
@@ -44,6 +48,8 @@ export interface WorkspaceParts {
   ofDevice(deviceId: string): Promise<string>;
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
+  /** The facts that workspaces remember (M3). Absent: workspaces have no memory. */
+  memory?: FactStore;
   /** Returns how the next session of the workspace begins. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
@@ -120,7 +126,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
 export type UnkeptPolicy = "forget" | "keep" | "refuse";
 
 /** The stores of turns whose content is only in memory (O3). */
-export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log">;
+export type UnkeptStores = Pick<EngineStores, "records" | "blobs" | "log"> & Pick<EngineModels, "documents">;
 
 /** The stores of an engine, and its link to the other processes that share the data. */
 export interface EngineStores {
@@ -134,6 +140,8 @@ export interface EngineStores {
   unkeptStores?: (() => Promise<UnkeptStores>) | undefined;
   /** True if no provider may be asked to remember anything. Then every turn sends its whole history. */
   isReplayOnly?: boolean;
+  /** Keeps results of searches, for this process or all that share the data (Q7). Absent: every turn searches. */
+  cache?: SharedCache | undefined;
   /** Wakes the other processes. Absent: each process polls for what the others want. */
   wakeUps?: WakeUps | undefined;
 }
@@ -143,6 +151,8 @@ export interface EngineModels {
   providers: Providers;
   /** The retrievers, by the names that agent contexts use. */
   retrievers: ReadonlyMap<string, Retriever>;
+  /** Searches documents that were attached and are too long to be sent whole (M8). */
+  documents: DocumentSearch;
   /** Tools that are offered to the model on every turn, and run beside the engine. */
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];
@@ -159,10 +169,12 @@ export interface EngineModels {
   /** Opens working copies on this machine. Absent: the engine knows only what requests send of them. */
   workingCopy?: OpenWorkingCopy;
   /**
-   * Reads the rules of the repository and the place of a folder on this machine (M1, M2). Never rejects. Absent: the engine
+   * Reads the rules of the repository, the place and the skills of a folder on this machine (M1, M2, M4). Never rejects. Absent: the engine
    * knows only what requests send of them.
    */
   surroundings?(folder: string): Promise<Surroundings>;
+  /** Reads the skills of workspaces, and the other files of skills on this machine (M4). Absent: there are none. */
+  skills?: SkillFolders;
   /** Reads web addresses that the input of a turn names (I2). Absent: the engine refuses such parts. */
   urls?: UrlReader;
   /** Returns how many tokens the model accepts, or null if that is unknown (C4, C6). */

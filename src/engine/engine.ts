@@ -14,8 +14,10 @@ import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/attachments.ts";
+export type * from "./api/budgets.ts";
 export type * from "./api/contexts.ts";
 export type * from "./api/health.ts";
+export type * from "./api/memory.ts";
 export type * from "./api/people.ts";
 export type * from "./api/sessions.ts";
 export type * from "./api/summaries.ts";

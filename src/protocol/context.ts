@@ -52,6 +52,11 @@ const conversationFields = z
     subagents: z.boolean().optional().describe("True if the model may start subagents. If absent: false."),
     rules: z.boolean().optional().describe("False if the model does not get the repository's rules. If absent: true."),
     place: z.boolean().optional().describe("False if the model does not learn where it works. If absent: true."),
+    memory: z
+      .boolean()
+      .optional()
+      .describe("False if the model neither gets the memory of the workspace nor adds to it. If absent: true."),
+    skills: z.boolean().optional().describe("False if no skills are offered to the model. If absent: true."),
   })
   .meta({ id: "ConversationContextFields" });
 
@@ -161,7 +166,7 @@ export function toWireVersion({
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
   const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings } = of;
-  const { subagents, rules, place, openModes } = of;
+  const { subagents, rules, place, skills, memory, openModes } = of;
   return {
     name,
     bootPrompt,
@@ -184,6 +189,8 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
     ...(subagents !== undefined && { subagents }),
     ...(rules !== undefined && { rules }),
     ...(place !== undefined && { place }),
+    ...(memory !== undefined && { memory }),
+    ...(skills !== undefined && { skills }),
     ...(openModes !== undefined && { openModes }),
   };
 }

@@ -1,5 +1,18 @@
-/** What turns have cost, and what the next one would cost, in responses (U9). */
+/** What turns have cost, what the next one would cost, and budgets, in requests and responses (U9, F11). */
 import * as z from "zod";
+import {
+  budgetPeriods,
+  budgetScopes,
+  budgetTokensMax,
+  budgetUnits,
+  budgetUsdMax,
+  leftOf,
+  nanoUsd,
+  usdOf,
+  type BudgetStart,
+  type BudgetState,
+} from "../domain/budget.ts";
+import { isoTime } from "../domain/ids.ts";
 import { contextManifestSchema } from "./turn.ts";
 import { timeSchema, usageSchema, warningSchema } from "./values.ts";
 
@@ -67,3 +80,76 @@ export const estimateSchema = z
   })
   .meta({ id: "TurnEstimate" });
 export type WireEstimate = z.infer<typeof estimateSchema>;
+
+const budgetFields = {
+  scope: z
+    .enum(budgetScopes)
+    .describe("What the budget is for: the calls of a session, of a person, of a key or of an org."),
+  period: z.enum(budgetPeriods).describe("`day`: it begins again at midnight UTC."),
+  unit: z.enum(budgetUnits).describe("US dollars or tokens. All amounts of the budget are in this unit."),
+  limit: z.number().min(0).max(budgetTokensMax).describe("What calls may use in the period."),
+};
+const perMillion = z
+  .number()
+  .min(0.001)
+  .max(budgetUsdMax)
+  .nullable()
+  .describe(
+    "What a million tokens of a model without a known price count, in US dollars. Null: its calls are refused.",
+  );
+
+export const budgetSchema = z
+  .object({
+    id: z.string(),
+    targetId: z.string().describe("The id of the session, the user, the key or the org."),
+    ...budgetFields,
+    unknownUsdPerMillion: perMillion,
+    spent: z.number().describe("What calls have used in the current period."),
+    reserved: z.number().describe("What is held for calls that run now: the most that they can use."),
+    left: z.number(),
+    createdAt: timeSchema,
+    createdBy: z.string(),
+  })
+  .meta({ id: "Budget" });
+export type WireBudget = z.infer<typeof budgetSchema>;
+
+export const budgetListSchema = z.object({ budgets: z.array(budgetSchema) }).meta({ id: "BudgetList" });
+
+export const budgetStartSchema = z
+  .strictObject({
+    scope: budgetFields.scope,
+    targetId: z.string().min(1).optional().describe("If absent: the caller, the caller's key, or the caller's org."),
+    period: budgetFields.period.optional().describe("Default: `total`."),
+    unit: budgetFields.unit.optional().describe("Default: `usd`."),
+    limit: budgetFields.limit,
+    unknownUsdPerMillion: perMillion.optional().describe("Default: null. Only for dollars."),
+  })
+  .meta({ id: "BudgetStart" });
+export type WireBudgetStart = z.infer<typeof budgetStartSchema>;
+
+export function toWireBudget(budget: BudgetState): WireBudget {
+  const { id, scope, targetId, period, unit, limit, unknownPrice, createdAt, createdBy } = budget;
+  const amount = (value: number): number => (unit === "usd" ? usdOf(value) : value);
+  return {
+    ...{ id, scope, targetId, period, unit, createdBy },
+    limit: amount(limit),
+    spent: amount(budget.spent),
+    reserved: amount(budget.reserved),
+    left: amount(leftOf(budget)),
+    unknownUsdPerMillion: unknownPrice === null ? null : usdOf(unknownPrice * million),
+    createdAt: isoTime(createdAt),
+  };
+}
+
+const million = 1_000_000;
+
+export function fromWireBudget(start: WireBudgetStart): BudgetStart {
+  const { scope, targetId, period = "total", unit = "usd", limit, unknownUsdPerMillion = null } = start;
+  return {
+    ...{ scope, period, unit },
+    // A limit is rounded down: a budget is never more than the person wrote.
+    limit: unit === "usd" ? Math.floor(limit * 1_000_000) * 1_000 : Math.floor(limit),
+    ...(targetId !== undefined && { targetId }),
+    ...(unknownUsdPerMillion !== null && { unknownPrice: Math.ceil(nanoUsd(unknownUsdPerMillion) / million) }),
+  };
+}

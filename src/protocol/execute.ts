@@ -171,6 +171,14 @@ const rulesFile = z
   })
   .meta({ id: "RulesFile" });
 
+const skillFile = z
+  .strictObject({
+    path: z.string().describe("Relative to the top of the repository."),
+    text: absent(z.string()).describe("The text. Absent: the file cannot be used."),
+    fault: absent(columnText()).describe("Why the file cannot be used. The turn has it as a warning."),
+  })
+  .meta({ id: "SkillFile" });
+
 const place = z
   .strictObject({
     folder: columnText().describe("The working folder, relative to the top of the repository; `.` is the top."),
@@ -253,6 +261,9 @@ const executeFields = z.strictObject({
     "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
   ),
   place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
+  skills: absent(z.array(skillFile)).describe(
+    "Files SKILL.md of the repository, as the client's working copy has them now. If two have the same name, the first one counts. The model is offered their names and descriptions, and reads the rest when it needs it. Absent: unknown.",
+  ),
   ifNotIndexed: absent(z.enum(["fail", "warn"])).describe(
     "What to do if `repo` has no index. `fail` (the default) unless the conversation context makes retrieval optional. `warn`: answer without retrieval, for a client whose own tools read the code.",
   ),

@@ -42,6 +42,7 @@ export const turnDiffSchema = z
         conversationContext: z.boolean(),
         agentContext: z.boolean(),
         rules: z.boolean(),
+        skills: z.boolean(),
         place: z.boolean(),
       })
       .describe("True for each item that is the same in both turns."),
@@ -55,6 +56,7 @@ export const turnDiffSchema = z
     ),
     files: z.array(fileDifference),
     rules: z.array(fileDifference).describe("Files with rules of the repository that differ."),
+    skills: z.array(fileDifference).describe("Skills that were offered and differ, by the path of SKILL.md."),
     history: z.object({
       commonTurnId: idSchema.nullable().describe("The last turn that both histories share."),
       commonTurns: z.int(),

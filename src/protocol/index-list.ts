@@ -18,4 +18,13 @@ export const indexListSchema = z
     ),
   })
   .meta({ id: "IndexList" });
+/** The indexed files whose path has a part (U4). */
+export const indexedFilesQuerySchema = z.strictObject({
+  repo: z.string().min(1).max(4_096).describe("The repository, as `GET /api/indexes` names it."),
+  part: z.string().max(4_096).default("").describe("A part of a path, whatever its case."),
+});
+export const indexedFilesSchema = z
+  .object({ paths: z.array(z.string()).describe("At most 20, the best first.") })
+  .meta({ id: "IndexedFiles" });
+
 export type WireIndex = z.infer<typeof indexListSchema>["indexes"][number];

@@ -2,6 +2,7 @@
 export const pagePaths = {
   sessions: "/",
   pair: "/pair",
+  signedIn: "/signed-in",
   session: "/s/:session",
   turn: "/s/:session/t/:turn",
   compare: "/compare/:a/:b",

@@ -1,4 +1,4 @@
-/** The wire form of a running turn's open questions, and of their answers (V5). */
+/** The wire form of a turn's open questions, and of their answers (V5). */
 import * as z from "zod";
 import type { ToolCallView } from "../domain/tool.ts";
 import { idSchema, timeSchema } from "./values.ts";
@@ -6,6 +6,49 @@ import { idSchema, timeSchema } from "./values.ts";
 const callId = z.string().describe("The id of the call.");
 
 const shownCall = z.custom<ToolCallView>().meta({ type: "object" });
+
+/** What a client shows of a call of its own. What is remembered permanently is decided by the client alone, so it has no permission. */
+const askedViewSchema = z
+  .strictObject({
+    title: z.string().min(1).max(4_096),
+    kind: z.enum(["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]),
+    locations: z.array(z.strictObject({ path: z.string(), line: z.int().min(1).exactOptional() })).max(100),
+    content: z
+      .array(
+        z.discriminatedUnion("type", [
+          z.strictObject({ type: z.literal("text"), text: z.string() }),
+          z.strictObject({
+            type: z.literal("diff"),
+            path: z.string(),
+            oldText: z.string().nullable(),
+            newText: z.string(),
+          }),
+        ]),
+      )
+      .max(100),
+  })
+  .meta({ id: "AskedView" });
+
+const asker = {
+  callId: z.string().min(1).max(4_096).describe("The id of the call."),
+  askerId: idSchema.describe("A new id for each time that a client asks. A renewal has the same one."),
+};
+
+export const questionAskingSchema = z.strictObject({ ...asker, view: askedViewSchema }).meta({ id: "QuestionAsking" });
+export type QuestionAsking = z.input<typeof questionAskingSchema>;
+
+export const askedQuestionSchema = z
+  .object({
+    answer: z
+      .object({ approved: z.boolean(), reason: z.string().exactOptional() })
+      .nullable()
+      .describe("Null: there is no answer yet. Ask again within a minute, or the question ends."),
+  })
+  .meta({ id: "AskedQuestion" });
+export type WireQuestionAnswer = z.infer<typeof askedQuestionSchema>["answer"];
+
+export const questionWithdrawalSchema = z.strictObject(asker);
+export type QuestionWithdrawal = z.input<typeof questionWithdrawalSchema>;
 
 const questionSchema = z
   .object({
@@ -42,7 +85,7 @@ export const approvalsSchema = z
           isParked: z
             .boolean()
             .describe(
-              "True: the turn has ended, and `toolResults` answer. False: it runs, and its questions are answered.",
+              "True: `toolResults` answer. False: the turn runs or a client asks, and `POST /api/turns/{id}/questions` answers.",
             ),
           mode: z
             .string()

@@ -50,7 +50,10 @@ export const summarySchema = z
           .array(
             z.object({
               turnId: idSchema,
-              sequence: z.int().nullable().describe("The number of the turn in its session. Null if it cannot be read."),
+              sequence: z
+                .int()
+                .nullable()
+                .describe("The number of the turn in its session. Null if it cannot be read."),
               quote: z.string().describe("Words that stand in the turn."),
             }),
           )
@@ -114,7 +117,13 @@ export function toWireSummary(of: Summary, sequences: ReadonlyMap<string, number
   };
 }
 
-function toWireCall({ index, end, request, startedAt, ...rest }: Summary["calls"][number]): WireSummary["calls"][number] {
+function toWireCall({
+  index,
+  end,
+  request,
+  startedAt,
+  ...rest
+}: Summary["calls"][number]): WireSummary["calls"][number] {
   return {
     call: index,
     ...rest,

@@ -1,7 +1,6 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import * as z from "zod";
 import { skipReasons } from "../domain/active-file.ts";
-import { chunkReasons } from "../domain/chunk.ts";
 import { foreignTools, type ForeignRef } from "../domain/foreign.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
@@ -14,6 +13,7 @@ import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
 import {
+  chunkRefSchema,
   deferredCallSchema,
   failureSchema,
   idSchema,
@@ -25,6 +25,7 @@ import {
   usageSchema,
   warningSchema,
 } from "./values.ts";
+import { factRefSchema } from "./workspaces/memory.ts";
 
 const contextRef = z.object({
   id: z.string(),
@@ -63,6 +64,25 @@ const place = z
   })
   .meta({ id: "PlaceRef" });
 
+const skillRef = z.object({
+  name: z.string(),
+  source: z.enum(["repository", "workspace"]),
+  path: z.string().describe("Of its SKILL.md, relative to the repository or to the folder of the workspace."),
+  contentHash: z.string().describe("SHA-256 of its SKILL.md."),
+});
+
+const skills = z
+  .object({
+    offered: z.array(skillRef),
+    contentHash: z.string().describe("SHA-256 of the list as the model has it."),
+    wasSent: z.boolean().describe("False if an earlier message of the history has the same list."),
+    read: z
+      .array(z.object({ name: z.string(), path: z.string(), contentHash: z.string() }))
+      .optional()
+      .describe("The files of skills that the model read in this turn. Absent: none."),
+  })
+  .meta({ id: "SkillsRef" });
+
 export const contextManifestSchema = z
   .object({
     agentContext: contextRef,
@@ -72,17 +92,13 @@ export const contextManifestSchema = z
     history: z.enum(["none", "chain", "replay"]).describe("How the model received its history."),
     historyTurns: z.int(),
     settings: modelSettingsSchema,
-    chunks: z.array(
-      z.object({
-        id: z.string(),
-        path: z.string(),
-        startLine: z.int(),
-        endLine: z.int(),
-        contentHash: z.string(),
-        wasSent: z.boolean(),
-        notSentBecause: z.enum(chunkReasons).optional(),
-      }),
-    ),
+    chunks: z.array(chunkRefSchema),
+    searchWasKept: z
+      .literal(true)
+      .optional()
+      .describe(
+        "An earlier search found the chunks, with the same index, filters and question. Absent: it was searched.",
+      ),
     activeFiles: z.array(
       z.object({
         path: z.string(),
@@ -106,6 +122,11 @@ export const contextManifestSchema = z
       .describe("Messages of subagents that the model received. Absent if there were none."),
     rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
     place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
+    facts: z
+      .array(factRefSchema)
+      .optional()
+      .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
+    skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 

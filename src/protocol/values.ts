@@ -1,4 +1,5 @@
 /** The small schemas that the larger ones are made of. Each has a counterpart in the domain. */
+import { chunkReasons } from "../domain/chunk.ts";
 import * as z from "zod";
 import { errorCatalogue, type ErrorCode } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
@@ -144,3 +145,18 @@ export function queryNumber(min: number, max?: number) {
   const number = z.coerce.number({ error }).int({ error }).min(min, { error });
   return max === undefined ? number : number.max(max, { error });
 }
+
+/** A chunk that was found for a turn. */
+export const chunkRefSchema = z.object({
+  id: z.string(),
+  path: z.string(),
+  startLine: z.int(),
+  endLine: z.int(),
+  contentHash: z.string(),
+  document: z
+    .string()
+    .optional()
+    .describe("SHA-256 of the attached document; `path` is its name. Absent for a file of the repository."),
+  wasSent: z.boolean(),
+  notSentBecause: z.enum(chunkReasons).optional(),
+});

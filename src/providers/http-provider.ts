@@ -40,6 +40,8 @@ export interface HttpBody<Body extends object = object> {
   droppedReasoning: number;
   /** The settings that the model cannot take, one text each (G3). */
   adjusted?: readonly string[];
+  /** The limit of the output in the body, if it is not that of the settings. */
+  outputTokensMax?: number;
 }
 
 /** Makes the provider that a driver declares. */
@@ -78,11 +80,13 @@ function configuredWindow({ contextTokens }: HttpConnection, model: string): num
 }
 
 function prepare<Part, WireError>(driver: HttpDriver<Part, WireError>, call: ModelCall): PreparedRequest {
-  const { body, droppedReasoning: count, adjusted = [] } = driver.bodyFor(call);
+  const { body, droppedReasoning: count, adjusted = [], ...limit } = driver.bodyFor(call);
+  const { outputTokensMax = call.settings.maxOutputTokens } = limit;
   return {
     model: call.model,
     body: wellFormedJson(body),
     dropped: count === 0 ? [] : [{ kind: "reasoning", count }],
     ...(adjusted.length > 0 && { adjusted }),
+    ...(outputTokensMax !== undefined && { outputTokensMax }),
   };
 }

@@ -30,7 +30,13 @@ export function prepareLocalCall(call: ModelCall, providerName: string): Prepare
     items,
   });
   const count = call.items.length - items.length;
-  return { model: call.model, body, dropped: count === 0 ? [] : [{ kind: "reasoning", count }] };
+  const { maxOutputTokens: outputTokensMax } = call.settings;
+  return {
+    model: call.model,
+    body,
+    dropped: count === 0 ? [] : [{ kind: "reasoning", count }],
+    ...(outputTokensMax !== undefined && { outputTokensMax }),
+  };
 }
 
 const historyItem = z.discriminatedUnion("type", [

@@ -30,6 +30,8 @@ export interface Provider {
   readonly defaultModel: string;
   /** True if it remembers responses, so that a later call can name one instead of sending the history (C1). */
   readonly remembers: boolean;
+  /** True if its calls cost nothing, because the model is in this process (F11). Absent: the price is that of the table. */
+  readonly isFree?: true;
   /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];
   /** True if a message of the history can have the weight of the system message. Absent: only the prompt has it. */
@@ -89,6 +91,8 @@ export interface PreparedRequest {
    * takes (G3). Absent: none.
    */
   adjusted?: readonly string[];
+  /** The limit of the output that the body states, in tokens. Absent: it states none (F11). */
+  outputTokensMax?: number;
 }
 
 export type ProviderEvent =

@@ -19,6 +19,7 @@
 import { suite } from "node:test";
 import { attachmentTests } from "./suite/attachments.ts";
 import { auditTests } from "./suite/audit.ts";
+import { budgetTests } from "./suite/budgets.ts";
 import { contextTests } from "./suite/contexts.ts";
 import { deviceTests } from "./suite/devices.ts";
 import { importTests } from "./suite/imports.ts";
@@ -27,6 +28,7 @@ import { limitTests } from "./suite/limits.ts";
 import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
 import { purgeTests } from "./suite/purges.ts";
+import { questionTests } from "./suite/questions.ts";
 import { runnerTests } from "./suite/runners.ts";
 import type { OpenRecordsForTest, RecordPart } from "./suite/samples.ts";
 import { searchTests } from "./suite/search.ts";
@@ -46,7 +48,9 @@ export const recordPartSuites = {
   subagents: subagentTests,
   summaries: summaryTests,
   runners: runnerTests,
+  questions: questionTests,
   limits: limitTests,
+  budgets: budgetTests,
   search: searchTests,
   imports: importTests,
   purges: purgeTests,

@@ -14,6 +14,7 @@
  */
 import type { AttachmentRecords } from "./attachments.ts";
 import type { AuditRecords } from "./audit.ts";
+import type { BudgetRecords } from "./budgets.ts";
 import type { ContextRecords } from "./contexts.ts";
 import type { DeviceRecords } from "./devices.ts";
 import type { ImportRecords } from "./imports.ts";
@@ -21,6 +22,7 @@ import type { KeyRecords } from "./keys.ts";
 import type { LimitRecords } from "./limits.ts";
 import type { PeopleRecords } from "./people.ts";
 import type { PurgeRecords } from "./purges.ts";
+import type { QuestionRecords } from "./questions.ts";
 import type { RunnerRecords } from "./runners.ts";
 import type { SearchRecords } from "./search.ts";
 import type { SessionRecords } from "./sessions.ts";
@@ -32,6 +34,7 @@ import type { UnkeptRecords } from "./unkept.ts";
 
 export type * from "./attachments.ts";
 export type * from "./audit.ts";
+export type * from "./budgets.ts";
 export type * from "./contexts.ts";
 export type * from "./devices.ts";
 export type * from "./imports.ts";
@@ -39,6 +42,7 @@ export type * from "./keys.ts";
 export type * from "./limits.ts";
 export type * from "./people.ts";
 export type * from "./purges.ts";
+export type * from "./questions.ts";
 export type * from "./runners.ts";
 export type * from "./search.ts";
 export type * from "./sessions.ts";
@@ -57,7 +61,9 @@ export interface RecordStore {
   subagents: SubagentRecords;
   summaries: SummaryRecords;
   runners: RunnerRecords;
+  questions: QuestionRecords;
   limits: LimitRecords;
+  budgets: BudgetRecords;
   search: SearchRecords;
   imports: ImportRecords;
   purges: PurgeRecords;

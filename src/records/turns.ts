@@ -12,6 +12,7 @@
  *
  * A driver may ignore what a turn contains. It stores and returns every member of the union unchanged.
  */
+import type { BudgetTargets } from "../domain/budget.ts";
 import type { MailboxDraft } from "../domain/mailbox.ts";
 import type { Session } from "../domain/session.ts";
 import type { Millis } from "../domain/ids.ts";
@@ -85,6 +86,8 @@ export interface TurnOpening {
   leaseMs: number;
   /** How many turns may run at once. Absent: no limit (H5). */
   runLimits?: RunLimits;
+  /** Whom the model calls of the turn count for. Absent: for no one (F11). */
+  budgets?: BudgetTargets;
 }
 export interface IdempotentRequest {
   userId: string;
@@ -108,7 +111,8 @@ export interface RunLimits {
  * turn is taken (S4).
  */
 export type OpenResult =
-  | { outcome: "opened"; turn: PendingTurn }
+  /** `hasBudget`: a budget of the opening's targets exists (F11). */
+  | { outcome: "opened"; turn: PendingTurn; hasBudget: boolean }
   | { outcome: "busy"; runningTurnId: string }
   | { outcome: "head_moved"; headTurnId: string | null }
   | { outcome: "idempotent"; earlier: IdempotentRequest }

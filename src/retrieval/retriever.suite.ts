@@ -4,7 +4,7 @@
 import { suite } from "node:test";
 import type { OpenRetriever, RetrieverForTest } from "./suite/set-up-retriever.ts";
 import { chunkTests, failureTests, listingTests, reindexTests } from "./suite/indexing.ts";
-import { embeddingTests, filterTests, orgTests, retrievalSearchTests } from "./suite/searching.ts";
+import { embeddingTests, filterTests, generationTests, orgTests, retrievalSearchTests } from "./suite/searching.ts";
 
 export type { OpenRetriever, RetrieverForTest };
 
@@ -18,6 +18,7 @@ export function retrieverSuite(name: string, forTest: RetrieverForTest): void {
     retrievalSearchTests(forTest);
     filterTests(forTest);
     orgTests(forTest);
+    generationTests(forTest);
     embeddingTests(forTest);
   });
 }

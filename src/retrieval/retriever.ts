@@ -13,12 +13,17 @@
  * - An index belongs to one organisation. A query for another organisation sees neither its chunks nor that it exists (H4).
  *   The same name in two organisations is two indexes.
  * - Workspace ids are not stored (Q1).
+ * - `generation` names what a search of this index can find now: while it is the same, the same question returns the same chunks
+ *   in the same order (Q7). It is never used again for other content, also not after the index was deleted and built again, and
+ *   is unlike that of every other index. It throws what `search` throws.
  */
 import type { Chunk } from "../domain/chunk.ts";
 import type { UnindexedFile } from "./unindexed-file.ts";
 
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
+  /** Returns the generation of an index, with far less work than a search. Absent or null: its results are not kept. */
+  generation?(index: { orgId: string; repo: string }): Promise<string | null>;
   index(job: IndexJob): Promise<IndexSummary>;
   /**
    * Brings an index up to date with a working copy of this machine, before a question about it (Q2). Only one process does it
@@ -28,6 +33,8 @@ export interface Retriever {
   refresh?(copy: WorkingCopyIndex): Promise<RefreshOutcome>;
   /** Returns the indexes of an organisation, one per repository, sorted by name. */
   list(orgId: string): Promise<IndexInfo[]>;
+  /** Returns the paths of the files that are indexed, sorted. Throws what `search` throws. Absent: they cannot be listed. */
+  paths?(index: { orgId: string; repo: string }): Promise<string[]>;
   close(): Promise<void>;
 }
 

@@ -17,6 +17,11 @@ export class BoundedCache<Value> {
     return found.value;
   }
 
+  clear(): void {
+    this.#kept.clear();
+    this.#size = 0;
+  }
+
   set(key: string, value: Value, size: number): void {
     const before = this.#kept.get(key);
     if (before !== undefined) this.#size -= before.size;

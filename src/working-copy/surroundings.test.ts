@@ -116,7 +116,7 @@ test("[M2] the place has the folder below the top, the branch and what git says 
   git("checkout", "-q", "--detach");
   assert.equal((await surroundingsOf(root)).place?.branch, null);
   assert.equal((await surroundingsOf(folder)).place?.folder, ".");
-  assert.deepEqual(await surroundingsOf(join(folder, "missing")), { rules: null, place: null });
+  assert.deepEqual(await surroundingsOf(join(folder, "missing")), { rules: null, place: null, skills: null });
 });
 
 test("[M2] many modified files are counted, and only some are named", async (t) => {

@@ -1,16 +1,18 @@
 /**
- * What this machine knows of the surroundings of a session: the rules of the repository (M1) and the place (M2). No path
- * outside of the repository is part of it, so that the name of a person's home stays here.
+ * What this machine knows of the surroundings of a session: the rules of the repository (M1), the place (M2) and the skills
+ * (M4). No path outside of the repository is sent to a model, so that the name of a person's home stays here.
  */
 import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import type { Place, Surroundings } from "../domain/context.ts";
+import type { SkillFile } from "../domain/skill.ts";
 import { limits } from "../domain/limits.ts";
 import { checkedOut } from "../system/git-head.ts";
 import { locateRepository } from "../system/git-repository.ts";
 import { askGit } from "../system/git.ts";
 import { changesOf } from "./git.ts";
 import { findRules } from "./rules.ts";
+import { findSkills } from "./skills.ts";
 
 /** Returns the surroundings of a folder. Never rejects. */
 export async function surroundingsOf(folder: string): Promise<Required<Surroundings>> {
@@ -26,15 +28,26 @@ export async function readSurroundings(
   changed: (root: string) => Promise<readonly string[] | null>,
 ): Promise<Required<Surroundings>> {
   const own = realPathOf(folder);
-  if (own === null) return { rules: null, place: null };
+  if (own === null) return { rules: null, place: null, skills: null };
   const repository = locateRepository(own);
-  if (repository.outcome === "refused") return { rules: null, place: placeOf(".", null, null) };
-  if (repository.outcome === "none") return { rules: findRules(own, own), place: placeOf(".", null, null) };
+  if (repository.outcome === "refused") return { rules: null, place: placeOf(".", null, null), skills: null };
+  if (repository.outcome === "none") {
+    return { rules: findRules(own, own), place: placeOf(".", null, null), skills: findSkills(own, own) };
+  }
   const { root } = repository;
   const rules = findRules(root, own);
+  const skills = findSkills(root, own);
   const [branch, paths] = await Promise.all([branchOf(root), changed(root)]);
   const below = relative(root, own).split(sep).join("/");
-  return { rules, place: placeOf(below === "" ? "." : below, branch, paths) };
+  return { rules, skills, place: placeOf(below === "" ? "." : below, branch, paths) };
+}
+
+/** Returns the skills that sessions in a folder have from its repository (M4). Never throws. */
+export function skillsOf(folder: string): SkillFile[] {
+  const own = realPathOf(folder);
+  const repository = own === null ? null : locateRepository(own);
+  if (own === null || repository === null || repository.outcome === "refused") return [];
+  return findSkills(repository.outcome === "none" ? own : repository.root, own);
 }
 
 function realPathOf(folder: string): string | null {

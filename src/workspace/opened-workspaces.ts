@@ -1,4 +1,5 @@
 /** The workspaces of a data folder with their stores. Another module chooses the drivers of the stores. */
+import type { FactStore } from "../domain/fact.ts";
 import type { BindingStore } from "./binding-store.ts";
 import type { Permissions } from "./permissions.ts";
 import type { TranscriptStore } from "./transcript-store.ts";
@@ -11,4 +12,5 @@ export interface OpenedWorkspaces {
   store: WorkspaceStore;
   bindings: BindingStore;
   transcripts: TranscriptStore;
+  facts: FactStore;
 }

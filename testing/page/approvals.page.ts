@@ -1,6 +1,7 @@
 /** Approvals in the page (U8): the exact change, on a phone, answered here or elsewhere. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { newId } from "../../src/domain/ids.ts";
 import { toolWorld } from "../tool-world.ts";
 import { closeBrowser, pageWorld } from "./page-world.ts";
 
@@ -68,4 +69,24 @@ test("[U8] a question that was answered elsewhere disappears without an error", 
   await world.engine.turns.answerQuestion(world.owner, { turnId, callId: question.callId, approved: true });
   await tab.getByText("Nothing waits for you").waitFor();
   assert.equal(await tab.getByRole("alert").count(), 0);
+});
+
+test("[U8] [V5] [U13] what a chat at the desk asks about is shown with its change on a phone, and the answer reaches the chat", async (t) => {
+  const script = () => [{ calls: "write", callId: "c1", with: { path: "src/a.ts" } }];
+  const world = await pageWorld(t, { script });
+  const tab = await world.tab("/approvals", phone);
+  const tools = [{ name: "write", parameters: { type: "object" }, effect: "write" as const }];
+  const turn = await world.engine.turns.run(world.owner, { instruction: "change it", mode: "edit", tools });
+  await turn.finished;
+  const diff = { type: "diff" as const, path: "/home/ada/shop/src/a.ts", oldText: "one\n", newText: "two\n" };
+  const view = { title: "Write src/a.ts", kind: "edit" as const, locations: [], content: [diff], permission: null };
+  const question = { turnId: turn.turnId, callId: "c1", askerId: newId(), view };
+  assert.equal(await world.engine.turns.askQuestion(world.owner, question), null);
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.locator("tr.removed", { hasText: "one" }).waitFor();
+  await card.locator("tr.added", { hasText: "two" }).waitFor();
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(await world.engine.turns.askQuestion(world.owner, question), { approved: true });
+  assert.deepEqual(tab.faults, []);
 });

@@ -1,10 +1,26 @@
 /** The first steps of a person in the page: sign-in, a first question, what the model was given (U2, U4, U6). */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { askInPage, closeBrowser, pageWorld } from "./page-world.ts";
+import { askInPage, axeFaults, closeBrowser, pageWorld } from "./page-world.ts";
+import { localOrgId } from "../../src/domain/caller.ts";
+import type { BrowserIdentities, IdentityProvider } from "../../src/identity/identity-provider.ts";
+import { openIdProvider } from "../../src/identity/oidc/oidc.ts";
+import { openIdClientId, openIdServer } from "../openid-provider.ts";
 import { startedProgram } from "./started-program.ts";
 
 after(closeBrowser);
+
+/** Admits everybody whom the provider knows. */
+const anybody = {
+  audience: null,
+  jwksUrl: null,
+  algorithms: ["RS256"],
+  userClaim: "sub",
+  org: { id: localOrgId, claim: null, ids: {} },
+  roles: null,
+  mayBeAdded: true,
+  report: () => undefined,
+};
 
 test("[U2] [U4] [U6] [U13] npm start's address signs in; a first question about the code is answered, with what was given", async (t) => {
   const started = await startedProgram(t);
@@ -39,6 +55,30 @@ test("[U2] [U13] a key signs in; a wrong one says why; signing out ends it; 401 
   await world.engine.keys.revoke(world.owner, browser.id);
   await tab.getByText("Your sign-in has ended.").waitFor();
   await tab.getByLabel("API key").waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U2] [U13] an OpenID provider signs in, and the page opens where the person was; a used answer signs in no one", async (t) => {
+  const identities: { browsers?: BrowserIdentities } & IdentityProvider = { identify: async () => null };
+  const world = await pageWorld(t, { identities });
+  const { issuer } = await openIdServer(t, {
+    redirectUris: [`${world.url}/signed-in`],
+    accounts: { grace: { name: "Grace" } },
+  });
+  const client = { id: openIdClientId, secret: null, scopes: ["openid", "profile"] };
+  identities.browsers = openIdProvider({ ...anybody, issuer, client }).browsers ?? assert.fail();
+  const tab = await world.anonymousTab("/costs");
+  await tab.getByRole("button", { name: "Sign in with 127.0.0.1" }).click();
+  await tab.locator("input[name=login]").fill("grace");
+  await tab.locator("input[name=password]").fill("x");
+  await tab.locator("button[type=submit]").click();
+  const answer = tab.waitForURL(/signed-in/, { waitUntil: "commit" });
+  await tab.getByRole("button", { name: "Continue" }).click();
+  await answer;
+  await tab.getByRole("heading", { name: "Costs" }).waitFor();
+  assert.equal(new URL(tab.url()).search, "", "the code is not left in the address");
+  await tab.goto(`${world.url}/signed-in?code=used&state=x`);
+  await tab.locator(".shell").waitFor();
   assert.deepEqual(tab.faults, []);
 });
 
@@ -79,5 +119,29 @@ test("[U12] [U13] the first question works with the keyboard alone", async (t) =
   await tab.keyboard.type("waiting");
   await tab.keyboard.press("Enter");
   await tab.getByRole("heading", { name: "Waiting for you" }).waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U4] [U12] [U13] behind an @ the indexed files are offered, and the keyboard picks one", async (t) => {
+  const started = await startedProgram(t);
+  const world = await pageWorld(t);
+  const tab = await world.anonymousTab("/");
+  await tab.goto(started.address);
+  const field = tab.getByLabel("Instruction");
+  const offered = tab.getByRole("listbox", { name: "Files" }).getByRole("option");
+  await field.fill("what does @gree");
+  await offered.filter({ hasText: "src/greet.ts" }).waitFor();
+  assert.deepEqual(await axeFaults(tab), []);
+  await field.press("Tab");
+  assert.equal(await field.inputValue(), "what does @src/greet.ts ");
+  await field.press("End");
+  await field.pressSequentially("do, and @");
+  await offered.nth(1).waitFor();
+  await field.press("ArrowDown");
+  await field.press("Escape");
+  assert.equal(await offered.count(), 0);
+  assert.match(await field.inputValue(), /do, and @$/);
+  await field.fill("an address: ada@example.org");
+  assert.equal(await offered.count(), 0);
   assert.deepEqual(tab.faults, []);
 });

@@ -5,6 +5,8 @@
 import { computed, signal } from "@preact/signals";
 import { AptoveApiError, createClient, type WireMe, type WireSignIn } from "../../src/client/client.ts";
 
+import { keepAttempt, redirectUri, takeAnswer } from "./identity.ts";
+
 const storageKey = "aptove.page";
 
 type SignInState = "unknown" | "out" | "in";
@@ -55,6 +57,8 @@ export async function connect(): Promise<void> {
     history.replaceState(null, "", location.pathname + location.search);
     if (await signIn({ code }).then(() => true, explainRefusal)) return;
   }
+  const answered = takeAnswer();
+  if (answered !== null && (await signInWith(answered.identity))) return;
   if (localStorage.getItem(storageKey) === null) {
     signInState.value = "out";
     return;
@@ -68,6 +72,21 @@ export async function connect(): Promise<void> {
 function explainRefusal(error: unknown): false {
   signedOutBecause.value = wordsOf(error);
   return false;
+}
+
+async function signInWith(identity: WireSignIn["identity"] | null): Promise<boolean> {
+  if (identity === null || identity === undefined) {
+    signedOutBecause.value = "This sign-in was begun in another tab, or was finished before. Sign in again.";
+    return false;
+  }
+  return await signIn({ identity }).then(() => true, explainRefusal);
+}
+
+/** Leaves the page for the identity provider, which sends the browser back. */
+export async function signInAtProvider(): Promise<void> {
+  const { address, ...attempt } = await client.page.begin({ redirectUri });
+  keepAttempt(attempt);
+  location.assign(address);
 }
 
 export async function signIn(proof: Omit<WireSignIn, "name"> & { name?: string }): Promise<void> {

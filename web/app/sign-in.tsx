@@ -1,6 +1,6 @@
 /** The sign-in: with a key, with a pairing code, or by an address that carries a code (which needs no view). */
-import { useState } from "preact/hooks";
-import { browserName, signedOutBecause, signIn, wordsOf } from "../api/connection.ts";
+import { useEffect, useState } from "preact/hooks";
+import { browserName, client, signedOutBecause, signIn, signInAtProvider, wordsOf } from "../api/connection.ts";
 import { navigate, route } from "../routes.ts";
 
 const insecure = location.protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
@@ -16,7 +16,14 @@ export function SignIn() {
           This connection is not encrypted: others on the network can read what you send and see.
         </p>
       )}
-      {isPairing ? <Pairing /> : <WithKey />}
+      {isPairing ? (
+        <Pairing />
+      ) : (
+        <>
+          <AtProvider />
+          <WithKey />
+        </>
+      )}
     </main>
   );
 }
@@ -32,6 +39,28 @@ function useAttempt(attempt: () => Promise<void>) {
     setBusy(false);
   };
   return { fault, isBusy, submit };
+}
+
+/** Shows nothing if the server has no identity provider for browsers. */
+function AtProvider() {
+  const [provider, setProvider] = useState<string | null>(null);
+  const { fault, isBusy, submit } = useAttempt(signInAtProvider);
+  useEffect(() => {
+    // A server that does not answer is shown by the rest of the page.
+    void client.page.ways().then(
+      ({ identityProvider }) => setProvider(identityProvider),
+      () => undefined,
+    );
+  }, []);
+  if (provider === null) return null;
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      {fault !== "" && <p role="alert">{fault}</p>}
+      <button class="primary" type="submit" disabled={isBusy}>
+        Sign in with {provider}
+      </button>
+    </form>
+  );
 }
 
 function WithKey() {

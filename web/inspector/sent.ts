@@ -1,4 +1,4 @@
-/** Chunks, files and rules of a turn, by what became of them. Pure. */
+/** Chunks, files, rules and skills of a turn, by what became of them. Pure. */
 import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
 
 export interface SentItem {
@@ -57,6 +57,13 @@ export function listOfSent({ manifest }: WireTurn, context: WireTurnContext | nu
     const why = contentHash === "" ? "rules that no longer count" : "changed rules";
     lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
   }
+  const { offered = [], wasSent = false, read = [] } = manifest.skills ?? {};
+  for (const { path } of read)
+    lists.now.push({ path, lines: null, sizeBytes: null, why: "skill that it read", text: null });
+  for (const { path } of offered) {
+    const why = "skill, offered by its name";
+    lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
+  }
   return lists;
 }
 
@@ -67,7 +74,7 @@ function textsOf(context: WireTurnContext | null): Map<string, string> {
   const texts = new Map<string, string>();
   for (const [at, head] of heads.entries()) {
     const part = block.slice(head.index, heads[at + 1]?.index ?? block.length);
-    const path = /^Path: (.*)$/m.exec(part)?.[1] ?? "";
+    const path = /^Path: (.*?)(?: \(attached\))?$/m.exec(part)?.[1] ?? "";
     const lines = /^Lines: (.*)$/m.exec(part)?.[1];
     const text = /^(`{3,})[^\n]*\n([\s\S]*?)\n\1$/m.exec(part)?.[2] ?? part;
     texts.set(lines === undefined ? path : `${path}:${lines}`, text);

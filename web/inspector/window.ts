@@ -11,6 +11,7 @@ export const windowKinds = [
   ["history", "history"],
   ["code", "code found"],
   ["files", "files"],
+  ["skills", "skills"],
   ["message", "this message"],
   ["steps", "tool results of this turn"],
 ] as const;
@@ -95,7 +96,8 @@ function piecesOf({ turn, context, request }: WindowInput): Map<WindowKind, Piec
   ]);
   const add = (kind: WindowKind, one: Piece): void => void found.set(kind, [...(found.get(kind) ?? []), one]);
   for (const text of context.message) {
-    if (text.startsWith("[CONTEXT]")) for (const [kind, one] of contextPieces(text)) add(kind, one);
+    if (text.startsWith("[SKILLS]")) add("skills", piece("list of skills", text));
+    else if (text.startsWith("[CONTEXT]")) for (const [kind, one] of contextPieces(text)) add(kind, one);
     else add("message", piece(/^\[(\w+)/.exec(text)?.[1]?.toLowerCase() ?? "message", text));
   }
   const body = request === null ? null : parsed(request);

@@ -11,6 +11,7 @@ import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./at
 import { Choices } from "./choices-row.tsx";
 import { effort, mode, newContext, newModel, newRepo, paths } from "./choices.ts";
 import { draftOf } from "./drafts.ts";
+import { FileNames, useFileNames } from "./file-names.tsx";
 
 interface ComposerProps {
   thread: Thread | null;
@@ -27,6 +28,8 @@ export function Composer({ thread, run }: ComposerProps) {
   const isRunning = thread !== null && thread.running.value !== null;
 
   useGrowingField(field, draft.value);
+  const session = thread?.session.value ?? null;
+  const names = useFileNames(field, { draft, repo: session === null ? newRepo.value : session.repo });
 
   const attach = async (files: Iterable<File>): Promise<void> => {
     for (const file of files) {
@@ -56,6 +59,7 @@ export function Composer({ thread, run }: ComposerProps) {
     isBusy.value = false;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (names.onKey(event)) return;
     if (event.key === "Escape") field.current?.blur();
     const isSend = event.key === "Enter" && !event.shiftKey && !event.isComposing;
     if (!isSend || (matchMedia("(pointer: coarse)").matches && !event.ctrlKey)) return;
@@ -78,11 +82,15 @@ export function Composer({ thread, run }: ComposerProps) {
     >
       {fault.value !== null && <Fault fault={fault.value} />}
       <Attached attached={attached.value} remove={(at) => (attached.value = attached.value.toSpliced(at, 1))} />
+      <FileNames names={names} />
       <textarea
         id="composer"
         ref={field}
         rows={2}
         aria-label="Instruction"
+        aria-autocomplete="list"
+        aria-controls={names.paths.value.length > 0 ? "file-names" : undefined}
+        aria-activedescendant={names.paths.value.length > 0 ? `file-name-${names.at.value}` : undefined}
         placeholder={isRunning ? "Write to the running turn, or for after it" : "Ask, or say what to do"}
         value={draft.value}
         onInput={({ currentTarget }) => (draft.value = currentTarget.value)}
@@ -106,13 +114,7 @@ export function Composer({ thread, run }: ComposerProps) {
             onChange={({ currentTarget }) => void attach(currentTarget.files ?? [])}
           />
         </label>
-        {isRunning ? (
-          <RunningButtons thread={thread} send={send} />
-        ) : (
-          <button type="submit" class="primary" disabled={isBusy.value}>
-            Run
-          </button>
-        )}
+        <Buttons thread={thread} isRunning={isRunning} isBusy={isBusy.value} send={send} />
       </div>
     </form>
   );
@@ -128,7 +130,21 @@ function useGrowingField(field: RefObject<HTMLTextAreaElement | null>, text: str
   }, [text]);
 }
 
-function RunningButtons({ thread, send }: { thread: Thread; send: (how: "queue" | "steer") => Promise<void> }) {
+interface ButtonsProps {
+  thread: Thread | null;
+  isRunning: boolean;
+  isBusy: boolean;
+  send(how: "queue" | "steer"): Promise<void>;
+}
+
+function Buttons({ thread, isRunning, isBusy, send }: ButtonsProps) {
+  if (thread === null || !isRunning) {
+    return (
+      <button type="submit" class="primary" disabled={isBusy}>
+        Run
+      </button>
+    );
+  }
   return (
     <>
       <button type="button" onClick={() => void send("steer")}>

@@ -38,6 +38,7 @@ export async function refuseHiddenContents(folder: DataFolder, chosen: "bucket" 
 
 function contradiction(chosen: BlobPlace, found: string): AptoveError {
   const setting = chosen === "bucket" ? "blobs.url names a bucket" : `blobs.store is "${chosen}"`;
-  const detail = `${setting}, but the contents of the conversations are in ${found}; remove the setting`;
+  const move = chosen === "bucket" ? "" : `, or move them: aptove move-blobs ${chosen}`;
+  const detail = `${setting}, but the contents of the conversations are in ${found}; remove the setting${move}`;
   return new AptoveError("config_invalid", detail);
 }

@@ -33,7 +33,13 @@ export async function openStores(options: AptoveOptions, setup: StoreSetup): Pro
   const { configuration, folder, env, telemetry } = setup;
   const isConfigured = options.records === undefined && options.blobs === undefined;
   const place = isConfigured ? blobPlace(configuration, folder) : null;
-  if (place === "database") return await openDatabase(folder);
+  const isMoved = (): boolean => isConfigured && blobPlace(configuration, folder) !== place;
+  if (place === "database") {
+    const stores = await openDatabase(folder);
+    if (!isMoved()) return stores;
+    await stores.records.close();
+    return await openStores(options, setup);
+  }
   const { checkBlobsMatchRecords, checkRecordsExist } = await import("../blobs-match-records.ts");
   if (isConfigured && configuration.records.url === null) {
     if (place !== null) await refuseHiddenContents(folder, place);
@@ -42,6 +48,13 @@ export async function openStores(options: AptoveOptions, setup: StoreSetup): Pro
   // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
   const records = options.records ?? (await openRecords(setup, options));
   try {
+    // Opening the records waits while another process moves the blobs (move-blobs.ts).
+    if (isMoved()) {
+      await records.close();
+      return await openStores(options, setup);
+    }
+    if (isConfigured && place === "files" && configuration.records.url === null)
+      await refuseHiddenContents(folder, place);
     const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
     if (isConfigured) await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
     return { records, blobs };

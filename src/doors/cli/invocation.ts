@@ -29,6 +29,8 @@ import type {
   LocalEngine,
   McpCheckRequest,
   McpServerReport,
+  MoveCounts,
+  MoveRequest,
 } from "./ports.ts";
 
 export interface GlobalOptions {
@@ -211,6 +213,10 @@ export class CliInvocation {
 
   async restore(request: BackupRequest): Promise<BackupCounts> {
     return await this.#ports.restore(this.folder(), request);
+  }
+
+  async moveBlobs(request: MoveRequest): Promise<MoveCounts> {
+    return await this.#ports.moveBlobs(this.folder(), request);
   }
 
   async close(): Promise<void> {

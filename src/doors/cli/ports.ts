@@ -69,6 +69,8 @@ export interface CliPorts {
   backup(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
   /** Restores a backup into a data folder without records. Throws `backup_invalid`. */
   restore(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
+  /** Moves the blobs of a data folder. Throws `move_refused` and `data_in_use`. */
+  moveBlobs(folder: DataFolder, request: MoveRequest): Promise<MoveCounts>;
   /**
    * Starts MCP servers, waits until each one is ready or has failed, and stops them again. Rejects when `stop` aborts.
    */
@@ -104,6 +106,22 @@ export interface BackupCounts {
   bytes: number;
   /** What is missing or cannot be read: a blob or a file, and words that follow its name. */
   damaged: { name: string; why: string }[];
+}
+
+export interface MoveRequest {
+  to: "database" | "files";
+  onBlob: (what: "copying" | "checking", done: number, total: number) => void;
+}
+
+export interface MoveCounts {
+  /** The place of the blobs after the move. */
+  place: "database" | "files";
+  /** False: they were there already. */
+  moved: boolean;
+  turns: number;
+  blobs: number;
+  /** The size of the moved blobs in bytes. */
+  bytes: number;
 }
 
 export interface McpCheckRequest {

@@ -24,6 +24,7 @@ import { deviceHandlers } from "./handlers/devices.ts";
 import { createAuthentication, type Authentication, type AuthenticatedRequest } from "./admission/authentication.ts";
 import { executeHandler } from "./handlers/execute.ts";
 import { contextHandlers } from "./handlers/contexts.ts";
+import { memoryHandlers } from "./handlers/memory.ts";
 import { pageHeader } from "./admission/page-cookie.ts";
 import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
 import {
@@ -35,6 +36,7 @@ import {
   type UpgradeRequest,
 } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { budgetHandlers } from "./handlers/budgets.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
 import { readQuery } from "./request/query.ts";
@@ -111,7 +113,9 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...signInHandlers(door),
     ...offerHandlers(door),
     ...contextHandlers(door),
+    ...memoryHandlers(door),
     ...peopleHandlers(door),
+    ...budgetHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {

@@ -12,6 +12,11 @@ export interface Indexes {
   index(caller: Caller, job: Omit<IndexJob, "orgId">): Promise<IndexSummary>;
   /** Returns the indexes of the caller's org. Any caller may read them. */
   list(caller: Caller): Promise<IndexInfo[]>;
+  /**
+   * Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing` and what
+   * `Retriever.search` throws.
+   */
+  files(caller: Caller, of: { repo: string; part: string }): Promise<string[]>;
 }
 
 /**

@@ -19,12 +19,15 @@ export interface TurnDiff {
     conversationContext: boolean;
     agentContext: boolean;
     rules: boolean;
+    skills: boolean;
     place: boolean;
   };
   chunks: ChunkDifference[];
   files: FileDifference[];
   /** The files with rules of the repository that differ (M1). */
   rules: FileDifference[];
+  /** The skills that were offered and differ, by the paths of their SKILL.md files (M4). */
+  skills: FileDifference[];
   /**
    * The histories that the two turns continued. A turn is not part of its own history, so a turn and its rerun have the
    * same one.

@@ -1,8 +1,10 @@
 /** Orgs, users, their keys and devices, the sharing of sessions, and the audit log (H4, P3, S7). */
+import type { IdentityAnswer, IdentityAttempt } from "../../identity/identity-provider.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import type { ApiKey, Caller, Org, Role, User, KeyLimits } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
+import type { Budgets } from "./budgets.ts";
 
 /** A page of a list whose oldest item is first. */
 export interface OldestFirstRequest {
@@ -112,7 +114,8 @@ export interface Devices {
 
 /**
  * Browsers that are signed in to the page (U2). A sign-in makes an API key for one browser, which ends after
- * `browserSignInMs`. With a pairing code, the browser becomes a device instead.
+ * `browserSignInMs`, or after `identitySignInMs` if the identity provider let the person in. With a pairing code, the browser becomes
+ * a device instead.
  */
 export interface Browsers {
   /**
@@ -121,18 +124,28 @@ export interface Browsers {
    */
   code(caller: Caller): Promise<{ code: string; expiresAt: number }>;
   /**
-   * Signs a browser in with a code of `code`, the secret of an API key, or a pairing code. Needs no caller. The new secret is not
-   * stored and is never shown again. Throws `sign_in_refused`, `pairing_refused`.
+   * Signs a browser in with a code of `code`, the secret of an API key, a pairing code, or an answer of the identity provider.
+   * Needs no caller. The new secret is not stored and is never shown again. Throws `sign_in_refused`, `pairing_refused`,
+   * `identity_unavailable`.
    */
   signIn(proof: BrowserProof, name: string): Promise<{ keyId: string; secret: string; expiresAt: number | null }>;
+  /** Returns the name of the identity provider at which browsers can sign in. Null: they cannot. */
+  identityProvider(): string | null;
+  /**
+   * Begins a sign-in at the identity provider, which sends the browser to `redirectUri` with its answer. Needs no caller. Throws
+   * `identity_unavailable`, and `sign_in_refused` if browsers do not sign in there.
+   */
+  beginAtIdentityProvider(redirectUri: string): Promise<IdentityAttempt>;
   /** Ends the sign-in that the caller came with. Does nothing if the caller came with another key. */
   signOut(caller: Caller): Promise<void>;
 }
 /** What a browser signs in with. */
-export type BrowserProof = { code: string } | { key: string } | { pairingCode: string };
+export type BrowserProof = { code: string } | { key: string } | { pairingCode: string } | { identity: IdentityAnswer };
 
 /** The caller's org and its users. Every user of the org may read them; an admin may change them. */
 export interface People {
+  /** What the calls of models of sessions, persons, keys and orgs may cost. */
+  readonly budgets: Budgets;
   /** Returns the org of the caller. Throws `not_found` if `id` is that of another org. */
   org(caller: Caller, id?: string): Promise<Org>;
   /** Returns the user whose name is shown for the caller's actions. For the operator it is a fixed name. */

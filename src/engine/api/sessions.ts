@@ -1,6 +1,7 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
+import type { WorkspaceMemory } from "./memory.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -121,6 +122,8 @@ export interface Sessions {
 
 /** The sessions of a workspace. Each session continues the one before it (W3, W5). */
 export interface WorkspaceSessions {
+  /** The facts that a workspace remembers for its sessions (M3). */
+  readonly memory: WorkspaceMemory;
   /**
    * Creates a session of the workspace that continues the one that was last used there, and returns it. With `fresh`,
    * it begins empty. If a person edited the transcript, it begins with the content of the file, as an imported turn.

@@ -1,4 +1,5 @@
 /** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
+import type { ClientAnswer, ClientQuestion } from "../../records/questions.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { HistoryItem, ConversationItem } from "../../domain/history.ts";
@@ -50,8 +51,8 @@ export interface Turns {
    */
   running(caller: Caller, sessionId: string): Promise<RunningNow | null>;
   /**
-   * Returns the questions of a running turn that wait for a person, in whichever process it runs (V5). Empty if it is not
-   * running. Throws `not_found`.
+   * Returns the questions of a turn that wait for a person (V5): those of a running turn, in whichever process it runs, and those
+   * that a client asks about calls of its own tools. Throws `not_found`.
    */
   questions(caller: Caller, turnId: string): Promise<OpenQuestion[]>;
   /**
@@ -64,6 +65,14 @@ export interface Turns {
    * another process, a simultaneous answer may still come first. Throws `question_not_open`, `not_found`, `forbidden`.
    */
   answerQuestion(caller: Caller, answer: { turnId: string; callId: string } & ApprovalAnswer): Promise<void>;
+  /**
+   * Asks about a call that the turn left to the caller's tools, and returns the answer, or null as long as there is none. The
+   * question ends `questionLeaseMs` after the last time that its asker asked. Another asker begins again. Throws
+   * `question_not_open` if the turn leaves no such call, `request_invalid`, `not_found`, `forbidden`.
+   */
+  askQuestion(caller: Caller, question: ClientQuestion): Promise<ClientAnswer | null>;
+  /** Ends the question of this asker. Throws `not_found`, `forbidden`. */
+  withdrawQuestion(caller: Caller, question: Omit<ClientQuestion, "view">): Promise<void>;
   /**
    * Returns the caller's turn that a conversation continues: the one at whose end the longest beginning of `items` was there.
    * Only turns of requests that are findable count. Given `below`, the items follow that turn. Null: there is none (O5).
@@ -122,7 +131,7 @@ export interface TurnListRequest {
   kind?: TurnKind;
 }
 
-/** A question of a running turn that waits for a person. */
+/** A question of a turn that waits for a person. */
 export type OpenQuestion = Pick<ApprovalQuestion, "callId" | "name" | "args" | "view">;
 
 /** A call of any session that waits for a person. */
@@ -136,7 +145,7 @@ export interface CallToApprove extends Omit<OpenQuestion, "view"> {
   mode: string;
   /** The time at which the turn began, or at which it was parked. */
   since: number;
-  /** True if the turn has ended: a turn with `toolResults` answers. False: it runs, and `answerQuestion` answers. */
+  /** True: a turn with `toolResults` answers. False: the turn runs or a client asks, and `answerQuestion` answers. */
   isParked: boolean;
   /** How to show the call. Null: the tool did not say. */
   view: ToolCallView | null;

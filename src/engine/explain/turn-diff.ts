@@ -25,7 +25,8 @@ export async function diffTurns(core: EngineCore, caller: Caller, turns: { a: st
     same: sameness(a.turn, b.turn),
     chunks: chunkDifferences(a, b),
     files: fileDifferences(a, b),
-    rules: rulesDifferences(a.turn, b.turn),
+    rules: versionDifferences(rulesOf, a.turn, b.turn),
+    skills: versionDifferences(skillsOf, a.turn, b.turn),
     history: await historyDifference(core, a.state, b.state),
   };
 }
@@ -69,7 +70,8 @@ function sameness(a: Turn, b: Turn): TurnDiff["same"] {
     mode: a.mode === b.mode,
     conversationContext: same("conversationContext"),
     agentContext: same("agentContext"),
-    rules: rulesDifferences(a, b).length === 0,
+    rules: versionDifferences(rulesOf, a, b).length === 0,
+    skills: versionDifferences(skillsOf, a, b).length === 0,
     place: isDeepStrictEqual(placeOf(a), placeOf(b)),
   };
 }
@@ -80,10 +82,10 @@ function placeOf({ manifest }: Turn): DiffSide["place"] {
   return { folder, platform, date, branch };
 }
 
-function rulesDifferences(a: Turn, b: Turn): FileDifference[] {
-  const [rulesA, rulesB] = [a, b].map(rulesOf) as [Map<string, string>, Map<string, string>];
-  return [...new Set([...rulesA.keys(), ...rulesB.keys()])]
-    .map((path) => ({ path, hashA: rulesA.get(path) || null, hashB: rulesB.get(path) || null }))
+function versionDifferences(hashesOf: (turn: Turn) => Map<string, string>, a: Turn, b: Turn): FileDifference[] {
+  const [ofA, ofB] = [hashesOf(a), hashesOf(b)];
+  return [...new Set([...ofA.keys(), ...ofB.keys()])]
+    .map((path) => ({ path, hashA: ofA.get(path) || null, hashB: ofB.get(path) || null }))
     .filter(({ hashA, hashB }) => hashA !== hashB)
     .toSorted((x, y) => order(x.path, y.path));
 }
@@ -93,6 +95,11 @@ function rulesOf({ manifest: { rules } }: Turn): Map<string, string> {
   return new Map(
     [...(rules?.files ?? []), ...(rules?.changed ?? [])].map(({ path, contentHash }) => [path, contentHash]),
   );
+}
+
+/** Returns the hash of each skill that the model was offered, by path. */
+function skillsOf({ manifest: { skills } }: Turn): Map<string, string> {
+  return new Map((skills?.offered ?? []).map(({ path, contentHash }) => [path, contentHash]));
 }
 
 /**

@@ -6,6 +6,7 @@ import { failureOf } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import { auditRetention } from "../access/audit.ts";
+import { noteBudgets } from "../turn/live/budgeted-turns.ts";
 import { followControls } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
@@ -30,6 +31,7 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
   watch.unref();
   const rounds = [
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
+    regularly(limits.leaseRenewMs, () => orReport(core, "new budgets could not be read", noteBudgets)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
     regularly(limits.leaseRenewMs, () =>
       orReport(core, "the leases of summaries could not be renewed", () => summaries.renew()),

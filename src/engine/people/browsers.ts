@@ -4,14 +4,16 @@
  * lost with the process is made again.
  */
 import { randomBytes } from "node:crypto";
-import { browserSecretPrefix, isBrowserKey, type ApiKey, type Caller } from "../../domain/caller.ts";
+import { browserSecretPrefix, isBrowserKey, type ApiKey, type Caller, type Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noReader, noLimitedKey } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import type { BrowserProof, Browsers } from "../engine.ts";
+import type { BrowserIdentities, IdentityAnswer } from "../../identity/identity-provider.ts";
+import type { Browsers } from "../engine.ts";
+import { admitted } from "./identified-caller.ts";
 import { devices } from "./devices.ts";
 import { authenticate, newSecret } from "./key-ring.ts";
 import type { KeyWatch } from "./key-watch.ts";
@@ -34,12 +36,20 @@ export function browsers(deps: EngineDependencies, watch: KeyWatch): Browsers {
         const { device, token } = await devices(deps, watch).claim({ code: proof.pairingCode, name });
         return { keyId: device.id, secret: token, expiresAt: null };
       }
-      const caller = await callerOf(deps, codes, proof);
+      const isIdentified = "identity" in proof;
+      const caller = isIdentified
+        ? await callerAtProvider(deps, watch, proof.identity)
+        : await callerOf(deps, codes, proof);
       const signedIn = audited(deps, { by: caller, action: "browser.sign_in", target: ({ keyId }) => keyId }, () =>
-        newBrowserKey(deps, caller, name),
+        newBrowserKey(deps, caller, {
+          name,
+          lifetimeMs: isIdentified ? limits.identitySignInMs : limits.browserSignInMs,
+        }),
       );
       return await signedIn;
     },
+    identityProvider: () => deps.identities?.browsers?.name ?? null,
+    beginAtIdentityProvider: (redirectUri) => providerOf(deps).begin(redirectUri),
     signOut: async (caller) => {
       const key = caller.keyId === undefined ? null : await deps.records.keys.get(caller.keyId);
       if (key === null || !(isBrowserKey(key) || key.deviceId !== null)) return;
@@ -74,7 +84,7 @@ function newCode(
 async function callerOf(
   deps: EngineDependencies,
   codes: Map<string, OpenCode>,
-  proof: Exclude<BrowserProof, { pairingCode: string }>,
+  proof: { code: string } | { key: string },
 ): Promise<Caller> {
   if ("code" in proof) {
     const open = codes.get(sha256(proof.code));
@@ -98,14 +108,49 @@ async function callerOf(
   return caller;
 }
 
+function providerOf({ identities }: EngineDependencies): BrowserIdentities {
+  if (identities?.browsers !== undefined) return identities.browsers;
+  throw new AptoveError("sign_in_refused", "browsers do not sign in at an identity provider here; set oidc.client_id");
+}
+
+/** Returns the caller that the provider's answer names. */
+async function callerAtProvider(deps: EngineDependencies, watch: KeyWatch, answer: IdentityAnswer): Promise<Caller> {
+  const who = await providerOf(deps).redeem(answer, deps.now());
+  const caller = who === null ? null : await admitted(deps, who);
+  if (who === null || caller === null) {
+    throw new AptoveError(
+      "sign_in_refused",
+      "the identity provider let you in, but you have no account on this server; an admin can add you",
+    );
+  }
+  return { ...caller, role: await roleAtProvider(deps, watch, { caller, role: who.role }) };
+}
+
+/**
+ * Returns the role that the provider gives, after it was noted in the user's record: a browser's key lives longer than the token that
+ * named the role, and has never more than the record says. The last admin stays one.
+ */
+async function roleAtProvider(
+  deps: EngineDependencies,
+  watch: KeyWatch,
+  { caller, role }: { caller: Caller; role: Role | null },
+): Promise<Role> {
+  const user = await deps.records.people.getUser(caller.userId);
+  if (role === null || user === null || user.role === role) return caller.role;
+  const act = { by: caller, action: "user.role", target: user.id, facts: { role, by: "oidc" } } as const;
+  await audited(deps, act, () => deps.records.people.updateUser(caller.orgId, user.id, { role }));
+  await watch.changed();
+  return role;
+}
+
 async function newBrowserKey(
   deps: EngineDependencies,
   caller: Caller,
-  name: string,
+  { name, lifetimeMs }: { name: string; lifetimeMs: number },
 ): Promise<{ keyId: string; secret: string; expiresAt: number }> {
   const { secret, kept } = newSecret(browserSecretPrefix);
   const createdAt = deps.now();
-  const expiresAt = createdAt + limits.browserSignInMs;
+  const expiresAt = createdAt + lifetimeMs;
   const key: ApiKey = {
     id: newId(),
     orgId: caller.orgId,

@@ -1,4 +1,4 @@
-/** The caller that a token of the identity provider belongs to (H4). */
+/** The caller that the identity provider names, by a token (H4) or in a sign-in (U2). */
 import { operatorId, type Caller, type User } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
 import type { IdentifiedUser } from "../../identity/identity-provider.ts";
@@ -11,7 +11,11 @@ import type { EngineDependencies } from "../dependencies.ts";
  */
 export async function identifiedCaller(deps: EngineDependencies, token: string): Promise<Caller | null> {
   const who = (await deps.identities?.identify(token, deps.now())) ?? null;
-  if (who === null) return null;
+  return who === null ? null : await admitted(deps, who);
+}
+
+/** Returns the caller for whom the provider speaks, or null if this user or their org is not admitted. */
+export async function admitted(deps: EngineDependencies, who: IdentifiedUser): Promise<Caller | null> {
   const org = await deps.records.people.getOrg(who.orgId);
   if (org === null || org.suspendedAt !== null) return null;
   const user = (await deps.records.people.findUser(org.id, who.by)) ?? (await addedUser(deps, who));

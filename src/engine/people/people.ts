@@ -9,7 +9,7 @@ import type { CreationCursor, OldestFirstRequest, Operator, People, UserChange, 
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-export function people(deps: EngineDependencies, watch: KeyWatch): People {
+export function people(deps: EngineDependencies, watch: KeyWatch): Omit<People, "budgets"> {
   return {
     org: async (caller, id = caller.orgId) => {
       if (id !== caller.orgId) throw noOrg(id);

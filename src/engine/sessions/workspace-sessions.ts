@@ -10,7 +10,7 @@ import { ownsWorkspaces } from "../access/access.ts";
 import { createSession } from "./sessions.ts";
 import { mayWrite, visibleSession } from "../access/visible.ts";
 
-export function workspaceSessions(core: EngineCore): WorkspaceSessions {
+export function workspaceSessions(core: EngineCore): Omit<WorkspaceSessions, "memory"> {
   return {
     begin: (caller, start) => begin(core, caller, start),
     import: async (caller, start) => (await importConversation(core, caller, start)).session,

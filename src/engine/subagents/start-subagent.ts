@@ -16,6 +16,8 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
 import { noClientTools } from "../turn/prepare/client-tools.ts";
+import { noSkills, type TurnSkills } from "../turn/prepare/skills.ts";
+import { readSkillTool } from "../turn/request/skills-block.ts";
 import { newRoot } from "../turn/place-turn.ts";
 import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
@@ -114,7 +116,8 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   // A subagent begins with the rules of its spawner.
   const keptRules = start.parent === null ? spawner.run.accepted.surroundings.rules : await core.rules.of(start.parent);
   const clientTools = noClientTools;
-  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools, keptRules };
+  const skills = skillsOf(spawner.run.accepted, ref);
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools, keptRules, skills };
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
@@ -159,6 +162,11 @@ function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn
 /** Returns the rules of the repository as the spawner knows them. Those that it did not use are left out. */
 function rulesNow({ surroundings: { now } }: AcceptedRequest): NonNullable<TurnRequest["rules"]> | null {
   return now === null ? null : now.texts.map(({ path, text }) => ({ path, text }));
+}
+
+/** Returns the skills of the subagent, which are its spawner's, unless it may not read them (M4). */
+function skillsOf({ surroundings: { skills } }: AcceptedRequest, { tools }: SubagentRef): TurnSkills {
+  return { ...(tools === null || tools.includes(readSkillTool) ? skills : noSkills), warnings: [], read: [] };
 }
 
 /**

@@ -33,7 +33,9 @@ export function checkAnswer(answer: string, known: KnownTexts): CheckedAnswer | 
   const result = answerSchema.safeParse(parsed.value);
   if (!result.success) {
     const [issue] = result.error.issues;
-    return { fault: `the answer is not in the form of a summary: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}` };
+    return {
+      fault: `the answer is not in the form of a summary: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`,
+    };
   }
   const checked: CheckedAnswer = { lines: [], rejected: [] };
   for (const line of result.data.lines) checkLine(line, known, checked);
@@ -101,5 +103,10 @@ function plainLine(text: string): string {
 
 /** Case and white space do not count, as quotes are often copied across line breaks. */
 function comparable(text: string): string {
-  return text.normalize("NFC").replace(/[\p{Cf}]/gu, "").replace(/[\s\p{Cc}]+/gu, " ").trim().toLowerCase();
+  return text
+    .normalize("NFC")
+    .replace(/[\p{Cf}]/gu, "")
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .toLowerCase();
 }

@@ -2,6 +2,7 @@
  * Makes a summary, piece by piece (M5). Each call reads the summary so far and the next turns, so no request is too long and
  * what a summary costs depends on what is new since the one that it begins with.
  */
+import type { Caller } from "../../domain/caller.ts";
 import { failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { State } from "../../domain/lineage.ts";
@@ -18,6 +19,8 @@ export interface SummaryJob {
   /** The summary that this one begins with. */
   earlier: CompletedSummary | null;
   provider: Provider;
+  /** Who pays for it. */
+  caller: Caller;
   signal: AbortSignal;
 }
 

@@ -2,15 +2,21 @@
  * The calls of the model that make one summary (M5). Each request is stored before it is sent (E7), each response as it
  * arrived (D3), and calls are retried like those of a turn (C7).
  */
+import type { Caller } from "../../domain/caller.ts";
 import { AptoveError, failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
 import type { Summary, SummaryCall, SummaryCallEnd } from "../../domain/summary.ts";
 import { addUsage, noUsage, unknownUsage, type Usage } from "../../domain/usage.ts";
 import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../../providers/provider.ts";
+import { budgetTargets } from "../access/budgets.ts";
 import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { brokenCall, priced, type CallEnd } from "../turn/run/model-step.ts";
+import { textCallBound } from "../turn/run/call-bound.ts";
+import { holdCall, type HeldCall } from "../turn/run/hold-budgets.ts";
 import { retryDelay } from "../turn/run/retry-delay.ts";
+
+import type { SummaryJob } from "./make-summary.ts";
 
 /** The answer of one call. `tooLong`: the request does not fit into the model's window. */
 export type Answered = { text: string } | { tooLong: Failure } | { failed: Failure };
@@ -21,12 +27,14 @@ export class ModelCalls {
   readonly #core: EngineCore;
   readonly #provider: Provider;
   readonly #signal: AbortSignal;
+  readonly #caller: Caller;
 
-  constructor(core: EngineCore, made: { summary: Summary; provider: Provider; signal: AbortSignal }) {
+  constructor(core: EngineCore, made: Pick<SummaryJob, "summary" | "provider" | "signal" | "caller">) {
     this.#core = core;
     this.summary = made.summary;
     this.#provider = made.provider;
     this.#signal = made.signal;
+    this.#caller = made.caller;
   }
 
   /** What all calls have used. A call whose end is unknown may have used more. */
@@ -61,6 +69,8 @@ export class ModelCalls {
     const { deps } = this.#core;
     const { id, throughTurnId } = this.summary;
     const index = this.summary.calls.length + 1;
+    const held = await this.#hold(request, index);
+    if ("failure" in held) return { type: "failed", failure: held.failure, retryAfterMs: null, usage: noUsage };
     const stored = await this.#storeRequest(request, index);
     const chunks: Uint8Array[] = [];
     const activity = deps.observer.modelCall({
@@ -76,12 +86,26 @@ export class ModelCalls {
       end.type === "finished"
         ? { responseId: end.responseId, stopReason: end.stopReason, code: null }
         : { responseId: null, stopReason: null, code: end.failure.code };
+    await held.settle({ model, usage });
     activity.end({ model, ...responded, usage, firstOutputMs: null });
     const bytes = Buffer.concat(chunks);
     const response = bytes.length === 0 ? null : blobKeys.summaryResponse(throughTurnId, index, id);
     if (response !== null) await deps.blobs.put(response, bytes);
     await this.#note({ ...stored, model, end: { endedAt: deps.now(), outcome: outcomeOf(end), usage, response } });
     return end;
+  }
+
+  /** Holds the bound of the call in the budgets that it counts for (F11). */
+  async #hold(request: PreparedRequest, index: number): Promise<HeldCall | { failure: Failure }> {
+    const { id, sessionId } = this.summary;
+    const provider = this.#provider;
+    const window = this.#core.windows.of({ provider, model: request.model });
+    return await holdCall(this.#core, {
+      call: { turnId: id, step: index },
+      targets: budgetTargets(this.#caller, sessionId),
+      bound: textCallBound({ provider, request, window }),
+      asked: { model: request.model, isFree: provider.isFree === true },
+    });
   }
 
   async #storeRequest(request: PreparedRequest, index: number): Promise<SummaryCall> {

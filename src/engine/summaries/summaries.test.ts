@@ -119,13 +119,22 @@ test("[M5] text of a turn cannot pretend to be another turn, and an answer in a 
   const engine = await testEngine(t, { script: model(`\`\`\`json\n${answer}\n\`\`\``) });
   const { sessionId } = await engine.ask(`How large is a walrus? ${forged}`);
   const { end } = await completedOf(summarize(engine, sessionId));
-  assert.deepEqual(end.lines.map(({ text }) => text), ["b"]);
+  assert.deepEqual(
+    end.lines.map(({ text }) => text),
+    ["b"],
+  );
   assert.deepEqual(askedFor(engine)[0]?.match(/(?<=\\n)=== TURN \d+ ===/g), ["=== TURN 1 ==="]);
 });
 
 test("[M5] a later summary begins with the earlier one and reads only new turns; without new turns no model is called", async (t) => {
-  const second = [{ text: "kept", sources: [whole] }, { text: "invented", sources: [{ turn: 1, quote: "the walrus is large" }] }];
-  const answers = [answerOf([{ sources: [whole] }]), answerOf([...second, { text: "new", sources: [{ turn: 2, quote: "and how old is it" }] }])];
+  const second = [
+    { text: "kept", sources: [whole] },
+    { text: "invented", sources: [{ turn: 1, quote: "the walrus is large" }] },
+  ];
+  const answers = [
+    answerOf([{ sources: [whole] }]),
+    answerOf([...second, { text: "new", sources: [{ turn: 2, quote: "and how old is it" }] }]),
+  ];
   const engine = await testEngine(t, { script: model(...answers, answerOf([{ text: "anew", sources: [whole] }])) });
   const { sessionId, id } = await engine.ask("How large is a walrus?");
   const first = await completedOf(summarize(engine, sessionId));
@@ -133,7 +142,13 @@ test("[M5] a later summary begins with the earlier one and reads only new turns;
   const { id: secondId } = await engine.ask("And how old is it?", { sessionId });
   const later = await completedOf(summarize(engine, sessionId));
   assert.partialDeepStrictEqual(later, { basedOn: first.id, fromTurnId: id, throughTurnId: secondId, throughDepth: 2 });
-  assert.deepEqual(later.end.lines.map(({ text, sources }) => [text, sources[0]?.turnId]), [["kept", id], ["new", secondId]]);
+  assert.deepEqual(
+    later.end.lines.map(({ text, sources }) => [text, sources[0]?.turnId]),
+    [
+      ["kept", id],
+      ["new", secondId],
+    ],
+  );
   const [, asked = ""] = askedFor(engine);
   assert.ok(asked.includes("EARLIER SUMMARY") && asked.includes("=== TURN 2 ===") && !asked.includes("=== TURN 1 ==="));
   const fresh = await completedOf(summarize(engine, sessionId, { throughTurnId: id, fresh: true }));
@@ -171,7 +186,9 @@ test("[M5] a server that refuses the form of the answer gets the request without
 });
 
 test("[M5] a summary is stopped by request, and when the engine closes; a second request meanwhile gets the same one", async (t) => {
-  const engine = await testEngine(t, { script: (call) => (isSummaryCall(call) ? [{ waits: new Promise(() => {}) }] : "the walrus is large") });
+  const engine = await testEngine(t, {
+    script: (call) => (isSummaryCall(call) ? [{ waits: new Promise(() => {}) }] : "the walrus is large"),
+  });
   const { sessionId } = await engine.ask("How large is a walrus?");
   const begun = await engine.engine.summaries.start(alice, { sessionId });
   assert.equal((await engine.engine.summaries.start(alice, { sessionId })).id, begun.id);
@@ -193,7 +210,16 @@ test("[M5] [R2] a summary whose process is gone fails with what it used, and ano
   const runner = testRunner();
   const usual = { orgId: alice.orgId, sessionId, userId: alice.userId, cause: "request" as const, basedOn: null };
   const range = { fromTurnId: id, throughTurnId: id, throughDepth: 1 };
-  const lost: Summary = { id: newId(), ...usual, ...range, provider: "p", model: "m", createdAt: 1, calls: [], end: null };
+  const lost: Summary = {
+    id: newId(),
+    ...usual,
+    ...range,
+    provider: "p",
+    model: "m",
+    createdAt: 1,
+    calls: [],
+    end: null,
+  };
   await first.deps.records.summaries.begin(lost, { runnerId: runner.id, leaseMs: 60_000 });
   const { records, blobs } = first.deps;
   const second = await testEngine(t, { records, blobs, script: model(answerOf([{ sources: [whole] }])) });
@@ -274,6 +300,9 @@ test("[M5] [K4] a purge deletes the summaries with their blobs, and garbage coll
   await engine.engine.tree.remove(alice, sessionId);
   await engine.engine.tree.purge(alice, sessionId);
   assert.equal(await records.summaries.get(summary.id), null);
-  assert.deepEqual((await blobs.list("turns/")).filter((key) => key.includes("summary")), []);
+  assert.deepEqual(
+    (await blobs.list("turns/")).filter((key) => key.includes("summary")),
+    [],
+  );
   assert.equal((await records.turns.get(summary.throughTurnId))?.id, fork.originTurnId);
 });

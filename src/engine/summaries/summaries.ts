@@ -35,7 +35,8 @@ export class SummaryMaker {
     const { records } = deps;
     return {
       start: async (caller, request) => {
-        if (this.#core.isShuttingDown) throw new AptoveError("shutting_down", "the summary was not begun; try it again");
+        if (this.#core.isShuttingDown)
+          throw new AptoveError("shutting_down", "the summary was not begun; try it again");
         const session = await continuableSession(deps, caller, request.sessionId);
         return await this.#begin(caller, { ...request, session, cause: "request" });
       },
@@ -158,7 +159,7 @@ export class SummaryMaker {
     const begun = await deps.records.summaries.begin(summary, lease);
     if (begun.outcome === "missing") throw new AptoveError("not_found", `there is no session "${session.id}"`);
     if (begun.outcome === "running") return await this.#other(begun.id, throughTurnId);
-    this.#make({ summary, earlier: basis, provider });
+    this.#make({ summary, earlier: basis, provider, caller });
     return summary;
   }
 

@@ -63,6 +63,8 @@ const stateEntry = z.strictObject({
   ),
   rules: list(z.strictObject({ path: z.string(), hash: z.string() })).exactOptional(),
   hides: list(z.strictObject({ turnId: uuid, at: wholeFromZero })).exactOptional(),
+  facts: list(z.strictObject({ id: z.string(), workspaceId: z.string(), hash: z.string() })).exactOptional(),
+  forgets: list(z.string()).exactOptional(),
   warned: list(z.string()).exactOptional(),
   inputs: list(partRefSchema).exactOptional(),
   summary: historySummary.exactOptional(),
@@ -157,6 +159,7 @@ const gatheredContext = z.strictObject({
   files: list(z.strictObject({ path: z.string(), wasSent: z.boolean(), wasTooLarge: z.boolean() })),
   rules: list(z.string()).exactOptional(),
   rulesChanged: list(z.string()).exactOptional(),
+  skills: list(z.string()).exactOptional(),
 });
 
 const planStep = z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });

@@ -135,6 +135,7 @@ const chunkRef = z.strictObject({
   startLine: z.number(),
   endLine: z.number(),
   contentHash: z.string(),
+  document: z.string().exactOptional(),
   wasSent: z.boolean(),
   notSentBecause: z.enum(chunkReasons).exactOptional(),
 });
@@ -180,6 +181,23 @@ const placeRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const factRef = z.strictObject({
+  id: z.string(),
+  workspaceId: z.string(),
+  contentHash: z.string(),
+  sourceTurnId: uuid.nullable(),
+  wasSent: z.boolean(),
+});
+
+const skillRead = z.strictObject({ name: z.string(), path: z.string(), contentHash: z.string() });
+
+const skillsRef = z.strictObject({
+  offered: list(skillRead.extend({ source: z.enum(["repository", "workspace"]) })),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+  read: list(skillRead).exactOptional(),
+});
+
 const manifest = z.strictObject({
   agentContext: contextRef,
   conversationContext: contextRef,
@@ -188,6 +206,7 @@ const manifest = z.strictObject({
   history: historySourceSchema,
   settings,
   chunks: list(chunkRef),
+  searchWasKept: z.literal(true).exactOptional(),
   activeFiles: list(activeFileRef),
   skippedFiles: list(skippedFile),
   historyTurns: wholeFromZero,
@@ -195,6 +214,8 @@ const manifest = z.strictObject({
   mailbox: list(mailboxRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
+  facts: list(factRef).exactOptional(),
+  skills: skillsRef.exactOptional(),
 });
 
 const runSummary = z.strictObject({

@@ -45,6 +45,8 @@ export async function failLost(core: EngineCore, turn: PendingTurn, reason: Fail
     // The mailbox of the session receives the message of the subagent (A2).
     ...messageToMailbox(failed),
   };
+  // First, because no later recovery looks at a turn that has ended (F11).
+  await deps.records.budgets.settleLost({ turnId: turn.id });
   const result = await core.turnStore.finish(finish, { ...blobs, drop: runningBlobs(turn.id) });
   // Another process has taken the turn over, and keeps the content of the log.
   if (result.outcome !== "finished") return false;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, testEngine } from "../../../testing/engine.ts";
 import type { ConversationItem } from "../../domain/history.ts";
+import type { InputPart } from "../../domain/input-part.ts";
 
 const user = (text: string): ConversationItem => ({ type: "user", text });
 const assistant = (text: string): ConversationItem => ({ type: "assistant", text });
@@ -73,4 +74,28 @@ test("[O5] a key goes with an export, and its turn verifies and is found elsewhe
     turnId: turn.id,
     items: 2,
   });
+});
+
+test("[O5] [I1] what came with a message counts: texts and addresses as well as images, each by its content or name", async (t) => {
+  const urls = { read: async () => ({ content: Buffer.from("page"), mediaType: "text/plain" }) };
+  const { ask, engine } = await testEngine(t, { urls });
+  const text = (content: string): InputPart => {
+    return { type: "binary", content: Buffer.from(content), name: "a.txt", mode: "inline" };
+  };
+  const page = (url: string): InputPart => ({ type: "url", url, mode: "inline" });
+  const media = [text("notes"), page("https://a.example/1")];
+  const turn = await ask("what is this?", { input: media, isFindable: true });
+  const whole = (parts: InputPart[]): ConversationItem[] => [
+    { type: "user", text: "what is this?", media: parts },
+    assistant("answer 1"),
+    user("and now?"),
+  ];
+  assert.deepEqual(await engine.turns.find(alice, whole(media)), { turnId: turn.id, items: 2 });
+  for (const others of [
+    [text("other"), page("https://a.example/1")],
+    [text("notes"), page("https://a.example/2")],
+    [],
+  ]) {
+    assert.equal(await engine.turns.find(alice, whole(others)), null);
+  }
 });

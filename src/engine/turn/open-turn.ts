@@ -14,6 +14,7 @@ import { requestHash } from "./prepare/request-hash.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
+import { budgetTargets } from "../access/budgets.ts";
 import { holdsLease } from "./live/leases.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
@@ -42,6 +43,7 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
     result = await openRow(core, live, attempt);
   }
   if (result.outcome === "opened") {
+    live.hasBudget = result.hasBudget;
     const found = (await nameBlankSession(core, turn)) ?? attempt.opening.newSession;
     const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
     const recorder = new RunRecorder({
@@ -95,7 +97,8 @@ async function openOrFind(core: EngineCore, attempt: OpeningAttempt): Promise<Op
     const turn = await records.turns.get(id).catch(() => null);
     if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
     core.unsettled.delete(id);
-    return { outcome: "opened", turn };
+    // Whether it has a budget is not known, so every call asks.
+    return { outcome: "opened", turn, hasBudget: true };
   }
 }
 
@@ -165,6 +168,7 @@ function turnOpening(core: EngineCore, opening: PreparedTurn, key: string): Turn
           },
     leaseMs: limits.leaseMs,
     ...(runLimits !== undefined && { runLimits }),
+    budgets: budgetTargets(accepted.caller, live.sessionId),
   };
 }
 

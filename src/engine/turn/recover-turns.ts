@@ -25,6 +25,7 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
     if (taken.length < asked.limit) break;
   }
   for (const id of dead) await records.runners.delete(id);
+  await records.budgets.settleLost("of lost runners");
   return recovered + (await records.unkept.failLost(core.deps.now()));
 }
 

@@ -38,7 +38,7 @@ import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob, encodeState } from "./kept/turn-blobs.ts";
-import { emptyHistoryKey, extendedKey, visibleToClient } from "./kept/history-key.ts";
+import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "./kept/history-key.ts";
 import { undeliveredWarning } from "./kept/kept-steers.ts";
 import { runningBlobs } from "./kept/turn-progress.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
@@ -218,7 +218,8 @@ function historyKeyOf(settling: SettlingTurn, ending: Ending): string | null {
   const { plan, place, request } = settling;
   if (request.isFindable !== true || plan === null || ending.status === "failed") return null;
   const before = place.parent?.historyKey ?? extendedKey(emptyHistoryKey, historyItems(plan.state));
-  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items));
+  const own = ownMessage(plan.newItems, plan.accepted.input, request.input);
+  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items), own);
 }
 
 /** Keeps in memory what the next turn needs. */
@@ -262,11 +263,14 @@ async function stepsOf({ deps }: EngineCore, { turnId, modelRequests, unstoredSt
 }
 
 /**
- * Returns the turn with the manifest of what was really sent: a rebuilt chain was a replay, and a compaction sends
- * more.
+ * Returns the turn with the manifest of what was really sent: a rebuilt chain was a replay, a compaction sends more, and
+ * the model may have read skills.
  */
 function asSent({ pending, plan, recorder }: SettlingTurn): PendingTurn {
-  const manifest = plan?.manifest ?? pending.manifest;
+  const sent = plan?.manifest ?? pending.manifest;
+  const read = plan?.accepted.surroundings.skills.read ?? [];
+  const skills = sent.skills === undefined || read.length === 0 ? {} : { skills: { ...sent.skills, read } };
+  const manifest = { ...sent, ...skills };
   return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
 }
 

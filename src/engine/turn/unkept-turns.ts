@@ -4,11 +4,13 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Caller } from "../../domain/caller.ts";
+import { targetIdsOf } from "../../domain/budget.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
+import type { TurnRecords } from "../../records/turns.ts";
 import type { UnkeptEnd } from "../../records/unkept.ts";
-import type { EngineDependencies, EngineStores } from "../dependencies.ts";
+import type { EngineDependencies, EngineStores, UnkeptStores } from "../dependencies.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { runTurn } from "./if-busy.ts";
@@ -51,11 +53,18 @@ export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
 }
 
 /** Contexts, people and limits are those of the durable records. Sessions and turns, and all that belongs to them, are not. */
-function coreInMemory(
-  kept: EngineCore,
-  { records, blobs, log }: Pick<EngineDependencies, "records" | "blobs" | "log">,
-): EngineCore {
-  const { sessions, attachments, turns, subagents, runners, search, imports, purges } = records;
+function coreInMemory(kept: EngineCore, { records, blobs, log, documents }: UnkeptStores): EngineCore {
+  const { sessions, attachments, subagents, runners, search, imports, purges } = records;
+  // Budgets are those of the durable records, so the rows in memory cannot tell whether a turn has one.
+  const turns: TurnRecords = {
+    ...records.turns,
+    open: async (opening) => {
+      const result = await records.turns.open(opening);
+      if (result.outcome !== "opened" || opening.budgets === undefined) return result;
+      const found = await kept.deps.records.budgets.withBudget(targetIdsOf(opening.budgets));
+      return { ...result, hasBudget: found.length > 0 };
+    },
+  };
   const inMemory = { sessions, attachments, turns, subagents, runners, search, imports, purges };
   const { workspaces: _workspaces, ...rest } = kept.deps;
   // Every store is named here, so that none is forgotten: a durable one would keep the content.
@@ -67,10 +76,14 @@ function coreInMemory(
     turnStore: undefined,
     unkeptStores: undefined,
     wakeUps: undefined,
+    // A key in a shared cache follows from the words of the question.
+    cache: undefined,
   } satisfies Record<keyof EngineStores, unknown>;
   return engineCore({
     ...rest,
     ...stores,
+    // What was split of a document is forgotten with the turns that brought it.
+    documents,
     // A lease that no other process can take needs no clock.
     monotonic: () => 0,
   });

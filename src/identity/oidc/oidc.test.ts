@@ -48,6 +48,7 @@ function provider(over: Partial<OidcOptions> = {}): {
   const checked = openIdProvider({
     issuer,
     audience: "aptove",
+    client: null,
     jwksUrl: null,
     algorithms: ["RS256", "ES256"],
     userClaim: "sub",

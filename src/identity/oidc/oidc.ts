@@ -3,6 +3,7 @@
  * they are needed, with a limit on time and size, and cached. A token with an unknown key makes it fetch them again, but only
  * now and then. So a provider may change its keys, and many bad tokens do not become many requests to it.
  */
+import type { AuthorizationServer } from "oauth4webapi";
 import {
   createRemoteJWKSet,
   customFetch,
@@ -15,13 +16,16 @@ import {
 import type { Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { IdentifiedUser, IdentityProvider } from "../identity-provider.ts";
+import type { BrowserIdentities, IdentifiedUser, IdentityProvider } from "../identity-provider.ts";
+import { beginSignIn, redeemSignIn, type BrowserClient, type SignInProvider } from "./browser-sign-in.ts";
 
 export interface OidcOptions {
   /** The exact value of `iss` in the tokens. */
   issuer: string;
-  /** The value that `aud` of a token must contain. */
-  audience: string;
+  /** The value that `aud` of a token must contain. Null: no token is accepted, and only browsers sign in. */
+  audience: string | null;
+  /** The client as which browsers sign in. Null: they do not. */
+  client: BrowserClient | null;
   /** Address of the keys. Null: the one in the provider's metadata. */
   jwksUrl: string | null;
   /** Accepted signature algorithms. All are asymmetric. */
@@ -51,12 +55,57 @@ export interface RoleMapping {
 }
 
 export function openIdProvider(options: OidcOptions): IdentityProvider {
-  const keys = publishedKeys(options);
+  const bounded = boundedFetch(options.fetch ?? globalThis.fetch);
+  const resting = restingFetch(bounded);
+  const metadata = publishedMetadata(options.issuer, resting);
+  const keys = publishedKeys(options, { fetch: resting, metadata });
+  const { audience, client } = options;
   return {
     identify: async (token, now) => {
-      const claims = await claimsOf(token, { options, keys, now });
+      if (audience === null) return null;
+      const claims = await claimsOf(token, { options, keys, now, audience });
       return claims === null ? null : identified(claims, options);
     },
+    ...(client !== null && { browsers: browserIdentities(client, { options, keys, metadata, fetch: bounded }) }),
+  };
+}
+
+interface ProviderParts {
+  options: OidcOptions;
+  keys: KeyFinder;
+  metadata: MetadataFinder;
+  fetch: typeof globalThis.fetch;
+}
+
+function browserIdentities(
+  client: BrowserClient,
+  { options, keys, metadata, fetch }: ProviderParts,
+): BrowserIdentities {
+  const provider: SignInProvider = {
+    client,
+    issuer: options.issuer,
+    metadata: async () => {
+      try {
+        return await metadata();
+      } catch (error) {
+        throw error instanceof AptoveError ? error : cannotBeRead(options, error);
+      }
+    },
+    // A wrong code is answered with an error too: it must not keep others from signing in, so this one does not rest.
+    fetch: async (url, { method, headers, body, redirect }) => {
+      const signal = AbortSignal.timeout(limits.identityMs);
+      try {
+        return await fetch(url, { method, headers, redirect, signal, ...(body !== undefined && { body }) });
+      } catch (error) {
+        throw error instanceof AptoveError ? error : cannotBeRead(options, error);
+      }
+    },
+    checked: (token, now) => claimsOf(token, { options, keys, now, audience: client.id }),
+  };
+  return {
+    name: new URL(options.issuer).hostname,
+    begin: (redirectUri) => beginSignIn(provider, redirectUri),
+    redeem: async (answer, now) => identified(await redeemSignIn(provider, answer, now), options),
   };
 }
 
@@ -64,18 +113,20 @@ interface TokenCheck {
   options: OidcOptions;
   keys: KeyFinder;
   now: number;
+  audience: string;
 }
 
 type KeyFinder = (...args: Parameters<RemoteJWKSet>) => ReturnType<RemoteJWKSet>;
+type MetadataFinder = () => Promise<AuthorizationServer>;
 
-async function claimsOf(token: string, { options, keys, now }: TokenCheck): Promise<JWTPayload | null> {
+async function claimsOf(token: string, { options, keys, now, audience }: TokenCheck): Promise<JWTPayload | null> {
   if (token.length > limits.bearerCharactersMax || token.split(".").length !== 3) return null;
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer: options.issuer,
-      audience: options.audience,
+      audience,
       algorithms: [...options.algorithms],
-      requiredClaims: ["exp", "iss", "aud", options.userClaim],
+      requiredClaims: ["exp", "iss", "aud"],
       clockTolerance: limits.bearerClockToleranceMs / 1_000,
       currentDate: new Date(now),
     });
@@ -83,12 +134,13 @@ async function claimsOf(token: string, { options, keys, now }: TokenCheck): Prom
   } catch (error) {
     if (error instanceof AptoveError) throw error;
     if (!isUnreachable(error)) return null;
-    options.report(
-      "the keys of the identity provider could not be read; check that the server can reach oidc.issuer",
-      error,
-    );
-    throw unavailable(error);
+    throw cannotBeRead(options, error);
   }
+}
+
+function cannotBeRead({ report }: OidcOptions, error: unknown): AptoveError {
+  report("the identity provider could not be read; check that the server can reach oidc.issuer", error);
+  return unavailable(error);
 }
 
 /** Returns true if the provider did not answer, or answered without keys. Then the token may still be valid. */
@@ -102,30 +154,44 @@ function isUnreachable(error: unknown): boolean {
 function unavailable(cause?: unknown): AptoveError {
   return new AptoveError(
     "identity_unavailable",
-    "the keys of the identity provider could not be read; retry later, or use an API key",
+    "the identity provider could not be read; retry later, or use an API key",
     { cause },
   );
 }
 
 /** Finds the address of the keys at first use: an unreachable provider must not prevent the server from starting. */
-function publishedKeys(options: OidcOptions): KeyFinder {
-  const fetch = boundedFetch(options.fetch ?? globalThis.fetch);
-  let found: Promise<RemoteJWKSet> | null = null;
-  const find = async (): Promise<RemoteJWKSet> => {
-    const url = options.jwksUrl ?? (await jwksUrlOf(options.issuer, fetch));
+function publishedKeys(
+  { jwksUrl, issuer }: OidcOptions,
+  { fetch, metadata }: { fetch: FetchImplementation; metadata: MetadataFinder },
+): KeyFinder {
+  const find = once(async (): Promise<RemoteJWKSet> => {
+    const url = jwksUrl ?? (await metadata()).jwks_uri;
+    if (url === undefined || !isAddress(url)) {
+      throw new errors.JWKSInvalid(`the metadata of ${issuer} names no address for its keys`);
+    }
     return createRemoteJWKSet(new URL(url), { timeoutDuration: limits.identityMs, [customFetch]: fetch });
-  };
-  return async (...args) => {
+  });
+  return async (...args) => await (await find())(...args);
+}
+
+/** Wraps what is found at most once. A failure is not kept. */
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | null = null;
+  return () => {
     found ??= find();
     found.catch(() => (found = null));
-    return await (
-      await found
-    )(...args);
+    return found;
   };
 }
 
-/** Reads the address of the keys from the provider's metadata. Throws what `fetch` throws, and JWKSInvalid for metadata of another issuer. */
-async function jwksUrlOf(issuer: string, fetch: FetchImplementation): Promise<string> {
+const isAddress = (value: unknown): value is string => typeof value === "string" && /^https?:\/\//.test(value);
+
+/** Reads the provider's metadata at first use. Throws what `fetch` throws, and JWKSInvalid for metadata of another issuer. */
+function publishedMetadata(issuer: string, fetch: FetchImplementation): MetadataFinder {
+  return once(() => readMetadata(issuer, fetch));
+}
+
+async function readMetadata(issuer: string, fetch: FetchImplementation): Promise<AuthorizationServer> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const response = await fetch(url, {
     method: "GET",
@@ -134,27 +200,38 @@ async function jwksUrlOf(issuer: string, fetch: FetchImplementation): Promise<st
     signal: AbortSignal.timeout(limits.identityMs),
   });
   const metadata = response.status === 200 ? ((await response.json()) as Record<string, unknown>) : {};
-  const { issuer: named, jwks_uri: keys } = metadata;
-  if (named === issuer && typeof keys === "string" && /^https?:\/\//.test(keys)) return keys;
-  throw new errors.JWKSInvalid(`${url} names no address for the keys of ${issuer}`);
+  const addresses = ["jwks_uri", "authorization_endpoint", "token_endpoint", "userinfo_endpoint"].map(
+    (name) => metadata[name],
+  );
+  const isWhole = addresses.every((value) => value === undefined || isAddress(value));
+  if (metadata["issuer"] === issuer && isWhole) return { ...metadata, issuer };
+  throw new errors.JWKSInvalid(`${url} is not the metadata of ${issuer}`);
 }
 
-/** Wraps `fetch`: it limits the size of an answer, and after a failure it makes no request for a while. */
-function boundedFetch(fetch: typeof globalThis.fetch): FetchImplementation {
+/** Wraps `fetch`: it limits the size of an answer. */
+function boundedFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (url, options) => {
+    const response = await fetch(url, options);
+    const bytes: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of response.body ?? []) {
+      size += piece.byteLength;
+      if (size > limits.identityBytesMax) throw new errors.JWKSInvalid("the answer is too large");
+      bytes.push(piece);
+    }
+    return new Response(Buffer.concat(bytes), { status: response.status, headers: response.headers });
+  };
+}
+
+/** Wraps `fetch`: after a failure it makes no request for a while. */
+function restingFetch(fetch: typeof globalThis.fetch): FetchImplementation {
   let failedAt = -Infinity;
   return async (url, options) => {
     if (performance.now() - failedAt < limits.identityRestMs) throw unavailable();
     try {
       const response = await fetch(url, options);
-      const bytes: Uint8Array[] = [];
-      let size = 0;
-      for await (const piece of response.body ?? []) {
-        size += piece.byteLength;
-        if (size > limits.identityBytesMax) throw new errors.JWKSInvalid("the answer is too large");
-        bytes.push(piece);
-      }
       if (response.status !== 200) failedAt = performance.now();
-      return new Response(Buffer.concat(bytes), { status: response.status, headers: response.headers });
+      return response;
     } catch (error) {
       failedAt = performance.now();
       throw error;

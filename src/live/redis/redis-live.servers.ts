@@ -18,6 +18,8 @@ import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
+import type { SharedCache } from "../shared-cache.ts";
+import { sharedCacheSuite } from "../shared-cache.suite.ts";
 import type { LiveStore } from "../wake-ups.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
 import { probeRedis } from "./probe-redis.ts";
@@ -59,6 +61,49 @@ eventLogSuite("the live log in Redis, before files", async (context) => {
 wakeUpsSuite("wake-ups by Redis", async (context) => {
   const behind = async () => ({ log: fileEventLog({ folder: join(await temporaryFolder(context), "live") }) });
   return [(await open(context, await behind())).wakeUps, (await open(context, await behind())).wakeUps];
+});
+
+/** Opens one end of the cache, as a server has it, and waits until Redis is connected. */
+async function openCache(context: TestContext): Promise<SharedCache> {
+  const behind = { log: fileEventLog({ folder: join(await temporaryFolder(context), "live") }) };
+  const live = openRedisLive({ url: redis.url, behind, report });
+  context.after(() => live.log.close());
+  await untilConnected(live);
+  return live.cache;
+}
+
+sharedCacheSuite("the cache in Redis", async (context) => [await openCache(context), await openCache(context)]);
+
+test("[Q7] a cache in Redis that is flushed, hangs or is gone finds nothing, and fails no one", async (context) => {
+  const [here, there] = [await openCache(context), await openCache(context)];
+  here.set("search:a", "one");
+  while ((await there.get("search:a")) === null) await new Promise((resolve) => setImmediate(resolve));
+  await command((client) => client.flushAll());
+  const late = await openCache(context);
+  assert.deepEqual(
+    [await here.get("search:a"), await there.get("search:a"), await late.get("search:a")],
+    [...["one", "one"], null],
+  );
+  await command((client) => client.set("aptove:cache:search:b", "no text of ours"));
+  assert.equal(await here.get("search:b"), null);
+  redis.pause();
+  const begun = performance.now();
+  assert.equal(await late.get("search:a"), null);
+  assert.ok(performance.now() - begun < 5 * limits.redisAnswerMsMax);
+  late.set("search:c", "three");
+  assert.equal(await late.get("search:c"), "three");
+  redis.resume();
+  await redis.kill();
+  assert.equal(await here.get("search:none"), null);
+  await redis.start();
+});
+
+test("[Q7] what the cache keeps in Redis expires", async (context) => {
+  const cache = await openCache(context);
+  cache.set("search:expires", "soon");
+  let ms = -2;
+  while (ms === -2) ms = await command((client) => client.pTTL("aptove:cache:search:expires"));
+  assert.ok(ms > 0 && ms <= limits.sharedCacheKeepMs, String(ms));
 });
 
 /** Opens two servers on the same Redis and PostgreSQL, and the log behind them alone. */

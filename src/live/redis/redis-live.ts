@@ -6,6 +6,8 @@
 import type { EventLog } from "../event-log.ts";
 import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
 import { checkTopic, WakeUpSubscribers, type LiveStore, type WakeUps } from "../wake-ups.ts";
+import type { SharedCache } from "../shared-cache.ts";
+import { redisCache } from "./redis-cache.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisEventLog } from "./redis-event-log.ts";
 import { redisProgressChannel, TurnStreams, redisWakeChannel } from "./turn-streams.ts";
@@ -18,7 +20,7 @@ export interface RedisLiveOptions {
   report(message: string, error?: unknown): void;
 }
 
-export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveStore {
+export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveStore & { cache: SharedCache } {
   const progress = new TurnProgressTracker();
   const subscribers = new WakeUpSubscribers();
   const connection = new RedisConnection({
@@ -36,6 +38,7 @@ export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveSt
   });
   const streams = new TurnStreams(connection);
   return {
+    cache: redisCache(connection),
     log: new RedisEventLog({ connection, streams, progress, behind: behind.log, report }),
     wakeUps: {
       // The wake-up is sent both ways: either may be unreachable, and a doubled wake-up does no harm.

@@ -59,9 +59,12 @@ export const paths = {
   steerTurn: { method: "POST", path: "/api/turns/{id}/steer" },
   listQuestions: { method: "GET", path: "/api/turns/{id}/questions" },
   answerQuestion: { method: "POST", path: "/api/turns/{id}/questions" },
+  askQuestion: { method: "PUT", path: "/api/turns/{id}/questions" },
+  withdrawQuestion: { method: "DELETE", path: "/api/turns/{id}/questions" },
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
+  listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },
@@ -82,12 +85,22 @@ export const paths = {
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },
 
+  listBudgets: { method: "GET", path: "/api/budgets" },
+  setBudget: { method: "PUT", path: "/api/budgets" },
+  removeBudget: { method: "DELETE", path: "/api/budgets/{id}" },
+
   listContexts: { method: "GET", path: "/api/contexts" },
   getContextEntry: { method: "GET", path: "/api/contexts/{kind}/{name}" },
   putContextEntry: { method: "PUT", path: "/api/contexts/{kind}/{name}" },
   retireContextEntry: { method: "DELETE", path: "/api/contexts/{kind}/{name}" },
   listContextVersions: { method: "GET", path: "/api/contexts/{kind}/{name}/versions" },
   listModels: { method: "GET", path: "/api/models" },
+
+  listFacts: { method: "GET", path: "/api/workspaces/{workspace}/memory" },
+  addFact: { method: "POST", path: "/api/workspaces/{workspace}/memory" },
+  getFact: { method: "GET", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  changeFact: { method: "PUT", path: "/api/workspaces/{workspace}/memory/{fact}" },
+  forgetFact: { method: "DELETE", path: "/api/workspaces/{workspace}/memory/{fact}" },
 
   listDevices: { method: "GET", path: "/api/devices" },
   createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },
@@ -97,6 +110,8 @@ export const paths = {
 
   signIn: { method: "POST", path: "/api/sign-in" },
   signOut: { method: "DELETE", path: "/api/sign-in" },
+  signInWays: { method: "GET", path: "/api/sign-in" },
+  beginSignIn: { method: "POST", path: "/api/sign-in/attempts" },
   createSignInCode: { method: "POST", path: "/api/sign-in/codes" },
 
   collectGarbage: { method: "POST", path: "/api/gc" },

@@ -1,5 +1,6 @@
 /** The routes of orgs, users, keys, sharing, and the audit log (H4, S7). */
 import * as z from "zod";
+import { budgetListSchema, budgetSchema, budgetStartSchema } from "../costs.ts";
 import { createdKeySchema, keyListSchema, keyListQuerySchema, keyStartSchema, meSchema } from "../key.ts";
 import type { RouteName } from "./paths.ts";
 import {
@@ -100,6 +101,30 @@ export const peopleRoutes = {
     access: "write",
     status: 204,
     errors: [],
+  },
+
+  listBudgets: {
+    summary:
+      "Lists the budgets that the caller may see: of the caller, the caller's keys, org and sessions, and for an admin of all persons and keys of the org.",
+    access: "read",
+    status: 200,
+    answer: budgetListSchema,
+    errors: [],
+  },
+  setBudget: {
+    summary:
+      "Makes a budget, or changes the one of the same target, period and unit. An admin may do so for the org, its persons and keys; who may change a session, for that session.",
+    access: "write",
+    body: budgetStartSchema,
+    status: 200,
+    answer: budgetSchema,
+    errors: ["not_found", "storage_full"],
+  },
+  removeBudget: {
+    summary: "Removes a budget, and forgets what it has counted.",
+    access: "write",
+    status: 204,
+    errors: ["storage_full"],
   },
 
   getSharing: {

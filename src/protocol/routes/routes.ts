@@ -4,6 +4,7 @@
  */
 import type * as z from "zod";
 import { contextRoutes } from "./context.ts";
+import { memoryRoutes } from "./memory.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 import { peopleRoutes } from "./people.ts";
@@ -21,6 +22,7 @@ export const routes = {
   ...peopleRoutes,
   ...serverRoutes,
   ...contextRoutes,
+  ...memoryRoutes,
 } as const satisfies Record<RouteName, RouteSpec>;
 
 export type RouteTable = typeof routes;

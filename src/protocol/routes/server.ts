@@ -9,7 +9,14 @@ import {
   pairingStartSchema,
 } from "../device.ts";
 import { aliveSchema, readinessSchema } from "../health.ts";
-import { signedInSchema, signInCodeSchema, signInSchema } from "../sign-in.ts";
+import {
+  attemptSchema,
+  attemptStartSchema,
+  signedInSchema,
+  signInCodeSchema,
+  signInSchema,
+  signInWaysSchema,
+} from "../sign-in.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 import { garbageOrderSchema, garbageReportSchema } from "../tree.ts";
@@ -55,12 +62,28 @@ export const serverRoutes = {
 
   signIn: {
     summary:
-      "Signs a browser in to the page, with a code, a key or a pairing code. The answer sets a cookie, and has a secret that the page sends with each request.",
+      "Signs a browser in to the page, with a code, a key, a pairing code or an answer of the identity provider. The answer sets a cookie, and has a secret that the page sends with each request.",
     access: "open",
     body: signInSchema,
     status: 201,
     answer: signedInSchema,
-    errors: ["sign_in_refused", "pairing_refused", "rate_limited", "storage_full"],
+    errors: ["sign_in_refused", "pairing_refused", "identity_unavailable", "rate_limited", "storage_full"],
+  },
+  signInWays: {
+    summary: "Returns whether browsers can sign in at an identity provider.",
+    access: "open",
+    status: 200,
+    answer: signInWaysSchema,
+    errors: [],
+  },
+  beginSignIn: {
+    summary:
+      "Begins a sign-in at the identity provider (authorization code with PKCE). Keep `state`, `nonce` and `verifier`, and open `address`.",
+    access: "open",
+    body: attemptStartSchema,
+    status: 201,
+    answer: attemptSchema,
+    errors: ["sign_in_refused", "identity_unavailable", "rate_limited"],
   },
   signOut: {
     summary: "Ends the sign-in of this browser and removes its cookie. With any other key, nothing changes.",

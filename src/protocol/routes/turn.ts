@@ -12,8 +12,16 @@ import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
-import { indexListSchema } from "../index-list.ts";
-import { answeredQuestionSchema, approvalsSchema, questionAnswerSchema, questionsSchema } from "../question.ts";
+import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
+import {
+  answeredQuestionSchema,
+  approvalsSchema,
+  askedQuestionSchema,
+  questionAnswerSchema,
+  questionAskingSchema,
+  questionsSchema,
+  questionWithdrawalSchema,
+} from "../question.ts";
 import {
   interruptionSchema,
   steerSchema,
@@ -208,19 +216,35 @@ export const turnRoutes = {
     errors: ["turn_not_running", "instruction_empty", "instruction_too_large", "instruction_not_text"],
   },
   listQuestions: {
-    summary: "Returns the questions of a running turn that wait for a person: each is a call that may run or not.",
+    summary: "Returns the questions of a turn that wait for a person: each is a call that may run or not.",
     access: "read",
     status: 200,
     answer: questionsSchema,
     errors: [],
   },
   answerQuestion: {
-    summary: "Answers a question of a running turn. The first answer counts.",
+    summary: "Answers a question of a turn. The first answer counts.",
     access: "write",
     body: questionAnswerSchema,
     status: 200,
     answer: answeredQuestionSchema,
     errors: ["question_not_open"],
+  },
+  askQuestion: {
+    summary:
+      "Asks about a call that the turn left to the client's tools, so that others can answer too. Returns the answer, or null. Ask again within a minute.",
+    access: "write",
+    body: questionAskingSchema,
+    status: 200,
+    answer: askedQuestionSchema,
+    errors: ["question_not_open"],
+  },
+  withdrawQuestion: {
+    summary: "Ends a question that the client has asked.",
+    access: "write",
+    query: questionWithdrawalSchema,
+    status: 204,
+    errors: [],
   },
   listApprovals: {
     summary: "Lists the calls over all sessions that wait until the caller allows them.",
@@ -237,6 +261,14 @@ export const turnRoutes = {
     status: 200,
     answer: costsSchema,
     errors: [],
+  },
+  listIndexedFiles: {
+    summary: "Returns the indexed files of a repository whose path has a part, the best first.",
+    access: "read",
+    query: indexedFilesQuerySchema,
+    status: 200,
+    answer: indexedFilesSchema,
+    errors: ["index_missing", "index_mismatch", "data_newer", "retrieval_failed"],
   },
   listIndexes: {
     summary: "Lists the repositories of the caller's org that are indexed.",

@@ -48,7 +48,7 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
     ...toolChoice(call, tools.length),
     messages,
   };
-  return { body, droppedReasoning, adjusted: adjustedSettings(call, body) };
+  return { body, droppedReasoning, adjusted: adjustedSettings(call, body), outputTokensMax: maxTokens };
 }
 
 /** Returns a text for each setting that the model does not take as it is (G3). */

@@ -17,6 +17,8 @@ export interface OfflineOptions {
 }
 
 const name = "offline";
+/** More than its longest answer, which quotes a few chunks. */
+const outputTokensMax = 20_000;
 
 export function offlineProvider({ tokenDelayMs = 0 }: OfflineOptions = {}): Provider {
   return {
@@ -24,7 +26,9 @@ export function offlineProvider({ tokenDelayMs = 0 }: OfflineOptions = {}): Prov
     account: "built-in",
     defaultModel: "offline-1",
     remembers: false,
-    prepare: (call) => prepareLocalCall(call, name),
+    isFree: true,
+    // Its answers are short, whatever the limit is.
+    prepare: (call) => ({ ...prepareLocalCall(call, name), outputTokensMax }),
     send: (request, signal) => sendLocally(paced(request, tokenDelayMs, signal), signal),
   };
 }

@@ -38,7 +38,9 @@ export function offlineSummary({ items }: Pick<ModelCall, "items">): string {
   const lines = [
     ...(goal.length > 0 || first === undefined ? goal : [quoting("goal", "It began with", first)]),
     ...files.values(),
-    ...(newest === undefined || (newest === first && goal.length === 0) ? [] : [quoting("open_point", "The newest instruction is", newest)]),
+    ...(newest === undefined || (newest === first && goal.length === 0)
+      ? []
+      : [quoting("open_point", "The newest instruction is", newest)]),
   ];
   return JSON.stringify({ lines });
 }

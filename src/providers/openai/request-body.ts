@@ -49,7 +49,12 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
     ...(call.previousResponseId !== null && { previous_response_id: call.previousResponseId }),
     input: call.prompt === null ? input : [systemMessage(call.prompt), ...input],
   };
-  return { body, droppedReasoning: call.items.length - input.length, adjusted: adjustedSettings(call) };
+  return {
+    body,
+    droppedReasoning: call.items.length - input.length,
+    adjusted: adjustedSettings(call),
+    ...(typeof body.max_output_tokens === "number" && { outputTokensMax: body.max_output_tokens }),
+  };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
+import { budgetRecords } from "./budgets.ts";
 import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
@@ -14,6 +15,7 @@ import { limitRecords } from "./limits.ts";
 import { peopleRecords } from "./people.ts";
 import { purgeRecords } from "./purges.ts";
 import { emptyRows } from "./rows.ts";
+import { questionRecords } from "./questions.ts";
 import { runnerRecords } from "./runners.ts";
 import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
@@ -34,7 +36,9 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     subagents: subagentRecords(rows),
     summaries: summaryRecords(rows, now),
     runners: runnerRecords(rows, now),
+    questions: questionRecords(rows, now),
     limits: limitRecords(rows, now),
+    budgets: budgetRecords(rows, now),
     search: searchRecords(rows),
     purges: purgeRecords(rows),
     contexts: contextRecords(rows),

@@ -2,6 +2,7 @@
 import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs, type Turn } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
+import { removeBudgets } from "./budgets.ts";
 import { isPending, type Rows } from "./rows.ts";
 import { stepsOf } from "./turns.ts";
 
@@ -23,7 +24,9 @@ export function purgeRecords(rows: Rows): PurgeRecords {
       const requests = stepsOf(rows, turnId).map((step) => step.request.blob);
       const summaries = [...rows.summaries.values()].filter(({ summary }) => summary.throughTurnId === turnId);
       const ofSummaries = summaries.flatMap(({ summary }) => summaryBlobs(summary));
-      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter((key) => key !== null);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter(
+        (key) => key !== null,
+      );
     },
   };
 }
@@ -64,8 +67,10 @@ function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>):
   for (const [key, one] of rows.participants) {
     if (one.sessionId === sessionId && !authors.has(one.userId)) rows.participants.delete(key);
   }
-  if (gone.length === turns.length) rows.sessions.delete(sessionId);
-  else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
+  if (gone.length === turns.length) {
+    rows.sessions.delete(sessionId);
+    removeBudgets(rows, sessionId);
+  } else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
     rows.sessions.set(sessionId, { ...session, headTurnId: null });
   }
   return true;
@@ -76,5 +81,6 @@ function removeTurn(rows: Rows, id: string): void {
   rows.imported.delete(id);
   rows.texts.delete(id);
   for (const [key, step] of rows.steps) if (step.turnId === id) rows.steps.delete(key);
+  for (const [key, question] of rows.questions) if (question.turnId === id) rows.questions.delete(key);
   for (const [key, request] of rows.idempotency) if (request.turnId === id) rows.idempotency.delete(key);
 }

@@ -1,6 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ContextVersion } from "../../domain/context.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
+import type { Budget, BudgetHold } from "../../domain/budget.ts";
 import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -9,8 +10,14 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Summary } from "../../domain/summary.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
+import type { ClientAnswer, ClientQuestion } from "../questions.ts";
 import type { UnkeptTurn } from "../unkept.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
+
+export interface KeptQuestion extends ClientQuestion {
+  expiresAt: number;
+  answer: ClientAnswer | null;
+}
 
 export interface Rows {
   sessions: Map<string, Session>;
@@ -30,6 +37,7 @@ export interface Rows {
   /** The key is the subagent's turn. */
   mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
+  questions: Map<string, KeptQuestion>;
   runners: Map<string, Runner>;
   orgs: Map<string, Org>;
   users: Map<string, User>;
@@ -45,6 +53,11 @@ export interface Rows {
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
   summaries: Map<string, SummaryRow>;
+  budgets: Map<string, Budget>;
+  /** What is spent. The key is the budget and the day. */
+  budgetCounts: Map<string, number>;
+  /** The key is the turn, the step and the budget. */
+  budgetHolds: Map<string, KeptHold>;
 }
 
 export interface SummaryRow {
@@ -52,6 +65,13 @@ export interface SummaryRow {
   runnerId: string;
   leaseExpiresAt: number;
   isStopping: boolean;
+}
+
+/** What is held of a budget for a call. */
+export interface KeptHold extends BudgetHold {
+  turnId: string;
+  step: number;
+  runnerId: string;
 }
 
 export function emptyRows(): Rows {
@@ -66,6 +86,7 @@ export function emptyRows(): Rows {
     headMoves: new Map(),
     mailbox: new Map(),
     controls: new Map(),
+    questions: new Map(),
     runners: new Map(),
     orgs: new Map(),
     users: new Map(),
@@ -78,6 +99,9 @@ export function emptyRows(): Rows {
     audit: new Map(),
     unkept: new Map(),
     summaries: new Map(),
+    budgets: new Map(),
+    budgetCounts: new Map(),
+    budgetHolds: new Map(),
   };
 }
 

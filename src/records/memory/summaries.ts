@@ -51,11 +51,11 @@ export function summaryRecords(rows: Rows, now: () => number): SummaryRecords {
       return own.map(({ summary: { id }, isStopping }) => ({ id, isStopping }));
     },
     async takeLost({ runnerId, leaseMs, sparedRunnerIds = [] }) {
-      const isOver = (row: SummaryRow): boolean => row.leaseExpiresAt <= now() && !sparedRunnerIds.includes(row.runnerId);
+      const isOver = (row: SummaryRow): boolean =>
+        row.leaseExpiresAt <= now() && !sparedRunnerIds.includes(row.runnerId);
       const isLost = (row: SummaryRow): boolean => isOver(row) || !rows.runners.has(row.runnerId);
       const lost = all().filter((row) => isOpen(row) && isLost(row));
-      for (const row of lost)
-        rows.summaries.set(row.summary.id, { ...row, runnerId, leaseExpiresAt: now() + leaseMs });
+      for (const row of lost) rows.summaries.set(row.summary.id, { ...row, runnerId, leaseExpiresAt: now() + leaseMs });
       return lost.map(({ summary }) => summary);
     },
     async import(summary) {

@@ -11,6 +11,7 @@ import {
   type TurnOpening,
   type TurnRecords,
 } from "../turns.ts";
+import { hasBudget } from "./budgets.ts";
 import { limitRefusal } from "./limits.ts";
 import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
 import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
@@ -100,7 +101,8 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   });
   takeMail(rows, opening);
   if (idempotency !== null) insert(rows.idempotency, pairKey(idempotency.userId, idempotency.key), idempotency);
-  return { outcome: "opened", turn };
+  const budgeted = opening.budgets !== undefined && hasBudget(rows, opening.budgets);
+  return { outcome: "opened", turn, hasBudget: budgeted };
 }
 
 function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {

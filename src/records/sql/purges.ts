@@ -5,6 +5,7 @@ import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
 import { selectTurn } from "./rows/turn-row.ts";
+import { removeBudgets } from "./running/budgets.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { deleteSummaries, summariesThrough } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
@@ -26,7 +27,9 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
       const { opening, run, state } = turn.blobs;
       const requests = (await dialect.ends.listSteps(db, dialect, turnId)).map((step) => step.request.blob);
       const ofSummaries = (await summariesThrough(db, turnId)).flatMap(summaryBlobs);
-      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter((key) => key !== null);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter(
+        (key) => key !== null,
+      );
     },
   };
 }
@@ -92,6 +95,7 @@ async function deleteTurns(
   await inBatches(gone, async (batch) => {
     const ids = batch.map(({ id }) => id);
     await tx.deleteFrom("idempotency").where("turn_id", "in", ids).execute();
+    await tx.deleteFrom("client_questions").where("turn_id", "in", ids).execute();
     await ends.delete(tx, sessionId, batch);
     return [];
   });
@@ -99,6 +103,7 @@ async function deleteTurns(
 
 async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promise<void> {
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).execute();
+  await removeBudgets(tx, sessionId);
   await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
 }
 

@@ -9,12 +9,14 @@ import { deviceRecords } from "./devices.ts";
 import { recordsFault, withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
 import { keyRecords } from "./keys.ts";
-import { limitRecords } from "./limits.ts";
+import { budgetRecords } from "./running/budgets.ts";
+import { limitRecords } from "./running/limits.ts";
 import { migrate, type MigratableEngine } from "./migrations/migrate.ts";
 import { migrations, type Migration } from "./migrations/migrations.ts";
 import { peopleRecords } from "./people.ts";
 import { purgeRecords } from "./purges.ts";
-import { runnerRecords } from "./runners.ts";
+import { questionRecords } from "./running/questions.ts";
+import { runnerRecords } from "./running/runners.ts";
 import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -60,7 +62,9 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     subagents: subagentRecords(db, dialect),
     summaries: summaryRecords(db, dialect),
     runners: runnerRecords(db, dialect),
+    questions: questionRecords(db, dialect),
     limits: limitRecords(db, dialect),
+    budgets: budgetRecords(db, dialect),
     search: searchRecords(db, dialect),
     imports: importRecords(db, dialect),
     purges: purgeRecords(db, dialect),

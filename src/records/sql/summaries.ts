@@ -1,6 +1,12 @@
 /** Summaries of sessions in SQL (M5). */
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
-import { isCompleted, summaryText, type CompletedSummary, type EndedSummary, type Summary } from "../../domain/summary.ts";
+import {
+  isCompleted,
+  summaryText,
+  type CompletedSummary,
+  type EndedSummary,
+  type Summary,
+} from "../../domain/summary.ts";
 import type { BeginSummary, SummaryLease, SummaryRecords } from "../summaries.ts";
 import { foldedText, storableText } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
@@ -24,7 +30,11 @@ export function summaryRecords(db: Kysely<Tables>, dialect: SqlDialect): Summary
     },
     newestOf: (sessionIds) => inBatches([...new Set(sessionIds)], (batch) => newestOf(db, batch)),
     async begunIn({ orgId, from, until }) {
-      const rows = db.selectFrom("summaries").select("doc").where("org_id", "=", orgId).where("status", "<>", "pending");
+      const rows = db
+        .selectFrom("summaries")
+        .select("doc")
+        .where("org_id", "=", orgId)
+        .where("status", "<>", "pending");
       const inPeriod = rows.where("created_at", ">=", from).where("created_at", "<", until);
       const found = await inPeriod.orderBy("created_at").orderBy("id").execute();
       return found.map((row) => fromDoc(row) as EndedSummary);
@@ -50,7 +60,10 @@ export function summaryRecords(db: Kysely<Tables>, dialect: SqlDialect): Summary
     async import(summary) {
       await db.transaction().execute(async (tx) => {
         const row = { ...columnsOf(summary), is_stopping: 0, runner_id: null, lease_expires_at: null };
-        const inserted = tx.insertInto("summaries").values(row).onConflict((conflict) => conflict.column("id").doNothing());
+        const inserted = tx
+          .insertInto("summaries")
+          .values(row)
+          .onConflict((conflict) => conflict.column("id").doNothing());
         const { numInsertedOrUpdatedRows = 0n } = await inserted.executeTakeFirst();
         if (numInsertedOrUpdatedRows > 0n) await addToSession(tx, summary);
       });

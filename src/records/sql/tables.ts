@@ -6,6 +6,7 @@
  */
 import type { Generated } from "kysely";
 import type { AuditAction } from "../../domain/audit.ts";
+import type { BudgetPeriod, BudgetScope, BudgetUnit } from "../../domain/budget.ts";
 import type { Role } from "../../domain/caller.ts";
 import type { MailboxKind } from "../../domain/mailbox.ts";
 import type { ContextKind } from "../../domain/context.ts";
@@ -26,6 +27,7 @@ export interface Tables {
   blobs: { key: string; frame: Buffer };
   head_moves: HeadMoveRow;
   controls: { id: string; turn_id: string; sent_at: number; doc: string };
+  client_questions: ClientQuestionRow;
   runners: { id: string; started_at: number; doc: string };
   orgs: { id: string; created_at: number; suspended_at: number | null; doc: string };
   users: UserRow;
@@ -33,11 +35,26 @@ export interface Tables {
   devices: DeviceRow;
   pairing_codes: PairingCodeRow;
   rates: { scope: string; slot: number; used: number; previous: number };
+  budgets: BudgetRow;
+  /** What is spent of a budget on a day. Days are counted since the epoch; a budget in total has day 0. */
+  budget_counts: { budget_id: string; day: number; spent: number };
+  /** What is held of a budget for a call that runs. */
+  budget_holds: { turn_id: string; step: number; budget_id: string; day: number; amount: number; runner_id: string };
   contexts: ContextRow;
   context_versions: ContextVersionRow;
   audit: AuditRow;
   summaries: SummaryRow;
   store_facts: { name: string; value: string };
+}
+
+/** `view` and `answer` are JSON. */
+export interface ClientQuestionRow {
+  turn_id: string;
+  call_id: string;
+  asker_id: string;
+  expires_at: number;
+  view: string;
+  answer: string | null;
 }
 
 export interface SessionRow {
@@ -194,6 +211,20 @@ export interface PairingCodeRow {
   workspace_id: string | null;
   label: string | null;
   role_max: Role | null;
+}
+
+export interface BudgetRow {
+  id: string;
+  org_id: string;
+  scope: BudgetScope;
+  target_id: string;
+  period: BudgetPeriod;
+  unit: BudgetUnit;
+  /** The amount, as nano-dollars or tokens. */
+  limit_amount: number;
+  created_at: number;
+  created_by: string;
+  doc: string;
 }
 
 /** The current version of a context: the newest. */

@@ -17,7 +17,8 @@ import {
 } from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { plain, plainRow, runPlain, type PlainSql } from "./plain/plain-sql.ts";
-import { limitRefusal } from "./limits.ts";
+import { budgetCount } from "./running/budgets.ts";
+import { limitRefusal } from "./running/limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";
@@ -129,7 +130,7 @@ async function tryToOpen(
       const isNew = opening.newSession !== null;
       const position = isNew ? await insertSession(tx, opening) : await takePosition(tx, dialect, opening);
       if (position === null) return null;
-      const turn = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
+      const { turn, hasBudget } = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
       if (position.mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
@@ -138,7 +139,7 @@ async function tryToOpen(
         await tx.insertInto("idempotency").values(row).execute();
       }
       await also?.(tx);
-      return { outcome: "opened", turn };
+      return { outcome: "opened", turn, hasBudget };
     });
   } catch (error) {
     if (isUniqueViolation(error)) return null;
@@ -149,13 +150,16 @@ async function tryToOpen(
 async function insertTurn(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
-  { turn, sequence, leaseMs }: TurnOpening & { sequence: number },
-): Promise<PendingTurn> {
+  { turn, sequence, leaseMs, budgets }: TurnOpening & { sequence: number },
+): Promise<{ turn: PendingTurn; hasBudget: boolean }> {
   const row = turnToRow({ ...turn, sequence, leaseExpiresAt: 0 });
   const leased = plainRow({ ...row, lease_expires_at: plain`${dialect.plainNow()} + ${leaseMs}` });
-  const insert = plain`insert into turns ${leased} returning lease_expires_at`;
-  const { rows } = await runPlain<Pick<TurnRow, "lease_expires_at">>(tx, dialect, insert);
-  return { ...turn, sequence, leaseExpiresAt: rows[0]?.lease_expires_at ?? 0 };
+  // Whether there is a budget is read here, so that a turn without one needs no statement of its own (F11, K5).
+  const insert = plain`insert into turns ${leased} returning lease_expires_at, ${budgetCount(budgets)} as budgets`;
+  type Inserted = Pick<TurnRow, "lease_expires_at"> & { budgets: number };
+  const [given] = (await runPlain<Inserted>(tx, dialect, insert)).rows;
+  const inserted = { ...turn, sequence, leaseExpiresAt: given?.lease_expires_at ?? 0 };
+  return { turn: inserted, hasBudget: (given?.budgets ?? 0) > 0 };
 }
 
 /** Returns whether the turn from which a new session starts exists. No purge deletes it before this transaction ends (S6). */

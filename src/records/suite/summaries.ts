@@ -7,7 +7,15 @@ import type { CompletedSummary, EndedSummary, Summary } from "../../domain/summa
 import type { Turn } from "../../domain/turn.ts";
 import { noUsage } from "../../domain/usage.ts";
 import type { Runner } from "../record-store.ts";
-import { ada, noon, readSession, runSampleTurn, sampleOrgId, startSession, type OpenRecordsForTest } from "./samples.ts";
+import {
+  ada,
+  noon,
+  readSession,
+  runSampleTurn,
+  sampleOrgId,
+  startSession,
+  type OpenRecordsForTest,
+} from "./samples.ts";
 
 type Parts = "summaries" | "sessions" | "turns" | "runners" | "purges" | "search";
 
@@ -64,7 +72,13 @@ export function summaryTests(open: OpenRecordsForTest<Parts>): void {
     const first = begun(turn);
     assert.deepEqual(await store.summaries.begin(first, lease), { outcome: "begun" });
     assert.deepEqual(await store.summaries.begin(begun(turn), lease), { outcome: "running", id: first.id });
-    const call = { index: 1, provider: "p", model: "m", startedAt: noon, request: { blob: "b", bytes: 1, sha256: "s" } };
+    const call = {
+      index: 1,
+      provider: "p",
+      model: "m",
+      startedAt: noon,
+      request: { blob: "b", bytes: 1, sha256: "s" },
+    };
     const called: Summary = { ...first, calls: [{ ...call, end: null }] };
     assert.equal(await store.summaries.update(called), true);
     assert.deepEqual(await store.summaries.get(first.id), called);
@@ -132,7 +146,9 @@ export function summaryTests(open: OpenRecordsForTest<Parts>): void {
     await store.runners.delete(lease.runnerId);
     assert.deepEqual(await store.summaries.takeLost(taking), [one]);
     assert.deepEqual(await store.summaries.takeLost(taking), []);
-    assert.deepEqual(await store.summaries.renew([one.id], { ...taking, leaseMs: -1 }), [{ id: one.id, isStopping: true }]);
+    assert.deepEqual(await store.summaries.renew([one.id], { ...taking, leaseMs: -1 }), [
+      { id: one.id, isStopping: true },
+    ]);
     assert.deepEqual(await store.summaries.takeLost({ ...taking, sparedRunnerIds: [taker.id] }), []);
     assert.deepEqual(await store.summaries.takeLost(taking), [one]);
     assert.equal(await store.summaries.update(failed(one)), true);
@@ -146,7 +162,8 @@ export function summaryTests(open: OpenRecordsForTest<Parts>): void {
       await store.summaries.begin(one, lease);
       await store.summaries.update(completed(one, text));
     }
-    const find = (words: string[]) => store.search.find({ orgId: sampleOrgId, userId: session.userId, words, limit: 9 });
+    const find = (words: string[]) =>
+      store.search.find({ orgId: sampleOrgId, userId: session.userId, words, limit: 9 });
     const matches = (await find(["walrus", "über"])).flatMap((hit) => hit.matches);
     assert.deepEqual(matches, [{ where: "summary", turnId: turn.id, excerpt: "ÜBER the Walrus sings." }]);
     assert.deepEqual(await find(["zebra"]), []);

@@ -110,8 +110,13 @@ export class IndexWriter {
 
   /** Writes the facts about the repository at the end of the run. */
   finish(facts: RepositoryFacts, indexedAt: number): void {
+    for (const _ of this.finishInSlices(facts, indexedAt)) continue;
+  }
+
+  /** Finishes, and yields after each slice of the work, so that other work of the process can run. */
+  *finishInSlices(facts: RepositoryFacts, indexedAt: number): Generator<void> {
     const { root, commit, model, dimension } = facts;
-    this.#postings.finish();
+    yield* this.#postings.finishInSlices();
     this.#statements.finish.run(root, commit, model, dimension, indexedAt, this.#repositoryId);
     if (this.#hasChanged) this.#statements.setGeneration.run(newId(), this.#repositoryId);
   }

@@ -65,9 +65,24 @@ class LocalRetriever implements Retriever {
     try {
       return await this.#search(query);
     } catch (error) {
-      if (error instanceof AptoveError && /^(?:index_|retrieval_|data_newer)/.test(error.code)) throw error;
-      throw new AptoveError("retrieval_failed", indexFault(this.#file, error).detail, { cause: error });
+      throw this.#fault(error);
     }
+  }
+
+  async generation(index: { orgId: string; repo: string }): Promise<string> {
+    try {
+      await this.#upgrade();
+      const { generation, commit_id: commit, model, dimension } = this.#repository(index);
+      return JSON.stringify([generation, commit, model, dimension]);
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  /** Returns an error that a search may throw. */
+  #fault(error: unknown): AptoveError {
+    if (error instanceof AptoveError && /^(?:index_|retrieval_|data_newer)/.test(error.code)) return error;
+    return new AptoveError("retrieval_failed", indexFault(this.#file, error).detail, { cause: error });
   }
 
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
@@ -80,7 +95,7 @@ class LocalRetriever implements Retriever {
   }
 
   /** Throws `index_missing`, `index_mismatch` or `data_newer`. */
-  #repository(query: RetrievalQuery): RepositoryRow {
+  #repository(query: { orgId: string; repo: string }): RepositoryRow {
     const format = formatOf(this.#reader);
     const row = format === 0 ? null : repositoryRow(this.#reader, query);
     if (row === null) throw notIndexed(query.repo);
@@ -170,6 +185,18 @@ class LocalRetriever implements Retriever {
     }
   }
 
+  async paths({ orgId, repo }: { orgId: string; repo: string }): Promise<string[]> {
+    try {
+      await this.#upgrade();
+      // A file without an index has no tables.
+      const paths = formatOf(this.#reader) === formatVersion ? listPaths(this.#reader, orgId, repo) : [];
+      if (paths.length === 0) throw notIndexed(repo);
+      return paths;
+    } catch (error) {
+      throw indexFault(this.#file, error);
+    }
+  }
+
   /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
@@ -181,6 +208,14 @@ class LocalRetriever implements Retriever {
 interface ListedRow extends RepositoryRow {
   files: number;
   chunks: number;
+}
+
+function listPaths(database: IndexDatabase, orgId: string, repo: string): string[] {
+  const select = database.prepare<[string, string], string>(
+    `SELECT f.path FROM files f JOIN repositories r ON r.id = f.repository_id
+     WHERE r.org_id = ? AND r.name = ? AND f.is_text = 1 ORDER BY f.path`,
+  );
+  return select.pluck().all(orgId, repo);
 }
 
 function listIndexes(database: IndexDatabase, orgId: string): IndexInfo[] {

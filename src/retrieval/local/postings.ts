@@ -26,6 +26,8 @@ const nameCountMax = 3;
 const namesBit = 0x80;
 /** The entries that a run collects in memory before it writes a segment. */
 const segmentEntriesMax = 8_000_000;
+/** The lists that are written at once, where other work of the process runs in between. */
+const termsPerSlice = 4_096;
 /** The most bytes of one entry: a row number of five bytes, and two of counts. */
 const entryBytesMax = 7;
 
@@ -144,7 +146,12 @@ export class PostingsWriter {
   }
 
   finish(): void {
-    this.#write();
+    for (const _ of this.finishInSlices()) continue;
+  }
+
+  /** Finishes, and yields after each slice of the work, so that other work of the process can run. */
+  *finishInSlices(): Generator<void> {
+    yield* this.#writeSlices();
     for (;;) {
       const [former, last] = segmentsOf(this.#database, this.#repositoryId).slice(-2);
       if (former === undefined || last === undefined || former.entries >= 2 * last.entries) return;
@@ -188,13 +195,20 @@ export class PostingsWriter {
   }
 
   #write(): void {
+    for (const _ of this.#writeSlices()) continue;
+  }
+
+  *#writeSlices(): Generator<void> {
     if (this.#entries === 0) return;
     const insertSegment = this.#database.prepare<[number, number]>(
       "INSERT INTO segments (repository_id, entries) VALUES (?, ?)",
     );
     const segment = Number(insertSegment.run(this.#repositoryId, this.#entries).lastInsertRowid);
     const insert = this.#database.prepare<[number, string, Uint8Array]>("INSERT INTO postings VALUES (?, ?, ?)");
-    for (const term of [...this.#lists.keys()].toSorted()) insert.run(segment, term, this.#listOf(term).entries);
+    for (const [at, term] of [...this.#lists.keys()].toSorted().entries()) {
+      insert.run(segment, term, this.#listOf(term).entries);
+      if (at % termsPerSlice === termsPerSlice - 1) yield;
+    }
     this.#lists = new Map();
     this.#entries = 0;
   }

@@ -6,12 +6,14 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
+import { BoundedCache } from "../../system/bounded-cache.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { isMissing } from "./collections.ts";
 import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
+import { readFiles } from "./file-records.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 import { runQdrantIndex } from "./run-qdrant-index.ts";
 import { questionOf, searchAt } from "./search.ts";
@@ -42,14 +44,18 @@ const searchAttemptsMax = 5;
 
 class QdrantRetriever implements Retriever {
   readonly #catalogue: Catalogue;
+  readonly #place: string;
   readonly #embedder: Embedder;
   readonly #times: QdrantTimes;
   /** The manifests as last read, by organisation and repository, least recently used first. */
   readonly #manifests = new Map<string, Manifest>();
+  /** The paths of the newest generation of some indexes. The size counts paths. */
+  readonly #paths = new BoundedCache<{ generation: number; paths: string[] }>(200_000);
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
 
   constructor({ collection, embedder, times = usualTimes, ...address }: QdrantRetrieverOptions) {
+    this.#place = `${address.url} ${collection}`;
     this.#catalogue = { connection: new QdrantConnection(address, times), name: collection };
     this.#embedder = embedder;
     this.#times = times;
@@ -61,6 +67,19 @@ class QdrantRetriever implements Retriever {
     } catch (error) {
       // The index may have been deleted or built again, so the next search reads its manifest.
       this.#manifests.delete(nameOf(query));
+      throw retrievalFault(error);
+    }
+  }
+
+  /** The number of a generation counts from 1 again in another collection, or if the catalogue was lost. */
+  async generation(key: IndexKey): Promise<string> {
+    try {
+      const manifest = await this.#manifest(key);
+      this.#check(manifest);
+      const { org, repo, current, commit, model, dimension, indexedAt } = manifest;
+      return JSON.stringify([this.#place, org, repo, current, indexedAt, commit, model, dimension]);
+    } catch (error) {
+      this.#manifests.delete(nameOf(key));
       throw retrievalFault(error);
     }
   }
@@ -128,6 +147,22 @@ class QdrantRetriever implements Retriever {
       });
     } catch (error) {
       if (isMissing(error)) return [];
+      throw retrievalFault(error);
+    }
+  }
+
+  /** Reads the record of each file, so the paths of a generation are kept. */
+  async paths(key: IndexKey): Promise<string[]> {
+    try {
+      const manifest = await this.#manifest(key);
+      const kept = this.#paths.get(nameOf(key));
+      if (kept?.generation === manifest.current) return kept.paths;
+      const { files } = await readFiles(this.#catalogue, manifest, searchBounds);
+      const texts = [...files.values()].filter(({ isText }) => isText);
+      const paths = texts.map(({ path }) => path).toSorted();
+      this.#paths.set(nameOf(key), { generation: manifest.current, paths }, paths.length);
+      return paths;
+    } catch (error) {
       throw retrievalFault(error);
     }
   }

@@ -33,6 +33,19 @@ export function retrievalSearchTests(forTest: RetrieverForTest): void {
     });
   }
 
+  test("[U4] [H4] the paths of the indexed files are listed, of this index only, and as the newest run left them", async (context) => {
+    const files = { "b/two.ts": greeting, "a.md": tides, "none.bin": new Uint8Array([0, 1, 2]) };
+    const { index, repository, retriever } = await setUpRetriever(context, forTest, files);
+    const paths = async (orgId: string) => await retriever.paths?.({ orgId, repo: "sample" });
+    await assert.rejects(paths("org"), { code: "index_missing" });
+    await index();
+    assert.deepEqual(await paths("org"), ["a.md", "b/two.ts"]);
+    repository.write({ "c.ts": farewell });
+    await index();
+    assert.deepEqual(await paths("org"), ["a.md", "b/two.ts", "c.ts"]);
+    await assert.rejects(paths("another"), { code: "index_missing" });
+  });
+
   test("[Q3] the same question returns the same order, best first, at most as many as requested", async (context) => {
     const files = Object.fromEntries(Array.from({ length: 49 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
     const { index, search, retriever } = await setUpRetriever(context, forTest, files);
@@ -185,6 +198,47 @@ export function orgTests(forTest: RetrieverForTest): void {
       [[repository.root, 1]],
     );
     assert.equal((await search("greetPerson")).length, 1);
+  });
+}
+
+export function generationTests(forTest: RetrieverForTest): void {
+  test("[Q7] the generation of an index is the same until a run changes what is found, and in every process", async (context) => {
+    const { repository, retriever, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    const key = { orgId: "org", repo: "sample" };
+    const generation = async (one = retriever): Promise<string> => (await one.generation?.(key)) ?? assert.fail();
+    await index();
+    const first = await generation();
+    assert.equal(await generation(await open(lexicalEmbedder())), first);
+    assert.equal(await generation(), first);
+    repository.write({ "bye.ts": farewell });
+    repository.git("add", "bye.ts");
+    await index();
+    const second = await generation();
+    assert.notEqual(second, first);
+    repository.git("rm", "--quiet", "--force", "bye.ts");
+    await index();
+    assert.equal(new Set([first, second, await generation()]).size, 3, "the former content is a generation of its own");
+    const before = await generation();
+    repository.commit();
+    await index();
+    assert.notEqual(await generation(), before, "chunks name the commit");
+  });
+
+  test("[Q7] [H4] no two indexes have the same generation, and one that is not there has none", async (context) => {
+    const { repository, retriever, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    const of = (orgId: string, repo: string): Promise<string | null> =>
+      retriever.generation?.({ orgId, repo }) ?? assert.fail();
+    await rejectsWith("index_missing", of("org", "sample"), /aptove index/);
+    await index();
+    await rejectsWith("index_missing", of("another", "sample"), /aptove index/);
+    await retriever.index({ root: repository.root, orgId: "another", repo: "sample" });
+    await retriever.index({ root: repository.root, orgId: "org", repo: "copy" });
+    const all = [await of("org", "sample"), await of("another", "sample"), await of("org", "copy")];
+    assert.equal(new Set(all).size, all.length);
+    const { embed, dimension } = lexicalEmbedder();
+    const other = await open({ model: "other", dimension, embed });
+    const asked = other.generation?.({ orgId: "org", repo: "sample" }) ?? assert.fail();
+    await rejectsWith("index_mismatch", asked, /aptove index --rebuild/);
   });
 }
 

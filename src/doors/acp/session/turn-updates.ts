@@ -128,12 +128,13 @@ export class TurnUpdates {
     return [this.#chunk("agent_message_chunk", { messageId: `${this.#options.turnId}:end`, delta })];
   }
 
-  /** Names the rules of the repository when they are used the first time, and when they change (M1). */
-  #rulesNamed({ rules = [], rulesChanged = [] }: GatheredContext): SessionUpdate[] {
+  /** Names the rules of the repository and the skills when they are used the first time, and when they change (M1, M4). */
+  #rulesNamed({ rules = [], rulesChanged = [], skills = [] }: GatheredContext): SessionUpdate[] {
     const { live, turnId } = this.#options;
     const named = [
       ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
       ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
+      ...(skills.length > 0 ? [`skills: ${skills.join(", ")}`] : []),
     ];
     if (live?.notices !== false) return named.flatMap((text) => this.#noticed("info", text));
     // Most clients take no notices. All of them show this.

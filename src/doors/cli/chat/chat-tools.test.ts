@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli } from "../../../../testing/cli.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
-import type { WireTurn } from "../../../client/client.ts";
+import { createClient, type AptoveClient, type WireApprovals, type WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 import { commandTool } from "../../../tools/command/command-tool.ts";
@@ -389,4 +389,49 @@ test("[P5] a tool that throws, hangs or does not end when it is stopped is an er
   const [late, stopped] = await Promise.all([hanging.run(), deaf.run(AbortSignal.abort())]);
   assert.deepEqual(late, { output: "failed: no result within 0.001 s", isError: true });
   assert.match(stopped.output, /the user stopped the call/);
+});
+
+/** Waits until the chat's question can be answered elsewhere. */
+async function askedElsewhere(client: AptoveClient): Promise<WireApprovals["approvals"][number]> {
+  for (;;) {
+    const [waiting] = (await client.approvals()).approvals;
+    if (waiting !== undefined) return waiting;
+  }
+}
+
+test("[V5] [U8] [L2] the question of a chat is answered from elsewhere, with the exact change before the eyes, and the chat goes on", async (t) => {
+  const written: string[] = [];
+  const on = await world(t, [writes(written)]);
+  const server = on.start(["serve", "--port", "0"]);
+  await server.saw("http://127.0.0.1:");
+  const phone = createClient(await serverOf(on));
+  const chat = chatting(on);
+  chat.type("write a");
+  await chat.saw("allow? [y/a/N]");
+  const asked = await askedElsewhere(phone);
+  assert.equal(asked.isParked, false);
+  assert.deepEqual(asked.view?.content, [{ type: "diff", path: "/a", oldText: "old\n", newText: "new\n" }]);
+  assert.equal(asked.view.permission, null);
+  await phone.turns.answerQuestion(asked.turnId, { callId: asked.callId, approved: true });
+  await chat.saw("result: wrote a");
+  assert.deepEqual(written, ["a"]);
+  chat.type("write b");
+  await chat.saw("allow? [y/a/N]");
+  const second = await askedElsewhere(phone);
+  await phone.turns.answerQuestion(second.turnId, { callId: second.callId, approved: false, reason: "not that file" });
+  await chat.saw("result: denied: not that file");
+  chat.type("write c");
+  await chat.saw("allow? [y/a/N]");
+  const third = await askedElsewhere(phone);
+  chat.type("y");
+  await chat.saw("result: wrote c");
+  const late = phone.turns.answerQuestion(third.turnId, { callId: third.callId, approved: false });
+  await assert.rejects(late, { code: "question_not_open" });
+  assert.deepEqual(written, ["a", "c"]);
+  assert.deepEqual((await phone.approvals()).approvals, []);
+  chat.type("/quit");
+  await chat.finished;
+  assert.match(await chat.screen(), /allowed by an answer from elsewhere/);
+  server.signals.emit("SIGTERM");
+  await server.finished;
 });

@@ -9,6 +9,7 @@ import { isYes } from "../confirm.ts";
 import { cut } from "../terminal/cells.ts";
 import type { ChatState } from "./chat-state.ts";
 import type { ChatTools } from "./chat-tools.ts";
+import { shareQuestion, type CallAnswer } from "./shared-question.ts";
 
 export type WaitingCall = ExecuteAnswer["toolCalls"][number];
 
@@ -39,19 +40,52 @@ export async function askPersonForPermission(
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
     return { isGiven: true, wasAsked: false };
   }
+  const call = { turnId: state.lastTurnId ?? "", callId: own.waiting.callId, view: own.view };
+  const shared = shareQuestion(state.client, call, () => void state.lines.cancelQuestion());
+  const answer = await askHere(state, own, { isOld });
+  const given = shared.elsewhere === null ? answerOf(answer) : null;
+  const counts = await shared.end(given);
+  if (counts === null || counts === given) {
+    if (answer.isAlways && permission !== null) await remember(state, tools, permission.key);
+    return answer.isGiven ? { isGiven: true, wasAsked: true } : { isGiven: false, answer: answer.text };
+  }
+  state.call.output.note(`${counts.approved ? "allowed" : "denied"} by an answer from elsewhere`);
+  return counts.approved ? { isGiven: true, wasAsked: true } : { isGiven: false, answer: counts.reason ?? "no" };
+}
+
+/** What the person at the terminal answered. A null `text` means that the question was not answered. */
+interface OwnAnswer {
+  isGiven: boolean;
+  isAlways: boolean;
+  text: string | null;
+}
+
+function answerOf({ isGiven, text }: OwnAnswer): CallAnswer | null {
+  if (isGiven) return { approved: true };
+  if (text === null) return null;
+  return { approved: false, ...reasonOf(text) };
+}
+
+/** An answer that is not a plain "no" is the reason for the denial. */
+export function reasonOf(answer: string): { reason?: string } {
+  const text = answer.trim();
+  return /^(n|no|)$/i.test(text) ? {} : { reason: text };
+}
+
+async function askHere(state: ChatState, own: LocalToolCall, { isOld }: { isOld: boolean }): Promise<OwnAnswer> {
+  const { permission } = own.view;
   const show = (): void => showCall(state, own, { isOld });
   show();
   for (;;) {
     const [question, keys] = permission === null ? ["allow? [y/N] ", "yn"] : ["allow? [y/a/N] ", "yan"];
-    const { answer, isReason } = await askWithReason(state, question, { keys, show });
-    if (answer === null || isReason) return { isGiven: false, answer };
-    if (isYes(answer)) return { isGiven: true, wasAsked: true };
-    if (!/^a(lways)?$/i.test(answer.trim())) return { isGiven: false, answer };
-    if (permission === null) state.call.output.note("this cannot be allowed permanently; y allows it once");
-    else {
-      await remember(state, tools, permission.key);
-      return { isGiven: true, wasAsked: true };
+    const { answer: text, isReason } = await askWithReason(state, question, { keys, show });
+    if (text === null || isReason) return { isGiven: false, isAlways: false, text };
+    const isAlways = /^a(lways)?$/i.test(text.trim());
+    if (isAlways && permission === null) {
+      state.call.output.note("this cannot be allowed permanently; y allows it once");
+      continue;
     }
+    return { isGiven: isAlways || isYes(text), isAlways, text };
   }
 }
 

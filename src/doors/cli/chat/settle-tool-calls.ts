@@ -13,6 +13,7 @@ import {
   askPersonForPermission,
   askWithReason,
   reasonKey,
+  reasonOf,
   type LocalToolCall,
   type WaitingCall,
 } from "./permission.ts";
@@ -73,12 +74,6 @@ async function askWord(state: ChatState, waiting: WaitingCall): Promise<Settled>
   if (answer === null) return "left";
   if (!isReason && isYes(answer)) return { result: { callId, approved: true } };
   return { result: { callId, approved: false, ...reasonOf(answer) } };
-}
-
-/** An answer that is not a plain "no" is the reason for the denial. */
-function reasonOf(answer: string): { reason?: string } {
-  const text = answer.trim();
-  return /^(n|no|)$/i.test(text) ? {} : { reason: text };
 }
 
 async function settleOwn(

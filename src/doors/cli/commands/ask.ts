@@ -10,6 +10,7 @@ import { runInstruction } from "../turn/run-instruction.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { chosenSession, refuseContradiction, refuseSeveral, type TurnOptions } from "../turn/turn-options.ts";
 import { ofThisFolder, turnRequest } from "../turn/turn-request.ts";
+import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { showProposal } from "../show/show-proposal.ts";
 import { clientCallNote, printTurnFailure } from "../turn/turn-failure.ts";
 
@@ -23,6 +24,8 @@ export interface AskOptions extends TurnOptions {
   events?: boolean;
   /** Runs the turn with the messages of subagents that wait in the session's mailbox. */
   fire?: boolean;
+  /** The workspace of the session. */
+  workspace?: string;
   attach?: string[];
   inline?: boolean;
   /** The most model calls of the turn. */
@@ -42,7 +45,10 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
   const copy = await invocation.copy();
   // The repository of a session with a mailbox was chosen when the session began.
   if (options.fire !== true && !(await indexFirst(invocation, options.repo))) return exitCodes.interrupted;
-  const place = await chosenPlace(client, options, options.repo ?? copy.repo);
+  const place = {
+    ...(await chosenPlace(client, options, options.repo ?? copy.repo)),
+    ...(await chosenWorkspace(invocation, options)),
+  };
   const request = {
     ...(await turnRequest(invocation, options)),
     ...(await ofThisFolder(invocation, place)),
@@ -135,6 +141,17 @@ async function chosenPlace(
   if (options.rerun !== undefined) return { rerun: { turnId: await findTurnId(client, options.rerun, repo) } };
   const sessionId = await chosenSession(client, options, repo);
   return sessionId === null ? {} : { sessionId };
+}
+
+/** Returns the workspace that was named, and marks one of this machine as used. */
+async function chosenWorkspace(
+  invocation: CliInvocation,
+  { workspace }: AskOptions,
+): Promise<Pick<ExecuteRequest, "workspaceId">> {
+  if (workspace === undefined) return {};
+  const workspaceId = await namedWorkspace(invocation, workspace);
+  if (invocation.server() === null) await (await invocation.workspaces()).workspaces.use(workspaceId);
+  return { workspaceId };
 }
 
 /** The stop reasons of an answer that is not whole. A warning of the turn says so. */

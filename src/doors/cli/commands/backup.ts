@@ -1,4 +1,7 @@
-/** `aptove backup DIR` and `aptove restore DIR`: a complete copy of the data folder, made while it is in use (B3). */
+/**
+ * `aptove backup DIR` and `aptove restore DIR`: a complete copy of the data folder, made while it is in use (B3). `aptove move-blobs PLACE`:
+ * from files into the database, or back (B1).
+ */
 import { resolve } from "node:path";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
@@ -24,6 +27,37 @@ export async function restore(invocation: CliInvocation, dir: string): Promise<E
   if (!invocation.json)
     invocation.output.note("check all sessions: aptove doctor --deep; make the index again: aptove index");
   return exit;
+}
+
+export async function moveBlobsTo(invocation: CliInvocation, to: "database" | "files"): Promise<ExitCode> {
+  refuseToMove(invocation, to);
+  const { output } = invocation;
+  const bar = new ProgressBar(output);
+  const report = await invocation
+    .moveBlobs({ to, onBlob: (what, done, total) => bar.update(what, done, total) })
+    .finally(() => bar.clear());
+  if (invocation.json) {
+    output.json(report);
+    return exitCodes.fine;
+  }
+  const where = to === "database" ? "in the database" : "in files";
+  if (!report.moved) output.line(`the contents of all conversations were ${where} already`);
+  else output.line(`the contents of all conversations are ${where} now, and were compared: ${contents(report)}`);
+  return exitCodes.fine;
+}
+
+function refuseToMove(invocation: CliInvocation, to: "database" | "files"): void {
+  if (invocation.server() !== null) {
+    throw new CommandFailed("move_refused", "this moves this machine's own data", "run it where the server runs");
+  }
+  const { records, blobs } = invocation.loaded().configuration;
+  const isElsewhere =
+    blobs.url === null ? records.url !== null && "the records are in PostgreSQL" : "the blobs are in S3";
+  if (isElsewhere !== false) {
+    throw new CommandFailed("move_refused", isElsewhere, "only a data folder with its records in SQLite can be moved");
+  }
+  if (blobs.store === null || blobs.store === to) return;
+  throw new CommandFailed("move_refused", `blobs.store is "${blobs.store}"`, "remove the setting, then try again");
 }
 
 /** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
@@ -55,7 +89,7 @@ async function withProgress(
   }
 }
 
-function contents({ turns, blobs, bytes: size }: BackupCounts): string {
+function contents({ turns, blobs, bytes: size }: Pick<BackupCounts, "turns" | "blobs" | "bytes">): string {
   return `${plural(turns, "turn")}, ${plural(blobs, "blob")}, ${bytes(size)}`;
 }
 

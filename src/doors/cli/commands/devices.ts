@@ -7,9 +7,11 @@ import type {
   WirePairingStart,
 } from "../../../client/client.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
+import { isEveryAddress } from "../../../system/own-addresses.ts";
 import { pause } from "../../../system/abort.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { pairingAddress, reachableAddress, squareOf } from "../page/reachable-address.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
@@ -29,8 +31,7 @@ export async function pairDevice(invocation: CliInvocation, options: PairOptions
   const address = options.url === undefined ? await serverAddress(invocation) : checkedAddress(options.url);
   const client = await invocation.client();
   const made = await client.devices.createPairingCode(await startOf(invocation, options));
-  // The code is after a `#`, so no server, proxy or log on the way receives it.
-  const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
+  const url = pairingAddress(address, made.code);
   if (invocation.json) {
     invocation.output.json({ ...made, url });
     return exitCodes.fine;
@@ -58,7 +59,7 @@ async function serverAddress(invocation: CliInvocation): Promise<string> {
   const named = invocation.server();
   if (named !== null) return named;
   const running = findServer(invocation.folder());
-  if (running !== null && (await answersAt(running.url))) return running.url;
+  if (running !== null && (await answersAt(running.url))) return reachableAddress(running.url) ?? running.url;
   throw new CommandFailed(
     "no_server",
     "no server runs on this data folder",
@@ -73,22 +74,11 @@ async function showCode(invocation: CliInvocation, { code, expiresAt }: WirePair
   output.line(`address  ${output.safe(url)}`);
   if (output.isTerminal) output.line(await squareOf(invocation, url));
   const { hostname, protocol } = new URL(url);
-  if (isLoopback(hostname) || everyAddress.includes(hostname)) {
+  if (isLoopback(hostname) || isEveryAddress(hostname)) {
     output.note("no other machine can reach that address; if a tunnel or proxy leads to the server: --url <address>");
   } else if (protocol === "http:") {
     output.note("warning: without TLS, the code and the token can be read on the network; see docs/devices.md");
   }
-}
-
-/** Addresses that a server can listen on and no client can connect to. */
-const everyAddress = ["0.0.0.0", "[::]"];
-
-/** Draws the code light on dark, whatever the colours of the terminal: not every camera reads it inverted. */
-async function squareOf(invocation: CliInvocation, url: string): Promise<string> {
-  const { renderUnicodeCompact } = await import("uqr");
-  const { bgBlack, whiteBright } = invocation.output.style;
-  const lines = renderUnicodeCompact(url, { border: 2 }).split("\n");
-  return `\n${lines.map((line) => bgBlack(whiteBright(line))).join("\n")}\n`;
 }
 
 async function untilPaired(invocation: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {

@@ -4,8 +4,10 @@ import { whenAborted } from "../../../system/abort.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { sourceText } from "../../../configuration/config-layer.ts";
 import { systemCode } from "../../../system/system-error.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { openInBrowser, pageAddress } from "../page/page-address.ts";
+import { addressHere, pairingAddress, reachableAddress, squareOf } from "../page/reachable-address.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
@@ -18,6 +20,8 @@ export interface ServeOptions {
   port?: number;
   /** False: no browser is opened. */
   open?: boolean;
+  /** True: a phone in the same network can open the page too. */
+  phone?: boolean;
 }
 
 /** The name of the key that earlier versions stored for commands on this machine. */
@@ -35,7 +39,8 @@ export async function serve(call: CliInvocation, options: ServeOptions): Promise
 
 /** `npm start`: does what a first run needs, then starts the server. */
 export async function start(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
-  call.override("serve", withoutNullish({ host: options.host, port: options.port }));
+  const host = options.host ?? (options.phone === true ? "0.0.0.0" : undefined);
+  call.override("serve", withoutNullish({ host, port: options.port }));
   await refuseSecondServer(call);
   const local = await call.local("serving", { isServer: true });
   await indexHere(call);
@@ -43,11 +48,36 @@ export async function start(call: CliInvocation, options: ServeOptions): Promise
   const { product, version } = await local.recordsAbout();
   const records = `${product}, version ${version}`;
   const { code } = await local.client.page.createCode();
-  return await serveUntilStopped(call, local, (url) => {
-    const page = pageAddress(url, code);
+  return await serveUntilStopped(call, local, async (url) => {
+    const page = pageAddress(addressHere(url), code);
     for (const line of welcome(call, { page, key, records })) call.output.line(line);
+    if (options.phone === true) for (const line of await forPhone(call, local, url)) call.output.line(line);
     if (options.open !== false) openInBrowser(call.io, page);
   });
+}
+
+/**
+ * Returns what a phone's camera reads. The phone becomes a device in the workspace of this machine's terminals, so it sees what
+ * they do.
+ */
+async function forPhone(call: CliInvocation, local: LocalEngine, url: string): Promise<string[]> {
+  const { bold, dim } = call.output.style;
+  const reachable = reachableAddress(url);
+  if (reachable === null || isLoopback(new URL(reachable).hostname)) {
+    return ["", "no phone can reach this machine: connect it to a network, or name its address: --host <address>"];
+  }
+  const { workspaces } = await call.workspaces();
+  const { id } = await workspaces.use(defaultWorkspaceId);
+  const { code } = await local.client.devices.createPairingCode({ workspaceId: id });
+  const address = pairingAddress(reachable, code);
+  return [
+    "",
+    bold("open the page on a phone in the same network: scan this with its camera"),
+    ...(call.output.isTerminal ? [await squareOf(call, address)] : []),
+    `  address      ${address}`,
+    dim("               it works once, within five minutes; another one: aptove device pair --workspace default"),
+    dim("               there is no TLS, so others in this network can read what the phone sends and sees"),
+  ];
 }
 
 /**
@@ -115,7 +145,7 @@ function commandName(call: CliInvocation): string {
 async function serveUntilStopped(
   call: CliInvocation,
   local: LocalEngine,
-  onReady: (url: string) => void,
+  onReady: (url: string) => void | Promise<void>,
 ): Promise<ExitCode> {
   const { host, port } = call.loaded().configuration.serve;
   const { url, key } = await listenOrTell(call, local, { host, port });
@@ -129,7 +159,7 @@ async function serveUntilStopped(
   if (!isLoopback(host)) say(plainHttp(host));
   const stopping = listenForStop(call.io.signals);
   try {
-    onReady(url);
+    await onReady(url);
     await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
     if (!call.json) say(["stopping: running turns get a moment to finish; a second Ctrl-C ends at once"]);
     markStopped(call.folder(), process.pid);

@@ -103,7 +103,9 @@ function sessionRows(sessions: WireSession[]): string[][] {
     session.repo ?? "-",
     `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
     ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
-    session.summary === null ? firstLine(session.name, 60) : `${firstLine(session.name, 60)}: ${firstLine(session.summary.text, 100)}`,
+    session.summary === null
+      ? firstLine(session.name, 60)
+      : `${firstLine(session.name, 60)}: ${firstLine(session.summary.text, 100)}`,
   ]);
 }
 

@@ -44,11 +44,7 @@ export async function summarizeSession(
 }
 
 /** Waits for the end. The first Ctrl-C stops the summary, the second one leaves it alone. */
-async function untilEnded(
-  { io }: CliInvocation,
-  client: AptoveClient,
-  begun: WireSummary,
-): Promise<WireSummary> {
+async function untilEnded({ io }: CliInvocation, client: AptoveClient, begun: WireSummary): Promise<WireSummary> {
   const stop = listenForStop(io.signals);
   try {
     let summary = begun;

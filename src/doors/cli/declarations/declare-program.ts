@@ -14,9 +14,11 @@ import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
-import { addWorkspaceCommands } from "./declare-workspaces.ts";
+import { addMemoryCommands } from "./declare-memory.ts";
+import { addSkillCommands, addWorkspaceCommands } from "./declare-workspaces.ts";
 
 export function buildProgram(version: string, run: RunCommand): Command {
   const program = new Command("aptove")
@@ -46,7 +48,9 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   program.commandsGroup("Sessions, workspaces and settings:");
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
+  addMemoryCommands(program.command("memory").description("facts that a workspace remembers"), run);
   addContextCommands(program.command("context").description("contexts and their versions"), run);
+  addSkillCommands(program.command("skill").description("skills of the repository and of a workspace"), run);
   addModelCommands(program.command("model").description("the models that a turn can name"), run);
   addMcpCommands(program.command("mcp").description("MCP servers, and the sessions as one"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
@@ -55,6 +59,7 @@ Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
   addServerCommands(program, run);
   addDeviceCommands(program.command("device").description("paired devices"), run);
   addPeopleCommands(program, run);
+  addBudgetCommands(program, run);
   program.commandsGroup("Maintenance and help:");
   addMaintenanceCommands(program, run);
   addDocumentCommands(program, version, run);
@@ -115,6 +120,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
         wholeNumber(1, limits.stepsPerTurnSettingMax),
       ),
     )
+    .option("-w, --workspace <id>", "workspace of a new session (an id, a part of one, or `default`)")
     .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")
     .option("--steer", "if a turn is running: send it this, and wait for its answer")
@@ -238,6 +244,7 @@ function addServerCommands(program: Command, run: RunCommand): void {
   at(program.command("start"))
     .description("index this repository, create a first key, serve, and open the page (npm start)")
     .option("--no-open", "open no browser")
+    .option("--phone", "listen on every address of this machine, and show a code for a phone's camera")
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
@@ -278,6 +285,13 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .description("restore a backup into a data folder without sessions")
     .argument("<folder>", "the folder that aptove backup wrote")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
+  program
+    .command("move-blobs")
+    .description("move the contents of conversations into the database, or back into files")
+    .addArgument(new Argument("<place>", "where they should be").choices(["database", "files"]))
+    .action((place: "database" | "files") =>
+      run(async (call) => (await import("../commands/backup.ts")).moveBlobsTo(call, place)),
+    );
   program
     .command("doctor")
     .description("check what works here, and how to fix what does not")

@@ -1,6 +1,7 @@
-/** Declares the commands about workspaces, with their options and their help (L1, W6). */
+/** Declares the commands about workspaces and skills, with their options and their help (L1, W6). */
 import { Option, type Command } from "commander";
 import type { CreateWorkspaceOptions, DeleteWorkspaceOptions, WorkspaceGcOptions } from "../commands/workspaces.ts";
+import type { SkillOptions } from "../working-copy/skills.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
@@ -52,4 +53,25 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
     .option("--dry-run", "list them and delete nothing")
     .option("-y, --yes", "do not ask")
     .action((options: WorkspaceGcOptions) => run(async (call) => (await commands()).collectWorkspaces(call, options)));
+}
+
+export function addSkillCommands(skill: Command, run: RunCommand): void {
+  const commands = () => import("../working-copy/skills.ts");
+  const workspaceOption = [
+    "-w, --workspace <id>",
+    "the workspace whose skills count (an id, a part of one, or `default`)",
+  ] as const;
+  skill
+    .command("list")
+    .description("list the skills that sessions in this folder have, and what is wrong with the others")
+    .option(...workspaceOption)
+    .action((options: SkillOptions) => run(async (call) => (await commands()).listSkills(call, options)));
+  skill
+    .command("show")
+    .description("print the SKILL.md of a skill")
+    .argument("<name>", "its name")
+    .option(...workspaceOption)
+    .action((name: string, options: SkillOptions) =>
+      run(async (call) => (await commands()).showSkill(call, name, options)),
+    );
 }

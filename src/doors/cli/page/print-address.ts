@@ -2,12 +2,13 @@
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { openInBrowser, pageAddress } from "./page-address.ts";
+import { addressHere } from "./reachable-address.ts";
 import { answersAt, findServer } from "../server-file.ts";
 
 export async function printPageAddress(call: CliInvocation, { open }: { open: boolean }): Promise<ExitCode> {
   const url = await runningServer(call);
   const { code, expiresAt } = await (await call.client()).page.createCode();
-  const address = pageAddress(url, code);
+  const address = pageAddress(addressHere(url), code);
   if (call.json) {
     call.output.json({ address, expiresAt });
     return exitCodes.fine;

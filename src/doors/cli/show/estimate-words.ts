@@ -10,12 +10,14 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
   output.line(output.safe(`${provider} ${model}: about ${groupedNumber(tokens.total)} tokens${window}`));
   const files = plural(manifest.activeFiles.length, "file");
   const chunks = plural(manifest.chunks.length, "piece");
+  const skills =
+    manifest.skills?.wasSent === true ? `, ${plural(manifest.skills.offered.length, "skill")} by name` : "";
   output.table(
     [
       ["boot prompt", tokens.prompt, ""],
       ["tools", tokens.tools, ""],
       ["history", tokens.history, plural(manifest.historyTurns, "turn")],
-      ["context", tokens.context, `${chunks} of code, ${files}`],
+      ["context", tokens.context, `${chunks} of code, ${files}${skills}`],
       ["instruction", tokens.instruction, ""],
     ].map(([kind, count, about]) => [`  ${kind}`, groupedNumber(Number(count)).padStart(9), String(about)]),
   );

@@ -45,9 +45,11 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     ...placeFacts(turn),
   ];
   const sections: Section[] = [
-    { title: "retrieved", rows: chunkRows(turn), whenEmpty: "nothing" },
+    { title: retrievedTitle(turn), rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
     { title: "rules", rows: rulesRows(turn), whenEmpty: null },
+    { title: "memory", rows: factRows(turn), whenEmpty: null },
+    { title: "skills", rows: skillRows(turn), whenEmpty: null },
     { title: "input", rows: inputRows(turn), whenEmpty: null },
     { title: "skipped", rows: skippedRows(turn), whenEmpty: null },
     { title: "warnings", rows: warningRows(turn), whenEmpty: null },
@@ -70,6 +72,27 @@ function rulesRows({ manifest: { rules } }: WireTurn): string[][] {
     return [path, "", `${what}, ${wasSent ? "in the note of this turn" : "in an earlier note"}`];
   });
   return [...first, ...changed];
+}
+
+/** Lists the facts of the workspace's memory that the model had. */
+function factRows({ manifest: { facts = [] } }: WireTurn): string[][] {
+  return facts.map(({ id, contentHash, sourceTurnId, wasSent }) => [
+    wasSent ? "sent" : "not sent",
+    id,
+    contentHash.slice(0, 8),
+    sourceTurnId === null ? "written by a person" : `from turn ${sourceTurnId.slice(-8)}`,
+    wasSent ? "" : "the model has it from an earlier turn",
+  ]);
+}
+
+/** Lists the skills that were offered, and the files of skills that the model read. */
+function skillRows({ manifest: { skills } }: WireTurn): string[][] {
+  const { offered = [], wasSent, read = [] } = skills ?? {};
+  const how = wasSent === true ? "offered" : "offered in an earlier turn";
+  return [
+    ...offered.map(({ name, source, path, contentHash }) => [name, `${source}: ${path}`, contentHash.slice(0, 8), how]),
+    ...read.map(({ name, path, contentHash }) => [name, path, contentHash.slice(0, 8), "read"]),
+  ];
 }
 
 function placeFacts({ manifest: { place } }: WireTurn): string[] {
@@ -120,11 +143,18 @@ function sectionLines(output: CliOutput, { title, rows, whenEmpty }: Section): s
   return [`  ${title}`, ...output.rows(rows, { indent: 4 }).map((row) => `    ${row}`)];
 }
 
+function retrievedTitle({ manifest }: WireTurn): string {
+  return manifest.searchWasKept === true ? "retrieved, as an earlier search found it" : "retrieved";
+}
+
 function chunkRows(turn: WireTurn): string[][] {
   return turn.manifest.chunks.map((chunk) => [
     chunk.wasSent ? "sent" : "not sent",
     `${chunk.path}:${chunk.startLine}-${chunk.endLine}`,
-    chunk.wasSent ? "" : chunkReason(chunk.notSentBecause),
+    [
+      ...(chunk.document === undefined ? [] : ["attached"]),
+      ...(chunk.wasSent ? [] : [chunkReason(chunk.notSentBecause)]),
+    ].join(", "),
   ]);
 }
 

@@ -144,7 +144,7 @@ export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
 }
 
 /** Describes in one line what was gathered for the model. */
-type GatheredRules = Pick<Extract<AgUiEvent, { name: "aptove.context" }>["value"], "rules" | "rulesChanged">;
+type GatheredRules = Pick<Extract<AgUiEvent, { name: "aptove.context" }>["value"], "rules" | "rulesChanged" | "skills">;
 
 function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
   const { chunks, files, historyTurns, history } = context;
@@ -156,11 +156,12 @@ function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["va
   return parts.join(" · ");
 }
 
-/** Names the rules of the repository when they are used the first time, and when they change (M1). */
-export function rulesLines({ rules = [], rulesChanged = [] }: GatheredRules): string[] {
+/** Names the rules of the repository and the skills when they are used the first time, and when they change (M1, M4). */
+export function rulesLines({ rules = [], rulesChanged = [], skills = [] }: GatheredRules): string[] {
   return [
     ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
     ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
+    ...(skills.length > 0 ? [`skills: ${skills.join(", ")}`] : []),
   ];
 }
 

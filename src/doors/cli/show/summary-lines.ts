@@ -22,7 +22,9 @@ function partLines({ lines }: WireSummary, part: (typeof summaryParts)[number], 
   const own = lines.filter((line) => line.part === part);
   if (own.length === 0) return [];
   const shown = own.map(({ text, sources }) => {
-    const turns = [...new Set(sources.map(({ turnId, sequence }) => (sequence === null ? shortId(turnId) : `${sequence}`)))];
+    const turns = [
+      ...new Set(sources.map(({ turnId, sequence }) => (sequence === null ? shortId(turnId) : `${sequence}`))),
+    ];
     return `  - ${output.safe(text)} ${dim(`(turn ${turns.join(", ")})`)}`;
   });
   return ["", bold(partTitles[part]), ...shown];

@@ -66,6 +66,7 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     ["agent context", same.agentContext],
     // Differences are listed one by one below.
     ...(same.rules ? [["rules", true] satisfies [string, boolean]] : []),
+    ...(same.skills ? [["skills", true] satisfies [string, boolean]] : []),
     ["place", same.place, [placeText(a.place), placeText(b.place)]],
   ];
   const equal = things.filter(([, isSame]) => isSame).map(([name]) => name);
@@ -79,6 +80,7 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     ]),
     ...chunkLines(diff.chunks, output),
     ...fileLines("rules", diff.rules, output),
+    ...fileLines("skills", diff.skills, output),
     ...fileLines("files", diff.files, output),
   ];
 }
@@ -105,7 +107,7 @@ function placeText(place: WireTurnDiff["a"]["place"]): string {
   return [folder, ...(branch === null ? [] : [`branch ${branch}`]), date, platform].join(", ");
 }
 
-function fileLines(title: "files" | "rules", files: WireTurnDiff["files"], output: CliOutput): string[] {
+function fileLines(title: "files" | "rules" | "skills", files: WireTurnDiff["files"], output: CliOutput): string[] {
   if (files.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = files.map(({ path, hashA, hashB }) => {

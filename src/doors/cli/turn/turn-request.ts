@@ -64,8 +64,17 @@ function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
   });
 }
 
-function surroundingsOnWire({ rules, place }: Surroundings): Pick<ExecuteRequest, "rules" | "place"> {
-  return { ...(rules != null && { rules: [...rules] }), ...(place != null && { place }) };
+function surroundingsOnWire({
+  rules,
+  place,
+  skills,
+}: Surroundings): Pick<ExecuteRequest, "rules" | "place" | "skills"> {
+  return {
+    ...(rules != null && { rules: [...rules] }),
+    ...(place != null && { place }),
+    // The folder is a path of this machine. A server on it knows the folder from `workingCopy`.
+    ...(skills != null && { skills: skills.map(({ root: _root, ...file }) => file) }),
+  };
 }
 
 /**

@@ -287,6 +287,27 @@ test("[M1] [M2] [H1] a client sends its rules and its place, and the turn shows 
   }
 });
 
+test("[M4] [H1] a client sends its skills, and the turn shows what was offered; the folder is never the client's to name", async (t) => {
+  const { call, refused } = await testDoor(t);
+  const path = ".agents/skills/release/SKILL.md";
+  const skills = [
+    { path, text: "---\ndescription: Makes a release.\n---\n" },
+    { path: ".agents/skills/x/SKILL.md", fault: "it is not text" },
+  ];
+  const answer = await answerOf(await call(`POST ${execute}`, { json: { instruction: "hello", skills } }));
+  assert.deepEqual(
+    answer.warnings.map(({ code, message }) => `${code}: ${message}`),
+    ["skills_skipped: the skill .agents/skills/x/SKILL.md is not offered: it is not text"],
+  );
+  const shown = (await (await call(`GET /api/turns/${answer.turnId}`)).json()) as { manifest: unknown };
+  assert.partialDeepStrictEqual(shown.manifest, {
+    skills: { offered: [{ name: "release", source: "repository", path }], wasSent: true },
+  });
+  for (const wrong of ["x", [{ text: "x" }], [{ path, text: "x", root: "/etc" }]]) {
+    await refused("request_invalid", `POST ${execute}`, { json: { instruction: "hello", skills: wrong } });
+  }
+});
+
 test("[C6] [H1] a request may have the history summarised first, as JSON and in the query", async (t) => {
   const isSummary = (prompt: string | null): boolean => prompt?.startsWith("You condense") === true;
   const { call, provider, refused } = await testDoor(t, {

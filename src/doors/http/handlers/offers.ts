@@ -3,7 +3,7 @@ import { isoTime } from "../../../domain/ids.ts";
 import { toWireUsage } from "../../../protocol/values.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
-type OfferRoute = "listApprovals" | "getCosts" | "listIndexes";
+type OfferRoute = "listApprovals" | "getCosts" | "listIndexes" | "listIndexedFiles";
 
 export function offerHandlers({ engine }: HandlerDependencies): RouteHandlers<OfferRoute> {
   return {
@@ -23,6 +23,8 @@ export function offerHandlers({ engine }: HandlerDependencies): RouteHandlers<Of
         cells: cells.map(({ usage, ...cell }) => ({ ...cell, usage: toWireUsage(usage) })),
       });
     },
+    listIndexedFiles: async ({ caller, query: { repo, part } }) =>
+      answer("listIndexedFiles", { paths: await engine.indexes.files(caller, { repo, part }) }),
     listIndexes: async ({ caller }) => {
       const found = await engine.indexes.list(caller);
       // The folder of the working copy stays on the server.

@@ -6,7 +6,7 @@ import type { BrowserProof } from "../../../engine/engine.ts";
 import { cutSecret, removedCookie } from "../admission/page-cookie.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
-type SignInRoute = "signIn" | "signOut" | "createSignInCode";
+type SignInRoute = "signIn" | "signOut" | "signInWays" | "beginSignIn" | "createSignInCode";
 
 export function signInHandlers({ engine }: HandlerDependencies): RouteHandlers<SignInRoute> {
   const { browsers } = engine.keys;
@@ -21,6 +21,9 @@ export function signInHandlers({ engine }: HandlerDependencies): RouteHandlers<S
       const cookie = removedCookie(request);
       return new Response(null, { status: 204, headers: cookie === null ? {} : { "set-cookie": cookie } });
     },
+    signInWays: async () => answer("signInWays", { identityProvider: browsers.identityProvider() }),
+    beginSignIn: async ({ body: { redirectUri } }) =>
+      answer("beginSignIn", await browsers.beginAtIdentityProvider(redirectUri)),
     createSignInCode: async ({ caller }) => {
       const { code, expiresAt } = await browsers.code(caller);
       return answer("createSignInCode", { code, expiresAt: isoTime(expiresAt) });
@@ -29,7 +32,8 @@ export function signInHandlers({ engine }: HandlerDependencies): RouteHandlers<S
 }
 
 /** The schema admits exactly one of them. */
-function proofOf({ code, key, pairingCode }: WireSignIn): BrowserProof {
+function proofOf({ code, key, pairingCode, identity }: WireSignIn): BrowserProof {
   if (code !== undefined) return { code };
+  if (identity !== undefined) return { identity };
   return key === undefined ? { pairingCode: pairingCode ?? "" } : { key };
 }

@@ -18,7 +18,9 @@ type TurnRoute =
   | "interruptTurn"
   | "steerTurn"
   | "listQuestions"
-  | "answerQuestion";
+  | "answerQuestion"
+  | "askQuestion"
+  | "withdrawQuestion";
 
 export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<TurnRoute> {
   return {
@@ -58,6 +60,14 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
       const given = approved ? { approved } : { approved, ...withoutNullish({ reason }) };
       await engine.turns.answerQuestion(caller, { turnId: id, callId, ...given });
       return answer("answerQuestion", { answeredCallId: callId });
+    },
+    askQuestion: async ({ caller, id, body: { view, ...asking } }) => {
+      const question = { ...asking, turnId: id, view: { ...view, permission: null } };
+      return answer("askQuestion", { answer: await engine.turns.askQuestion(caller, question) });
+    },
+    withdrawQuestion: async ({ caller, id, query }) => {
+      await engine.turns.withdrawQuestion(caller, { ...query, turnId: id });
+      return new Response(null, { status: 204 });
     },
   };
 }

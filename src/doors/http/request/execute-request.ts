@@ -171,6 +171,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(request.rules != null && { rules: request.rules.map(readRules) }),
+      ...(request.skills != null && { skills: request.skills.map(readRules) }),
       ...(request.place != null && { place: readPlace(request.place) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools !== null && { tools }),

@@ -7,12 +7,13 @@ export interface AcceptedPart extends Omit<TurnPart, "content"> {
   content: Uint8Array | null;
   sha256: string;
   /**
-   * How the part appears in the message: its whole text, the image or document itself, or its name and how to read it.
+   * How the part appears in the message: its whole text, the image or document itself, or its name and how to read it. A text that
+   * is too long for the model is split, and excerpts of it are sent (M8).
    */
-  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
+  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" } | { as: "excerpts" };
 }
 
 /** Returns true if the model reads the part with a tool. */
-export function isReadable({ mode, content }: AcceptedPart): boolean {
-  return mode === "file" && content !== null;
+export function isReadable({ mode, content, shown }: AcceptedPart): boolean {
+  return content !== null && (mode === "file" || shown.as === "excerpts");
 }

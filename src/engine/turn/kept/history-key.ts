@@ -3,9 +3,11 @@
  * A client that sends its whole history makes the same keys, so its turn is found by the longest beginning that is stored (O5).
  */
 import { createHash } from "node:crypto";
-import { openToolCalls, type ConversationItem, type HistoryItem } from "../../../domain/history.ts";
+import { openToolCalls, type ConversationItem, type HistoryItem, type UserItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import type { InputPart } from "../../../domain/input-part.ts";
 import { canonicalJson } from "../../../system/canonical-json.ts";
+import type { AcceptedPart } from "./accepted-part.ts";
 import { instructionOf } from "../request/envelope.ts";
 
 /** One piece of a history in its plain form. */
@@ -24,9 +26,40 @@ export interface KeyedItems {
 
 const keyCharacters = 22;
 
-/** Returns the key of a history that continues `from` with the units of a turn. */
-export function extendedKey(from: string, items: readonly HistoryItem[]): string {
-  return unitsOf(items.flatMap(plainItem)).reduce((key, { unit }) => nextKey(key, unit), from);
+/**
+ * Returns the key of a history that continues `from` with the units of a turn. `own` is its message with all that came with it: the
+ * item itself has only the images and documents that the model sees as such, and a client also sends the texts again.
+ */
+export function extendedKey(from: string, items: readonly HistoryItem[], own?: OwnMessage): string {
+  const units = items.flatMap((item) => {
+    if (item !== own?.item) return plainItem(item);
+    return [{ user: instructionOf(own.item), media: own.attached.map(attachedKey) }];
+  });
+  return unitsOf(units).reduce((key, { unit }) => nextKey(key, unit), from);
+}
+
+interface OwnMessage {
+  item: UserItem;
+  attached: readonly AttachedPart[];
+}
+
+/** Returns the message of a turn with what came with it. Undefined: nothing came with it. `accepted` may begin with what came with earlier items. */
+export function ownMessage(
+  newItems: readonly HistoryItem[],
+  accepted: readonly AttachedPart[],
+  given: readonly InputPart[] = [],
+): OwnMessage | undefined {
+  const count = given.filter(({ type }) => type !== "text").length;
+  const item = newItems.findLast((one) => one.type === "user");
+  return count === 0 || item === undefined ? undefined : { item, attached: accepted.slice(-count) };
+}
+
+/** A part of the input that is not text of the instruction. */
+type AttachedPart = Pick<AcceptedPart, "type" | "source" | "sha256">;
+
+/** Returns what identifies a part for the client that sent it: an address by its name, anything else by its content. */
+function attachedKey({ type, source, sha256: hash }: AttachedPart): string {
+  return type === "url" ? `url ${source ?? ""}` : hash;
 }
 
 /** The key of a history without items. */
@@ -85,7 +118,10 @@ function plainItem(item: HistoryItem): (Unit | null)[] {
 function givenItem(item: ConversationItem): Unit | null {
   if (item.type === "system") return { system: item.text };
   if (item.type !== "user") return answerUnit(item);
-  const media = (item.media ?? []).map((part) => ("content" in part && part.content ? sha256(part.content) : ""));
+  const media = (item.media ?? []).map((part) => {
+    if (part.type === "url") return `url ${part.url}`;
+    return "content" in part && part.content ? sha256(part.content) : "";
+  });
   return { user: item.text, media };
 }
 

@@ -209,6 +209,8 @@ export class LiveTurn {
    * (R1).
    */
   leaseUntil = Infinity;
+  /** True if its calls count for a budget, so that each asks the store first (F11). */
+  hasBudget = false;
   readonly #stopping = new AbortController();
   readonly #finishing = Promise.withResolvers<FinishedTurn | null>();
   readonly #listeners = new Set<() => void>();

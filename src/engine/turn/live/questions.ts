@@ -1,5 +1,5 @@
 /**
- * Lists and answers the questions of running turns (V5). The events of a turn tell which of its questions are open, so they
+ * Lists and answers the questions of running turns (V5), and those of clients about their own tools (client-questions.ts). The events of a turn tell which of its questions are open, so they
  * are known in every process. The answer goes to the process that runs the turn, in the way of a steering message (R3).
  */
 import type { Caller } from "../../../domain/caller.ts";
@@ -11,6 +11,7 @@ import { wakeTopics } from "../../../live/wake-ups.ts";
 import { isRecord } from "../../../system/guards.ts";
 import { continuableSession, mayWrite, visibleSession, visibleTurn } from "../../access/visible.ts";
 import type { ApprovalAnswer, OpenQuestion, RunningNow } from "../../engine.ts";
+import { answerClientQuestion, clientQuestionsOf } from "./client-questions.ts";
 import type { EngineCore } from "./engine-core.ts";
 
 /** Returns the running turn of the session's agent. Waits for one that is being prepared in this process. */
@@ -26,7 +27,7 @@ export async function runningNow(core: EngineCore, caller: Caller, sessionId: st
 /** Returns the open questions of a turn, in the order of their calls. */
 export async function openQuestions(core: EngineCore, caller: Caller, turnId: string): Promise<OpenQuestion[]> {
   const turn = await visibleTurn(core.deps, caller, turnId);
-  return turn.status === "pending" ? await questionsOf(core, turn) : [];
+  return turn.status === "pending" ? await questionsOf(core, turn) : await clientQuestionsOf(core.deps, turn);
 }
 
 /** Answers a question. Throws `question_not_open`, `not_found`, `forbidden`. */
@@ -39,9 +40,10 @@ export async function answerQuestion(
   const turn = await visibleTurn(core.deps, caller, turnId);
   await continuableSession(core.deps, caller, turn.sessionId);
   const isTaken =
-    turn.status === "pending" &&
-    (core.live.get(turnId)?.questions.answer(callId, answer) ??
-      (await sendAnswer(core, caller, { turn, callId, answer })));
+    turn.status === "pending"
+      ? (core.live.get(turnId)?.questions.answer(callId, answer) ??
+        (await sendAnswer(core, caller, { turn, callId, answer })))
+      : await answerClientQuestion(core.deps, turn, { callId, answer });
   if (isTaken) return;
   const detail = `turn ${turnId} has no open question about the call ${JSON.stringify(callId)}; another answer may have come first`;
   throw new AptoveError("question_not_open", detail);

@@ -1,14 +1,18 @@
-/** Everything over all sessions that waits for a person to allow it (U8): questions of running turns, and calls of parked ones. */
+/**
+ * Everything over all sessions that waits for a person to allow it (U8): questions of running turns and of clients, and calls
+ * of parked turns.
+ */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { DeferredCall, ToolCallView } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import { limits } from "../../../domain/limits.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
-import { isRecord } from "../../../system/guards.ts";
+import { parsedArguments } from "../../../domain/tool-arguments.ts";
 import { scopeOf } from "../../access/access.ts";
 import { mayContinue } from "../../access/visible.ts";
 import type { CallToApprove } from "../../engine.ts";
+import { clientQuestionsOf } from "./client-questions.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { questionsOf } from "./questions.ts";
 import { eventsOf } from "./turn-events.ts";
@@ -40,8 +44,12 @@ async function callsOf(core: EngineCore, session: Session): Promise<CallToApprov
   if (head?.status !== "awaiting_tool_results") return [];
   const calls = head.deferredCalls.filter(({ waitsFor }) => waitsFor === "approval");
   const views = calls.length === 0 ? new Map<string, ToolCallView>() : await viewsOf(core, head.id);
-  const at = { ...placeOf(session, head), isParked: true };
-  return calls.map((call) => ({ ...at, ...callOf(call), view: views.get(call.callId) ?? null }));
+  const at = placeOf(session, head);
+  const asked = await clientQuestionsOf(core.deps, head);
+  return [
+    ...calls.map((call) => ({ ...at, isParked: true, ...callOf(call), view: views.get(call.callId) ?? null })),
+    ...asked.map((question) => ({ ...at, isParked: false, ...question })),
+  ];
 }
 
 function placeOf(session: Session, turn: Turn): Omit<CallToApprove, "callId" | "name" | "args" | "view" | "isParked"> {
@@ -58,16 +66,6 @@ function placeOf(session: Session, turn: Turn): Omit<CallToApprove, "callId" | "
 
 function callOf({ callId, name, arguments: given }: DeferredCall): Pick<CallToApprove, "callId" | "name" | "args"> {
   return { callId, name, args: parsedArguments(given) };
-}
-
-/** The model may write arguments that are no JSON. They are shown as they are. */
-function parsedArguments(given: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(given);
-    return isRecord(value) ? value : { arguments: given };
-  } catch {
-    return { arguments: given };
-  }
 }
 
 /** A parked turn never changes, so its views are read once. */

@@ -21,11 +21,13 @@ import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
-import { readParts, withTexts } from "./input-parts.ts";
+import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
+import { acceptMemory } from "./facts/turn-memory.ts";
+import { memoryTool } from "./facts/memory-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
@@ -34,10 +36,12 @@ import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
+import { skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
 import type {
+  AcceptedMemory,
   AcceptedRequest,
   AcceptedSurroundings,
   ChosenContexts,
@@ -61,6 +65,8 @@ export interface AcceptInput {
   /** The rules of the boot prompt so far (M1). Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
   clientTools: ClientTools;
+  /** The skills of a subagent, which are its spawner's (M4). Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -70,21 +76,25 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = checkedInstruction(request);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
       : workspaceFor(caller, request.workspaceId ?? session.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const { contexts, model } = await chooseModel(deps, asked, settings);
+  const window = deps.contextTokens(model.model);
+  const given = withLongTexts(request.input ?? [], window);
+  const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
   const folder = await folderOf(asked, retriever);
-  const surroundings = await acceptSurroundings(deps, asked, { folder, context: contexts.conversationContext });
+  const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
+  const around = { folder, workspaceId, context: contexts.conversationContext };
+  const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
-  const reading = { ...model, urls: deps.urls };
+  const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(request.input ?? [], reading))];
+  const input = [...earlier.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? []);
   return {
     instruction,
@@ -101,7 +111,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     withoutModel: request.withoutModel === true,
     hides: [...(request.hides ?? [])],
     surroundings,
-    ...offerTools(deps, asked, { contexts, input }),
+    memory,
+    ...offerTools(deps, asked, { contexts, input, memory, skills: surroundings.skills }),
     caller,
     workspaceId,
     subagent: subagent ?? null,
@@ -227,17 +238,26 @@ export function modelOf({ model }: ConversationContext, provider: Provider): str
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
 }
 
+interface OfferedBeside {
+  contexts: ContextChoice;
+  input: readonly AcceptedPart[];
+  skills: TurnSkills;
+  memory: AcceptedMemory | null;
+}
+
 /** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
 function offerTools(
   deps: EngineDependencies,
   { request, subagent, subagentTools, inherited, clientTools: given }: AcceptInput,
-  { contexts: { conversationContext, mode }, input }: { contexts: ContextChoice; input: readonly AcceptedPart[] },
+  { contexts: { conversationContext, mode }, input, memory, skills }: OfferedBeside,
 ): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
-  const configured = subagent === undefined && request.onlyNamedTools !== true ? deps.tools : [];
-  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
+  const isWhole = subagent === undefined && request.onlyNamedTools !== true;
+  const configured = isWhole ? [...deps.tools, ...memoryTools(deps, memory)] : [];
+  const forSkills = skills.skills.length > 0 ? [skillTool(deps.skills, skills)] : [];
+  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSkills, ...forSubagents];
   const serverTools = ownTools(own, given.tools);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
@@ -258,6 +278,11 @@ function offerTools(
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
   };
+}
+
+function memoryTools({ workspaces, now }: EngineDependencies, memory: AcceptedMemory | null): Tool[] {
+  const store = workspaces?.memory;
+  return store === undefined || memory === null ? [] : [memoryTool({ store, workspaceId: memory.workspaceId, now })];
 }
 
 /** Returns true if the turn may start subagents. A turn at the deepest level is not offered the tools for it (A1). */

@@ -9,6 +9,7 @@ import type {
   ModelSettings,
   Place,
 } from "../../../domain/context.ts";
+import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
@@ -28,6 +29,7 @@ import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
+import type { TurnSkills } from "./skills.ts";
 
 /** A request that was checked and can run. */
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
@@ -42,11 +44,18 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   /** The messages of the session's mailbox that this turn delivers (A2). */
   mail: readonly DeliveredMessage[];
   retrieval: RetrievalScope;
-  /** The rules of the repository, and where the session works (M1, M2). */
+  /** The rules of the repository, where the session works, and its skills (M1, M2, M4). */
   surroundings: AcceptedSurroundings;
+  /** The memory of the workspace (M3). Null: the turn has none. */
+  memory: AcceptedMemory | null;
 }
 
-/** What is known of the surroundings of the turn (M1, M2). */
+/** The memory of the workspace of a turn (M3). */
+export interface AcceptedMemory extends Memory {
+  workspaceId: string;
+}
+
+/** What is known of the surroundings of the turn (M1, M2, M4). */
 export interface AcceptedSurroundings {
   /** The rules of the boot prompt, which are those of the session's start (E6). Null: it has none. */
   rules: KeptRules | null;
@@ -56,6 +65,8 @@ export interface AcceptedSurroundings {
   place: Place | null;
   /** True if the conversation begins with this turn. */
   isBeginning: boolean;
+  /** The skills that the model may read. */
+  skills: TurnSkills;
 }
 
 /** What the person gave to the turn. */

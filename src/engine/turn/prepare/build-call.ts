@@ -12,11 +12,15 @@ import type { AcceptedRequest } from "./accepted-request.ts";
 import { decideChain } from "./chain.ts";
 import { ownSummarised, type CallGround, type HistoryDecision, type ParentTurn } from "./turn-plan.ts";
 
-export function decideHistory(accepted: AcceptedRequest, parent: ParentTurn | null, now: number): HistoryDecision {
+export function decideHistory(
+  accepted: AcceptedRequest,
+  parent: ParentTurn | null,
+  { forgets, now }: { forgets: boolean; now: number },
+): HistoryDecision {
   if (parent === null) return null;
   if (accepted.history === "replay") return "replay";
   const { provider, model, promptHash, toolsHash } = accepted;
-  return decideChain({ parent, provider, model, promptHash, toolsHash, now });
+  return decideChain({ parent, provider, model, promptHash, toolsHash, forgets, now });
 }
 
 export function usesChain(decision: HistoryDecision): decision is { use: string } {

@@ -17,6 +17,7 @@ const question: ChainQuestion = {
   model: "gpt-5.1-2025-11-13",
   promptHash: "p",
   toolsHash: "t",
+  forgets: false,
   now: 0,
 };
 
@@ -32,6 +33,7 @@ test("[C2] [E6] each thing that it rests on ends it, with the reason", () => {
     [{ model: "gpt-6" }, /model was gpt-5.1/],
     [{ promptHash: "changed" }, /boot prompt/],
     [{ toolsHash: "changed" }, /tools/],
+    [{ forgets: true }, /forgotten/],
     [{ now: 99 * limits.chainMarginMs }, /expire/],
     [{ parent: { ...parent, chain: { ...parent.chain, responseId: null } } }, /kept no/],
     [

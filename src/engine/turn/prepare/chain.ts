@@ -10,6 +10,8 @@ export interface ChainQuestion {
   model: string;
   promptHash: string;
   toolsHash: string;
+  /** True if the history has a fact that was forgotten since then (M3). */
+  forgets: boolean;
   now: number;
 }
 
@@ -19,7 +21,15 @@ export type ChainDecision = { use: string } | { rebuild: string; because: "memor
 /** The provider's name of a turn that called no model: a conversation that took place elsewhere (W5). */
 export const noProvider = "import";
 
-export function decideChain({ parent, provider, model, promptHash, toolsHash, now }: ChainQuestion): ChainDecision {
+export function decideChain({
+  parent,
+  provider,
+  model,
+  promptHash,
+  toolsHash,
+  forgets,
+  now,
+}: ChainQuestion): ChainDecision {
   const { responseId, expiresAt, account } = parent.chain;
   if (parent.provider === noProvider) return { rebuild: "the conversation took place elsewhere", because: "memory" };
   if (parent.provider !== provider.name) return { rebuild: `the provider was ${parent.provider}`, because: "memory" };
@@ -29,6 +39,8 @@ export function decideChain({ parent, provider, model, promptHash, toolsHash, no
     return { rebuild: `the model was ${parent.model}`, because: "memory" };
   if (parent.manifest.promptHash !== promptHash) return { rebuild: "the boot prompt changed", because: "prompt" };
   if (parent.manifest.toolsHash !== toolsHash) return { rebuild: "the list of tools changed", because: "tools" };
+  // The provider cannot forget a part of what it knows.
+  if (forgets) return { rebuild: "a fact that it had was forgotten", because: "memory" };
   if (expiresAt !== null && now >= expiresAt - limits.chainMarginMs) {
     return { rebuild: "the provider's memory of the session is about to expire", because: "memory" };
   }

@@ -14,11 +14,15 @@ export interface ChunkChoice<C extends Chunk> {
    */
   refs: ChunkRef[];
   toSend: C[];
+  /** What is left of the bounds. */
+  left: ChunkBounds;
 }
 
 export interface ChunkBounds {
   chunksMax: number;
   tokensMax: number;
+  /** True if all chunks may be of one file, because that file is what was asked about. */
+  ofOneFile?: true;
 }
 
 const defaultBounds: ChunkBounds = {
@@ -38,7 +42,7 @@ export function chooseChunks<C extends Chunk>(
   known: { sent: { chunkKeys: ReadonlySet<string> }; obstacles: ReadonlyMap<string, ChunkObstacle> },
   bounds: ChunkBounds = defaultBounds,
 ): ChunkChoice<C> {
-  const choice: ChunkChoice<C> = { refs: [], toSend: [] };
+  const choice: ChunkChoice<C> = { refs: [], toSend: [], left: { ...bounds } };
   const seen = new Set<string>();
   const chosenOfFile = new Map<string, number>();
   let chosen = 0;
@@ -57,7 +61,8 @@ export function chooseChunks<C extends Chunk>(
     chosenOfFile.set(chunk.path, ofFile);
     const isKnown = known.sent.chunkKeys.has(chunkKey(chunk));
     const cost = estimateTokens(chunk.text);
-    const ofFileMax = chunksOfFileMax([...chosenOfFile.keys()].indexOf(chunk.path));
+    const ofFileMax =
+      bounds.ofOneFile === true ? Infinity : chunksOfFileMax([...chosenOfFile.keys()].indexOf(chunk.path));
     if (ofFile >= ofFileMax || tokens + cost > bounds.tokensMax) continue;
     chosenOfFile.set(chunk.path, ofFile + 1);
     chosen += 1;
@@ -68,6 +73,7 @@ export function chooseChunks<C extends Chunk>(
       choice.toSend.push(chunk);
     }
   }
+  choice.left = { chunksMax: bounds.chunksMax - chosen, tokensMax: bounds.tokensMax - tokens };
   return choice;
 }
 
@@ -92,5 +98,6 @@ function refOf(chunk: Chunk): Omit<ChunkRef, "wasSent"> {
     startLine: chunk.startLine,
     endLine: chunk.endLine,
     contentHash: chunk.hash,
+    ...(chunk.document !== undefined && { document: chunk.document }),
   };
 }

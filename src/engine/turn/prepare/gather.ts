@@ -10,12 +10,12 @@ import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { AlreadySent, SentContext } from "../../../domain/lineage.ts";
 import { whenAborted } from "../../../system/abort.ts";
-import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
 import type { RetrievalScope } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { tokensOf, waitingFiles, type FileBudget } from "./file-budget.ts";
+import { keptSearch, type SearchParts, type SearchResults } from "./kept-search.ts";
 import type { ChunkObstacle, FileVersions } from "./file-versions.ts";
 
 export interface GatheredFiles {
@@ -122,6 +122,7 @@ export interface KnownContext {
   sent: AlreadySent;
   versions: FileVersions;
   bounds: ChunkBounds;
+  searches: SearchParts;
   /** Returns a signal that aborts after so many milliseconds. */
   deadline(ms: number): AbortSignal;
 }
@@ -132,11 +133,13 @@ export interface GatheredChunks {
   warnings: Warning[];
   /** The warnings that later turns do not repeat. */
   warned: string[];
+  /** True if an earlier search had found them (Q7). */
+  isKept: boolean;
   /** The commit of the index, or empty if it has none. Null if nothing was found. */
   indexed: string | null;
 }
 
-const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], indexed: null };
+const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], isKept: false, indexed: null };
 
 /**
  * Searches the repository for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
@@ -151,7 +154,7 @@ export async function gatherChunks(
   if (policy === "off" || repo === null || instruction.trim() === "") return nothing;
   try {
     const behind = await bringUpToDate(scope, repo, known.deadline);
-    const candidates = await search(scope, repo, instruction);
+    const { chunks: candidates, isKept } = await search(scope, repo, { text: instruction, searches: known.searches });
     const stale = behind === null ? await staleness(scope, repo, candidates) : null;
     const isNew = stale !== null && !known.sent.warned.has(stale.once);
     const warnings = [...(behind === null ? [] : [behind]), ...(isNew ? [stale.warning] : [])];
@@ -161,6 +164,7 @@ export async function gatherChunks(
       ...chosen,
       warnings,
       warned: isNew ? [stale.once] : [],
+      isKept,
       indexed: candidates[0] === undefined ? null : (candidates[0].commit ?? ""),
     };
   } catch (error) {
@@ -197,10 +201,10 @@ async function obstaclesOf(
 async function search(
   { retriever, orgId, language, pathPrefixes }: RetrievalScope,
   repo: string,
-  text: string,
-): ReturnType<Retriever["search"]> {
+  { text, searches }: { text: string; searches: SearchParts },
+): Promise<SearchResults> {
   if (retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
-  return await retriever.search({
+  return await keptSearch(searches, retriever, {
     text,
     orgId,
     repo,

@@ -109,7 +109,6 @@ test("[I1] [T13] what cannot be taken is refused by its name, nothing is sent, a
       /is declared as image\/png, but its content is of another type/,
     ],
     [inline(png, "no type"), "input_part_invalid", /is not a media type/],
-    [inline(Buffer.alloc(limits.activeFileBytesMax + 1, 97)), "input_too_large", /send it with mode "file"/],
     [{ type: "file", path: "../x", mode: "file" }, "input_part_invalid", /leaves the repository/],
     [{ type: "file", path: "x", mode: "inline" }, "input_part_invalid", /send the content/],
     [

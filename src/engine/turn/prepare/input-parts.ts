@@ -3,19 +3,35 @@
  * are read, and contents get a type and a name. A part that the model is to see at once must be of a type that it can
  * see.
  */
-import { decodeText, isTooLarge, pathFault } from "../../../domain/active-file.ts";
+import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
-import { isMedia, plainMediaType, sniffedType, type InputPart } from "../../../domain/input-part.ts";
+import { isMedia, plainMediaType, sniffedType, type InputPart, type PartMode } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { UrlReader } from "../../../tools/url-reader.ts";
+import { isLongForInstruction, isLongText } from "./long-texts.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
 
 export interface InputReading {
   provider: Provider;
   model: string;
+  /** The window of the model. Null: it is unknown. */
+  window: number | null;
   urls: UrlReader | undefined;
+}
+
+/**
+ * Returns the parts with each text that is too long for an instruction as a part of its own, which is split (M8). A shorter one
+ * belongs to the instruction.
+ */
+export function withLongTexts(input: readonly InputPart[], window: number | null): InputPart[] {
+  return input.map((part, at): InputPart => {
+    const isText = part.type === "text" && part.text.isWellFormed();
+    if (!isText || !isLongForInstruction(part.text, window)) return part;
+    const content = Buffer.from(part.text);
+    return { type: "binary", content, mediaType: "text/plain", name: `text-${at + 1}.txt`, mode: "inline" };
+  });
 }
 
 /** Returns the instruction, followed by the texts of the input, with one blank line between two of them. */
@@ -61,7 +77,15 @@ async function readPart(part: OtherPart, reading: Reading): Promise<AcceptedPart
   const mediaType = typeOf(content, { given, label: labelOf(part, reading) });
   const name = nameOf(part, { source, mediaType, number: reading.number });
   const facts = { type: part.type, mode, source, name, mediaType, content, sha256: sha256(content) };
-  return { ...facts, shown: mode === "file" ? { as: "name" } : inlined({ name, mediaType, content }, reading) };
+  return { ...facts, shown: shownOf({ mode, name, mediaType, content }, reading) };
+}
+
+function shownOf(
+  { mode, ...part }: { mode: PartMode; name: string; mediaType: string; content: Uint8Array },
+  reading: InputReading,
+): AcceptedPart["shown"] {
+  if (isLongText(part, reading.window)) return { as: "excerpts" };
+  return mode === "file" ? { as: "name" } : inlined(part, reading);
 }
 
 interface Found {
@@ -115,10 +139,6 @@ function inlined(
   const text = decodeText(content);
   if (text === null) {
     throw unsupported(`${name} (${mediaType}) is neither text nor an image or document; send it with mode "file"`);
-  }
-  if (isTooLarge(content.byteLength)) {
-    const detail = `${name} has ${content.byteLength} bytes of text; the limit for an inline part is ${limits.activeFileBytesMax}`;
-    throw new AptoveError("input_too_large", `${detail}; send it with mode "file"`);
   }
   return { as: "text", text };
 }

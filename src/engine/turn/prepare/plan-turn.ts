@@ -13,6 +13,7 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain, type SentHistory } from "./build-call.ts";
 import { newsSent, versionsOf } from "./file-versions.ts";
+import { gatherDocuments, joinedChunks } from "./long-documents.ts";
 import { nearsWindow } from "./history-size.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { budgetOf } from "./file-budget.ts";
@@ -39,9 +40,18 @@ import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import { earlierHistory } from "./earlier.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import {
+  factRefs,
+  forgottenWarnings,
+  freshHistory,
+  losesSummary,
+  memoryNews,
+  type FreshHistory,
+  type MemoryNews,
+} from "./facts/turn-memory.ts";
+import {
   noteRulesFiles,
   rulesSent,
-  rulesWarnings,
+  surroundingsWarnings,
   surroundingsNews,
   surroundingsRefs,
   type SurroundingsNews,
@@ -90,15 +100,18 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const { parent } = place;
   const now = deps.now();
   const state = await histories.state(parent?.id ?? null);
-  const gathered = await gatherContext(deps, turn, state);
+  const fresh = await freshHistory(deps, accepted, state);
+  const { visible } = fresh;
+  const gathered = await gatherContext(deps, turn, fresh);
   const { input, message, files, chunks } = gathered;
-  const decision = decideHistory(accepted, parent, now);
+  const decision = decideHistory(accepted, parent, { forgets: fresh.forgets.length > 0, now });
   const base = await requestBase(histories, state);
   const earlier = earlierOf(accepted, input.media);
   const newItems = [...closed.results, ...earlier, ...(message === null ? [] : [message])];
-  const ground = { turnId: turn.live.turnId, accepted, visible: state, summary: null, newItems, input };
-  const isAsked = accepted.compacts && state.entries.length > 0;
+  const ground = { turnId: turn.live.turnId, accepted, visible, summary: null, newItems, input };
   const { withoutModel } = accepted;
+  const isAsked =
+    (accepted.compacts || (losesSummary(state, fresh.forgets) && !withoutModel)) && state.entries.length > 0;
   const isTooLong = isAsked || (!withoutModel && nearsWindow(ground, parent, windows.of(accepted)));
   const isFirstKnown = closed.approved.length === 0 && !isTooLong && !withoutModel;
   const parts = message?.parts ?? [];
@@ -114,7 +127,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
       ...withNews(sentWith(chunks, files), gathered),
       ...(accepted.hides.length > 0 && { hides: accepted.hides }),
     },
-    manifest: manifest(turn.live.turnId, accepted, { gathered, state, decision }),
+    manifest: manifest(turn.live.turnId, accepted, { gathered, visible, decision }),
     approved: closed.approved,
     decision,
     first,
@@ -135,6 +148,9 @@ interface TurnContext {
   /** The files whose version in the history no longer counts. */
   news: readonly FileNews[];
   around: SurroundingsNews;
+  memory: MemoryNews;
+  /** The facts of the history that were forgotten since the last turn. */
+  forgets: readonly string[];
   input: PlacedInput;
   message: UserItem | null;
 }
@@ -143,20 +159,23 @@ interface TurnContext {
 async function gatherContext(
   deps: EngineDependencies,
   { live, accepted, place }: TurnToPlan,
-  state: State,
+  { visible: state, forgets }: FreshHistory,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);
   const around = surroundingsNews(accepted, state);
+  const memory = memoryNews(accepted, { visible: state, warned: sent.warned });
   noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
   await versions.review();
-  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
-  const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
+  const documents = await gatherDocuments(deps, accepted, known);
+  const code = await gatherChunks(accepted.retrieval, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const gathered = { files, chunks, news: versions.news, around, input };
+  const gathered = { files, chunks, news: versions.news, around, memory, forgets, input };
   const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
   const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
   const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
@@ -164,8 +183,16 @@ async function gatherContext(
 }
 
 /** Adds what the note names, so that later turns do not repeat it. */
-function withNews(sent: TurnPlan["sent"], { news, around, files }: TurnContext): TurnPlan["sent"] {
-  return { ...sent, files: [...sent.files, ...newsSent([...news, ...files.waiting])], ...rulesSent(around.rules) };
+function withNews(sent: TurnPlan["sent"], { news, around, files, memory, forgets }: TurnContext): TurnPlan["sent"] {
+  const warned = [...(sent.warned ?? []), ...memory.warned];
+  return {
+    ...sent,
+    files: [...sent.files, ...newsSent([...news, ...files.waiting])],
+    ...rulesSent(around.rules),
+    ...(warned.length > 0 && { warned }),
+    ...(memory.sent.length > 0 && { facts: memory.sent }),
+    ...(forgets.length > 0 && { forgets: [...forgets] }),
+  };
 }
 
 interface PlanFindings {
@@ -183,7 +210,9 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...mediaWarnings(sent),
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
-    ...rulesWarnings(sent.accepted, gathered.around),
+    ...forgottenWarnings(gathered),
+    ...gathered.memory.warnings,
+    ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
     ...gathered.chunks.warnings,
   ];
@@ -234,6 +263,7 @@ interface MessageContent {
   files: GatheredFiles;
   input: PlacedInput;
   around: SurroundingsNews;
+  memory: MemoryNews;
   /** What the model must know about the history, one line each (E2). */
   notes: readonly string[];
 }
@@ -241,7 +271,7 @@ interface MessageContent {
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
 function buildMessage(
   accepted: AcceptedRequest,
-  { chunks, files, input, around, notes }: MessageContent,
+  { chunks, files, input, around, memory, notes }: MessageContent,
 ): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
@@ -249,7 +279,8 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    return { ...userMessage(mode.id, instruction, note, around.place, mailboxBlock(mail), context), ...media };
+    const blocks = [note, around.place, around.skills, ...memory.parts, mailboxBlock(mail), context];
+    return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   }
   const parts = [note, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
@@ -257,24 +288,26 @@ function buildMessage(
 
 interface ManifestInput {
   gathered: TurnContext;
-  state: State;
+  visible: State;
   decision: HistoryDecision;
 }
 
 function manifest(
   turnId: string,
   accepted: AcceptedRequest,
-  { gathered, state, decision }: ManifestInput,
+  { gathered, visible, decision }: ManifestInput,
 ): ContextManifest {
-  const { files, chunks, news, around } = gathered;
+  const { files, chunks, news, around, memory } = gathered;
   return {
     ...bareManifest(turnId, accepted),
-    ...surroundingsRefs(accepted, state, around),
+    ...surroundingsRefs(accepted, visible, around),
+    ...factRefs(accepted, visible, memory),
     history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
     chunks: chunks.refs,
+    ...(chunks.isKept && { searchWasKept: true as const }),
     activeFiles: files.refs,
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
-    historyTurns: state.entries.length,
+    historyTurns: visible.entries.length,
   };
 }
 
@@ -319,7 +352,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -333,5 +366,6 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

@@ -5,7 +5,7 @@ import type { TurnRequest } from "../../engine.ts";
 
 /** Returns a hash that is the same for equal requests (T13). Contents of files count by their hash. What the caller's machine says of itself does not count. */
 export function requestHash(request: TurnRequest): string {
-  const { idempotencyKey: _key, workingCopy: _copy, rules: _rules, place: _place, ...own } = request;
+  const { idempotencyKey: _key, workingCopy: _copy, rules: _rules, place: _place, skills: _skills, ...own } = request;
   const { activeFiles, input, ...rest } = own;
   const files = (activeFiles ?? []).map(({ content, sha256: hash, ...file }) => ({
     ...file,

@@ -251,7 +251,7 @@ test("[M1] [M2] the engine reads its own folder for the people who run the serve
   const world = await testEngine(t, { remembers: false, surroundings });
   const { manifest } = await world.ask("one", { workingCopy: "/shop" });
   assert.deepEqual([manifest.rules?.files.length, manifest.place?.folder, asked], [1, ".", ["/shop"]]);
-  const given = await world.ask("one", { workingCopy: "/shop", rules: null, place: null });
+  const given = await world.ask("one", { workingCopy: "/shop", rules: null, place: null, skills: null });
   assert.deepEqual([given.manifest.rules, given.manifest.place, asked.length], [undefined, undefined, 1]);
   assert.equal((await world.ask("one")).manifest.rules, undefined);
 });

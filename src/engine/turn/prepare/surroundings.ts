@@ -1,16 +1,17 @@
 /**
- * What a turn knows of its surroundings: the rules of the repository (M1) and the place (M2). The client sends them. The
- * engine reads them itself if the request does not have them and the working copy is on this machine.
+ * What a turn knows of its surroundings: the rules of the repository (M1), the place (M2) and the skills (M4). The client sends
+ * them. The engine reads them itself if the request does not have them and the working copy is on this machine.
  */
 import { pathFault } from "../../../domain/active-file.ts";
 import type {
   ChangedRules,
-  ContextManifest,
-  ConversationContext,
-  Place,
   RulesFile,
   RulesRef,
+  Surroundings,
+  SurroundingsChoice,
+  SurroundingsRefs,
 } from "../../../domain/context.ts";
+import type { SkillFile } from "../../../domain/skill.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
 import {
   knownPlace,
@@ -20,6 +21,8 @@ import {
   type NotedRules,
   type State,
 } from "../../../domain/lineage.ts";
+import { ownsWorkspaces } from "../../access/access.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
@@ -34,45 +37,70 @@ import {
 } from "../request/rules-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
+import { noSkills, offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 
 interface SurroundingsInput {
+  caller: Caller;
   request: TurnRequest;
   /** The rules of the boot prompt so far. Undefined: the conversation begins. */
   keptRules: KeptRules | null | undefined;
+  /** The skills of a subagent, which are its spawner's. Absent: they are looked for. */
+  skills?: TurnSkills;
 }
 
 interface SurroundingsSource {
   /** The folder of the working copy on this machine. Null: there is none. */
   folder: string | null;
-  context: Pick<ConversationContext, "rules" | "place">;
+  workspaceId: string | null;
+  context: SurroundingsChoice;
 }
 
 /** Returns the surroundings of a turn. Throws `request_invalid`. */
 export async function acceptSurroundings(
   deps: EngineDependencies,
-  { request, keptRules: before }: SurroundingsInput,
-  { folder, context }: SurroundingsSource,
+  input: SurroundingsInput,
+  source: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
-  const { rules, place } = await foundAround(deps, request, folder);
+  const { request, keptRules: before } = input;
+  const { folder, context } = source;
+  const { rules, place, skills } = await foundAround(deps, request, folder);
   const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
   return {
     rules: context.rules === false ? null : before === undefined ? beginning(now) : before,
     now,
     place: context.place === false ? null : place,
     isBeginning: before === undefined,
+    skills: await skillsAround(deps, input, { ...source, repository: skills ?? [] }),
   };
+}
+
+/** Returns the skills that the turn offers. A turn without a model, or with only the tools that it names, has none (O4). */
+async function skillsAround(
+  deps: EngineDependencies,
+  { caller, request, skills: inherited }: SurroundingsInput,
+  { folder, workspaceId, context, repository }: SurroundingsSource & { repository: readonly SkillFile[] },
+): Promise<TurnSkills> {
+  const isOff = context.skills === false || request.withoutModel === true || request.onlyNamedTools === true;
+  if (isOff) return { ...noSkills, read: [] };
+  if (inherited !== undefined) return inherited;
+  return await offeredSkills(deps.skills, {
+    repository,
+    // The paths in a request begin in the folder that it names. Without one they are on another machine.
+    root: typeof request.workingCopy === "string" ? folder : null,
+    workspaceId: ownsWorkspaces(caller) ? workspaceId : null,
+  });
 }
 
 async function foundAround(
   deps: EngineDependencies,
   request: TurnRequest,
   folder: string | null,
-): Promise<{ rules: readonly RulesFile[] | null; place: Place | null }> {
-  const isRead = folder !== null && (request.rules === undefined || request.place === undefined);
-  const read = isRead ? await deps.surroundings?.(folder) : undefined;
-  const { rules = read?.rules ?? null, place = read?.place ?? null } = request;
-  return { rules, place };
+): Promise<{ [Part in keyof Required<Surroundings>]: Exclude<Surroundings[Part], undefined> }> {
+  const isWhole = request.rules !== undefined && request.place !== undefined && request.skills !== undefined;
+  const read = folder !== null && !isWhole ? await deps.surroundings?.(folder) : undefined;
+  const { rules = read?.rules ?? null, place = read?.place ?? null, skills = read?.skills ?? null } = request;
+  return { rules, place, skills };
 }
 
 function checkedRules(files: readonly RulesFile[]): readonly RulesFile[] {
@@ -94,7 +122,7 @@ function beginning(now: BoundedRules | null): KeptRules | null {
 }
 
 /** What the message of a turn says about the surroundings, beside what the model has already. */
-export interface SurroundingsNews {
+export interface SurroundingsNews extends SkillsNews {
   rules: RulesNews;
   /** The block of the place. Null: there is none, or the model has the same. */
   place: string | null;
@@ -126,6 +154,7 @@ export function surroundingsNews(
     // A turn that only brings results of tools has no message that could say it.
     place: instruction === "" || block === known ? null : block,
     isPlaceKnown: block !== null && block === known,
+    ...skillsNews(surroundings.skills, { state, message: own.message, mayBeSent: instruction !== "" }),
   };
 }
 
@@ -157,11 +186,13 @@ export function noteRulesFiles(sent: AlreadySent, files: readonly CheckedFile[],
   }
 }
 
-/** Returns what a person has to know of the rules, when the model gets them: once, not with every turn. */
-export function rulesWarnings({ surroundings }: WithSurroundings, { rules: news }: SurroundingsNews): Warning[] {
-  const { now, isBeginning } = surroundings;
-  const isNew = isBeginning || news.texts.length > 0;
-  return isNew ? (now?.warnings ?? []) : [];
+/** Returns what a person has to know of the rules and the skills, when the model gets them: once, not with every turn. */
+export function surroundingsWarnings({ surroundings }: WithSurroundings, news: SurroundingsNews): Warning[] {
+  const { now, isBeginning, skills } = surroundings;
+  return [
+    ...(isBeginning || news.rules.texts.length > 0 ? (now?.warnings ?? []) : []),
+    ...(isBeginning || news.skills !== null ? skills.warnings : []),
+  ];
 }
 
 /** Returns the news as they are recorded, so that later turns do not repeat them. */
@@ -177,14 +208,16 @@ export function surroundingsRefs(
   { surroundings, retrieval }: WithSurroundings,
   state: State,
   news: SurroundingsNews,
-): Pick<ContextManifest, "rules" | "place"> {
+): SurroundingsRefs {
   const { rules, place } = surroundings;
+  const skills = skillsRef(surroundings.skills, news);
   const isTold = place !== null && (news.place !== null || news.isPlaceKnown);
   const changed = changedRules(state, news.rules);
   const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
   return {
     ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
     ...(isTold && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
+    ...(skills !== null && { skills }),
   };
 }
 

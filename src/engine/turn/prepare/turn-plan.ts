@@ -18,10 +18,16 @@ export interface TurnPlan {
   accepted: AcceptedRequest;
   /** The state of the parent: everything before this turn. */
   state: State;
-  /** The state as the model receives it: with the summary that this turn made, if it made one (C6). */
+  /**
+   * The state as the model receives it: without what was forgotten (M3), and with the summary that this turn made, if it made
+   * one (C6).
+   */
   visible: State;
   summary: HistorySummary | null;
-  /** True if the history must be summarised before the first call: it is too long, or the person wants it. */
+  /**
+   * True if the history must be summarised before the first call: it is too long, or the person wants it, or its summary
+   * carries a fact that was forgotten.
+   */
   isTooLong: boolean;
   /** The items that this turn adds to the history before the model answers. */
   newItems: HistoryItem[];

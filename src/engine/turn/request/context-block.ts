@@ -18,7 +18,7 @@ export interface ContextPart {
   mediaType: string;
   /** The hash of the content. Empty for a file that was only named. */
   sha256: string;
-  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
+  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" } | { as: "excerpts" };
 }
 
 /** Returns the block, or null if it would be empty: then the message has only one part (E2). */
@@ -36,12 +36,16 @@ export function contextBlock(
   return `[CONTEXT]\n\n${blocks.join("\n")}`;
 }
 
+/** What follows the name of an attached document in the place of a path. */
+const attachedMark = " (attached)";
+
 function chunkBlock(chunk: Chunk, number: number): string {
   const language = label(chunk.language);
   return [
     `=== CHUNK ${number} ===`,
     `Id: ${line(chunk.id)}`,
-    `Path: ${line(chunk.path)}`,
+    // An attached document is no file that the model's tools could open.
+    `Path: ${line(chunk.path)}${chunk.document === undefined ? "" : attachedMark}`,
     `Lines: ${chunk.startLine}-${chunk.endLine}`,
     `Language: ${language}`,
     fenced(chunk.text, language),
@@ -87,8 +91,13 @@ function partBlock({ name, mediaType, sha256, shown }: ContextPart, number: numb
       return [...facts, "It is part of this message.", ""].join("\n");
     case "name":
       return [...facts, "Read it with the tool read_input.", ""].join("\n");
+    case "excerpts":
+      return [...facts, splitWords, ""].join("\n");
   }
 }
+
+const splitWords =
+  "It is too long to be sent whole. With each question come the chunks of it that fit the question. Read the rest with the tool read_input.";
 
 export function fenced(text: string, language: string): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);

@@ -10,6 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { historySummary, type HistorySummary, type State, type StateEntry } from "../../../domain/lineage.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { frameTokens, itemsTokens, requestTokens } from "../prepare/history-size.ts";
+import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 import { bestCut, placedItems, type PlacedItem } from "./history-cut.ts";
 import type { ModelRun } from "./model-run.ts";
@@ -72,9 +73,12 @@ function sizesOf({ plan, recorder }: ModelRun, { tokens, window, wasRefused }: T
   return { room: (guess * limits.windowShareMax) / density, tooLong: most / density };
 }
 
-/** Returns true before the first call of a turn whose person wants the whole history to be summarised. */
+/**
+ * Returns true before the first call of a turn whose whole history is to be summarised: the person wants it, or the summary
+ * of it carries a fact that was forgotten (M3).
+ */
 function isAskedFor({ plan, recorder }: Pick<ModelRun, "plan" | "recorder">): boolean {
-  return plan.accepted.compacts && recorder.items.length === 0;
+  return (plan.accepted.compacts || losesSummary(plan.state, plan.sent.forgets)) && recorder.items.length === 0;
 }
 
 interface CutSizes extends Sizes {
@@ -142,6 +146,8 @@ function instructionOf(plan: TurnPlan, { items, done }: Summarised): string | nu
 
 function withSummary(plan: TurnPlan, summary: HistorySummary): TurnPlan {
   const entry: StateEntry = { turnId: plan.turnId, depth: plan.state.depth, items: [], chunks: [], files: [], summary };
-  const visible: State = { ...plan.state, entries: [...plan.state.entries, entry] };
+  // Of two summaries of this turn, the later one counts.
+  const before = plan.visible.entries.filter(({ turnId }) => turnId !== plan.turnId);
+  const visible: State = { ...plan.visible, entries: [...before, entry] };
   return { ...plan, summary, visible, decision: "replay" };
 }

@@ -22,7 +22,7 @@ export interface PlacedItem {
 export function placedItems(plan: TurnPlan, produced: readonly HistoryItem[]): PlacedItem[] {
   const summary = historySummary(plan.visible);
   const isShown = shownItems(plan.visible);
-  const earlier = plan.state.entries.flatMap((entry) => {
+  const earlier = plan.visible.entries.flatMap((entry) => {
     const { turnId, depth, items } = entry;
     const all = items.map((item, at) => ({ item, turnId, depth, number: at + 1, endsTurn: at + 1 === items.length }));
     return all.slice(summarisedItems(entry, summary)).filter(({ number }) => isShown(turnId, number - 1));

@@ -8,6 +8,7 @@ import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { holdsLease, runnerLost } from "../live/leases.ts";
+import { holdBudgets } from "./hold-budgets.ts";
 import type { ModelRun } from "./model-run.ts";
 import { storeStep } from "./store-step.ts";
 import type { ModelRequest } from "./turn-requests.ts";
@@ -26,7 +27,12 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   const provider = plan.accepted.provider;
   const startedAt = deps.now();
   await storeStep(core, run);
-  if (!holdsLease(core, live)) return { type: "failed", failure: runnerLost, retryAfterMs: null, usage: noUsage };
+  const held = await holdBudgets(core, run, request);
+  if ("failure" in held) return notSent(held.failure);
+  if (!holdsLease(core, live)) {
+    await held.settle({ model: request.request.model, usage: noUsage });
+    return notSent(runnerLost);
+  }
   recorder.modelRequests += 1;
   for (const warning of droppedWarnings(request.request, { accepted: plan.accepted, parent: run.place.parent }))
     warnOnce(run, warning);
@@ -40,6 +46,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   recorder.endAll();
   const model = end.type === "finished" ? end.model : request.request.model;
   const usage = priced(model, end.usage);
+  await held.settle({ model, usage: end.usage });
   if (end.type === "finished" && end.isUsageEstimated === true) warnOfEstimate(run);
   if (end.type === "failed" && end.contextTokens !== undefined) core.windows.learn(plan.accepted, end.contextTokens);
   recorder.addUsage(model, usage);
@@ -59,6 +66,10 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   };
   recorder.emit({ type: "step_finished", step: request.step, usage });
   return end;
+}
+
+function notSent(reason: Failure): ProviderFailed {
+  return { type: "failed", failure: reason, retryAfterMs: null, usage: noUsage };
 }
 
 function outcomeOf(end: CallEnd): Pick<Step, "outcome" | "responseId"> {

@@ -13,6 +13,7 @@ import type { ModelAnswer, OpenedTurn, RunOutcome } from "../live/turn-stages.ts
 import type { ModelRun } from "./model-run.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { firstCallTokens, laterCallTokens } from "../prepare/history-size.ts";
+import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import { withResults } from "../prepare/plan-turn.ts";
 import type { HistoryDecision } from "../prepare/turn-plan.ts";
 import { userMessage } from "../request/envelope.ts";
@@ -86,7 +87,12 @@ async function answerTo(core: EngineCore, run: ModelRun, first: ModelRequest): P
 /** Replaces the oldest part of the history by a summary. Returns false if that cannot make the request fit (C6). */
 async function shorten(core: EngineCore, run: ModelRun, { wasRefused }: { wasRefused: boolean }): Promise<boolean> {
   const { plan, recorder, place } = run;
-  if (plan.accepted.settings.compaction === false && !plan.accepted.compacts) return false;
+  if (
+    plan.accepted.settings.compaction === false &&
+    !plan.accepted.compacts &&
+    !losesSummary(plan.state, plan.sent.forgets)
+  )
+    return false;
   const isFirst = recorder.items.length === 0;
   const tokens = isFirst ? firstCallTokens(plan, place.parent) : laterCallTokens(plan, recorder);
   const window = wasRefused ? await core.windows.find(plan.accepted) : core.windows.of(plan.accepted);

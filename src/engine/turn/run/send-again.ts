@@ -4,6 +4,7 @@
  */
 import type { ActiveFileRef } from "../../../domain/active-file.ts";
 import { alreadySent, chunkKey, noteSent } from "../../../domain/lineage.ts";
+import type { ContextManifest } from "../../../domain/context.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -17,14 +18,16 @@ import {
   type GatheredChunks,
   type GatheredFiles,
 } from "../prepare/gather.ts";
+import { gatherDocuments, joinedChunks } from "../prepare/long-documents.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";
 import { noteRulesFiles, rulesSent, surroundingsNews, type SurroundingsNews } from "../prepare/surroundings.ts";
+import { factRefs, memoryNews, type MemoryNews } from "../prepare/facts/turn-memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /**
- * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules and the place. Throws what retrieval throws (Q5).
+ * Returns the compacted plan with the hidden files and chunks that this turn names, and the rules, the place and the skills. Throws what retrieval throws (Q5).
  */
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
@@ -34,26 +37,32 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
-  const known = { sent, versions, bounds: chunkBounds(deps.limits), deadline: deps.deadline };
+  const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
+  const documents = await gatherDocuments(deps, accepted, known);
   // The commit is left out, because its warning was already in the plan of the turn.
-  const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
+  const scope = { ...accepted.retrieval, commit: null };
+  const code = await gatherChunks(scope, accepted.instruction, { ...known, bounds: documents.left });
+  const chunks = joinedChunks(documents.chunks, code);
+  const memory = memoryNews(accepted, { visible: plan.visible, warned: sent.warned, sent: plan.sent.facts ?? [] });
   const note = noteBlock(rulesNotes(around.rules));
   const context = contextBlock(chunks.toSend, files.toSend);
-  const blocks = [note, around.place, context].filter((block) => block !== null);
-  return blocks.length === 0 ? plan : withContext(plan, { blocks, around, files, chunks });
+  const blocks = [note, around.place, around.skills, ...memory.parts, context].filter((block) => block !== null);
+  return blocks.length === 0 ? plan : withContext(plan, { blocks, around, memory, files, chunks });
 }
 
 interface Again {
   blocks: string[];
   around: SurroundingsNews;
+  memory: MemoryNews;
   files: GatheredFiles;
   chunks: GatheredChunks;
 }
 
 /** Returns the plan with the blocks in front of the message, which stays byte for byte what was stored (E7). */
-function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): TurnPlan {
+function withContext(plan: TurnPlan, { blocks, around, memory, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: blocks };
   const sentNow = sentWith(chunks, files);
+  const facts = [...(plan.sent.facts ?? []), ...memory.sent];
   const at = plan.newItems.findLastIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
   return {
@@ -63,13 +72,21 @@ function withContext(plan: TurnPlan, { blocks, around, files, chunks }: Again): 
       ...withRules(plan.sent, around.rules),
       chunks: [...plan.sent.chunks, ...sentNow.chunks],
       files: [...plan.sent.files, ...sentNow.files],
+      ...(facts.length > 0 && { facts }),
     },
     manifest: {
       ...plan.manifest,
+      ...factRefs(plan.accepted, plan.visible, { sent: facts }),
       chunks: mergedChunks(plan.manifest.chunks, chunks.refs),
       activeFiles: mergedFiles(plan.manifest.activeFiles, files.refs),
+      ...(around.skills !== null && skillsSent(plan)),
     },
   };
+}
+
+/** Returns what the manifest keeps of the skills, whose list is sent again. */
+function skillsSent({ manifest: { skills } }: TurnPlan): Pick<ContextManifest, "skills"> {
+  return skills === undefined ? {} : { skills: { ...skills, wasSent: true } };
 }
 
 function withRules(sent: TurnPlan["sent"], news: RulesNews): TurnPlan["sent"] {

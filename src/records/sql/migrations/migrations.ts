@@ -50,6 +50,56 @@ export const migrations: readonly Migration[] = [
     isAdditive: true,
   },
   { statements: ({ hasContents }) => (hasContents ? contentsTables : []), isAdditive: "without contents" },
+  {
+    statements: ({ id }) => [
+      `create table client_questions (
+        turn_id ${id} not null,
+        call_id text not null,
+        asker_id ${id} not null,
+        expires_at bigint not null,
+        view text not null,
+        answer text,
+        primary key (turn_id, call_id)
+      )`,
+      `create index client_questions_by_end on client_questions (expires_at)`,
+    ],
+    isAdditive: true,
+  },
+  {
+    statements: ({ id }) => [
+      `create table budgets (
+        id ${id} not null primary key,
+        org_id ${id} not null,
+        scope text not null,
+        target_id ${id} not null,
+        period text not null,
+        unit text not null,
+        limit_amount bigint not null,
+        created_at bigint not null,
+        created_by ${id} not null,
+        doc text not null
+      )`,
+      `create unique index budgets_by_target on budgets (target_id, period, unit)`,
+      `create index budgets_by_org on budgets (org_id, created_at)`,
+      `create table budget_counts (
+        budget_id ${id} not null,
+        day bigint not null,
+        spent bigint not null,
+        primary key (budget_id, day)
+      )`,
+      `create table budget_holds (
+        turn_id ${id} not null,
+        step integer not null,
+        budget_id ${id} not null,
+        day bigint not null,
+        amount bigint not null,
+        runner_id ${id} not null,
+        primary key (turn_id, step, budget_id)
+      )`,
+      `create index budget_holds_by_budget on budget_holds (budget_id, day)`,
+    ],
+    isAdditive: true,
+  },
   { statements: ({ id }) => summaryTables(id), isAdditive: true },
 ];
 

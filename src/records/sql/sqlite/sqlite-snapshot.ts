@@ -26,6 +26,18 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
   }
 }
 
+/** Keeps the file open until the returned function is called, so that no process can take it alone. */
+export function holdSqlite(file: string): () => void {
+  const database = new Database(file, { fileMustExist: true, timeout: 10_000 });
+  try {
+    database.pragma("user_version");
+  } catch (error) {
+    database.close();
+    throw recordsFault(`the records in ${file} could not be opened`, error);
+  }
+  return () => database.close();
+}
+
 /** Throws if the structure of the copy is damaged: then the original is too, or the copy was written wrong. */
 function checkIntegrity(file: string): void {
   const database = new Database(file, { readonly: true, fileMustExist: true });

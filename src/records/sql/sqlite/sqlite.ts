@@ -5,7 +5,9 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { Kysely, sql } from "kysely";
+import { AptoveError } from "../../../domain/errors.ts";
 import { createPrivateFile } from "../../../system/durable-files.ts";
+import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
 import { sqliteDialect } from "./sqlite-driver.ts";
@@ -21,11 +23,15 @@ const logBytesMax = 1_048_576;
 
 /** How long opening waits for another process that creates the same file, in milliseconds. */
 const openWaitMs = 10_000;
+/** How long opening waits until no other process has the file open, in milliseconds: a command may be about to end. */
+const aloneWaitMs = 2_000;
 
 export interface SqliteOptions {
   file: string;
   /** The clock by which leases expire. Absent: the machine's clock. All processes that use the file are on one machine. */
   now?: () => number;
+  /** True: no other process has the file open, or can open it, until it is closed or this process ends. */
+  isAlone?: boolean;
 }
 
 /** Opens the records of a file. Creates it if it does not exist (mode 0600, its folder 0700). */
@@ -37,10 +43,11 @@ export async function openSqliteRecords(options: SqliteOptions): Promise<RecordS
 export async function openSqlite({
   file,
   now = Date.now,
+  isAlone = false,
 }: SqliteOptions): Promise<{ engine: SqliteEngine; records: RecordStore }> {
-  const reader = hasLog(file) ? openReader(file) : null;
+  const reader = hasLog(file) && !isAlone ? openReader(file) : null;
   try {
-    const engine = sqliteEngine(openDatabase(file), now);
+    const engine = sqliteEngine(openDatabase(file, { isAlone }), now);
     return { engine, records: await sqlRecords(engine) };
   } finally {
     reader?.close();
@@ -62,17 +69,22 @@ function openReader(file: string): Database.Database {
     reader.pragma("user_version");
     return reader;
   } catch (error) {
+    if (isSqliteBusy(error)) throw inUse(file, { isAlone: false, cause: error });
     throw recordsFault(`the records in ${file} could not be opened`, error);
   }
 }
 
-/** Opens the database. Throws a storage error if the file cannot be opened or is no database. */
-export function openDatabase(file: string): Database.Database {
+/**
+ * Opens the database. Throws a storage error if the file cannot be opened or is no database, and `data_in_use` if another process has it
+ * alone, or this one would have it alone and another has it open.
+ */
+export function openDatabase(file: string, { isAlone = false } = {}): Database.Database {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
     createPrivateFile(file);
-    const database = new Database(file, { timeout: openWaitMs });
+    const database = new Database(file, { timeout: isAlone ? aloneWaitMs : openWaitMs });
+    if (isAlone) takeAlone(database);
     // Pages that deleting leaves empty can be given back (K6). A file that has tables keeps what it has.
     if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = incremental");
     database.pragma("journal_mode = wal");
@@ -88,8 +100,25 @@ export function openDatabase(file: string): Database.Database {
     database.pragma("busy_timeout = 0");
     return database;
   } catch (error) {
+    if (isSqliteBusy(error)) throw inUse(file, { isAlone, cause: error });
     throw recordsFault(`the records in ${file} could not be opened`, error);
   }
+}
+
+/** Every handle of another process holds a shared lock on the file. The system releases ours when this process ends in any way. */
+function takeAlone(database: Database.Database): void {
+  try {
+    database.pragma("locking_mode = exclusive");
+    database.exec("begin exclusive; commit");
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function inUse(file: string, { isAlone, cause }: { isAlone: boolean; cause: unknown }): AptoveError {
+  const who = isAlone ? "another process uses it" : "another process uses it alone, as aptove move-blobs does";
+  return new AptoveError("data_in_use", `${file} cannot be opened now: ${who}`, { cause });
 }
 
 /** The engine on SQLite, where the content of a turn may keep its blobs too. */

@@ -95,6 +95,11 @@ export class Contents {
     if (entry !== null) this.#entries.set(turnId, { id, bytes: entry }, entry.length);
   }
 
+  /** Forgets what is in memory, so that everything is read from the file again. */
+  forget(): void {
+    for (const cache of [this.#rows, this.#states, this.#seeds, this.#entries]) cache.clear();
+  }
+
   /** Returns the seed of a child of this turn. */
   async seedBelow(parentId: string | null): Promise<Seed> {
     const parent = parentId === null ? undefined : this.#prepared.place.get(parentId);

@@ -42,6 +42,8 @@ export interface SealedEnds extends TurnEnds {
   blobs: BlobSource | null;
   /** Seals a turn with all of its steps, and with its blobs if the content keeps them. */
   seal(end: EndToSeal, blobs: BlobsToSeal | null): Promise<NewContent>;
+  /** Adds the blobs to the content of a turn that is stored without them. A turn that version 2 wrote is sealed with them. */
+  addBlobs(tx: Transaction<Tables>, turn: Omit<EndToSeal, "text">, blobs: BlobsToSeal): Promise<void>;
 }
 
 export interface EndToSeal {
@@ -68,6 +70,7 @@ export function sealedEnds(database: Database.Database, db: Kysely<Tables>): Sea
     blobs: null,
     docOf: (row) => (typeof row.content_id === "number" && row.doc === "" ? contents.row(row.content_id).doc : row.doc),
     seal: (end, blobs) => seal(contents, end, blobs),
+    addBlobs: (tx, end, blobs) => addBlobs(contents, tx, { end, blobs }),
     async prepare(end) {
       const all = await allSteps(db, end);
       return endWith(contents, end, { all, content: await ends.seal({ ...end, steps: all }, null) });
@@ -128,6 +131,30 @@ async function seal(
   return { words, columns: { ...columns, blobs }, row, entry: entryIn(toSeal) };
 }
 
+async function addBlobs(
+  contents: Contents,
+  tx: Transaction<Tables>,
+  { end, blobs }: { end: Omit<EndToSeal, "text">; blobs: BlobsToSeal },
+): Promise<void> {
+  const { id: turnId } = end.turn;
+  const row = await tx.selectFrom("turns").select("content_id").where("id", "=", turnId).executeTakeFirst();
+  const id = row?.content_id ?? null;
+  const content = id === null ? null : contents.find(id);
+  if (content === null || content.sealed === null) {
+    const sealed = await seal(contents, { ...end, text: content }, blobs);
+    const contentId = await insertContent(tx, sealed, id);
+    await tx.updateTable("turns").set({ doc: "", content_id: contentId }).where("id", "=", turnId).execute();
+    await tx.deleteFrom("steps").where("turn_id", "=", turnId).execute();
+    contents.remember(turnId, { id: contentId, ...sealed });
+    return;
+  }
+  const bytes = contents.rowBytes(content.id);
+  const around = { texts: textBytes(content), row: bytes, seed: (await contents.seedOf(content)).blobs };
+  const packed = await packBlobs({ ...blobs, stored: await storedEntries(contents, blobs) }, around);
+  await tx.updateTable("contents").set({ blobs: packed }).where("id", "=", content.id).execute();
+  contents.remember(turnId, { id: content.id, row: bytes, entry: entryIn(blobs) });
+}
+
 async function storedEntries(contents: Contents, { history }: BlobsToSeal): Promise<Map<string, StoredEntry>> {
   const stored = new Map<string, StoredEntry>();
   for (const { turnId } of history?.entries.slice(0, -1) ?? []) {
@@ -167,9 +194,18 @@ export function endWith(
   };
 }
 
-async function insertContent(tx: Transaction<Tables>, { words, columns }: NewContent): Promise<number> {
-  const { rows } = await runPlain<{ id: number }>(tx, sqlite, plain`insert into words ${plainRow(words)} returning id`);
-  const id = rows[0]?.id ?? 0;
+/** `wordsId` has the words, if they are stored already. */
+async function insertContent(
+  tx: Transaction<Tables>,
+  { words, columns }: NewContent,
+  wordsId: number | null = null,
+): Promise<number> {
+  const id = wordsId ?? (await insertWords(tx, words));
   await runPlain(tx, sqlite, plain`insert into contents ${plainRow({ id, ...columns })}`);
   return id;
+}
+
+async function insertWords(tx: Transaction<Tables>, words: ContentText): Promise<number> {
+  const { rows } = await runPlain<{ id: number }>(tx, sqlite, plain`insert into words ${plainRow(words)} returning id`);
+  return rows[0]?.id ?? 0;
 }

@@ -1,13 +1,13 @@
 /** Runners in SQL: their leases, by the clock of the database, and the controls that they receive (R1, R2, R3). */
 import { sql, type Kysely, type Transaction } from "kysely";
-import type { PendingTurn } from "../../domain/turn.ts";
-import type { LeaseRenewal, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../runners.ts";
-import { inBatches } from "./batches.ts";
-import { plain, runPlain } from "./plain/plain-sql.ts";
-import { rowToTurn } from "./rows/turn-row.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import type { Tables } from "./tables.ts";
-import { pending } from "./turn-status.ts";
+import type { PendingTurn } from "../../../domain/turn.ts";
+import type { LeaseRenewal, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../../runners.ts";
+import { inBatches } from "../batches.ts";
+import { plain, runPlain } from "../plain/plain-sql.ts";
+import { rowToTurn } from "../rows/turn-row.ts";
+import type { SqlDialect } from "../sql-dialect.ts";
+import type { Tables } from "../tables.ts";
+import { pending } from "../turn-status.ts";
 
 export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRecords {
   return {

@@ -1,10 +1,10 @@
 /** Counters across servers in SQL: running turns, and requests per window of time (H5). */
 import { sql, type Kysely, type Transaction } from "kysely";
-import type { LimitRecords, RateTaken } from "../limits.ts";
-import type { OpenResult, TurnOpening } from "../turns.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import type { Tables } from "./tables.ts";
-import { pending } from "./turn-status.ts";
+import type { LimitRecords, RateTaken } from "../../limits.ts";
+import type { OpenResult, TurnOpening } from "../../turns.ts";
+import type { SqlDialect } from "../sql-dialect.ts";
+import type { Tables } from "../tables.ts";
+import { pending } from "../turn-status.ts";
 
 export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitRecords {
   return {

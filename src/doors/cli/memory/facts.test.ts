@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cliWorld } from "../../../../testing/cli.ts";
+
+test("[M3] [L1] a fact is added, given to a turn that shows it, changed and forgotten, and the turns that had it are named", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const none = await world.run(["memory", "list"]);
+  assert.deepEqual([none.exit, none.stdout], [0, ""]);
+  assert.match(none.stderr, /nothing is remembered; add a fact/);
+  const added = await world.run(["memory", "add", "We", "deploy", "on", "Fridays."]);
+  const id = added.stdout.trim();
+  assert.match(id, /^f-[0-9a-f]{12}$/, added.stderr);
+  const piped = await world.run(["memory", "add", "-"], { stdin: "The office is in Bern.\n" });
+  assert.equal(piped.exit, 0, piped.stderr);
+  const listed = await world.run(["memory", "list"]);
+  assert.match(
+    listed.stdout,
+    new RegExp(`^${id}  [-\\d]+ [\\d:]+  We deploy on Fridays\\.\\n.*The office is in Bern\\.\\n$`),
+  );
+  const asked = await world.run(["ask", "-w", "default", "when do we deploy?"]);
+  assert.equal(asked.exit, 0, asked.stderr);
+  const shown = await world.run(["session", "show"]);
+  assert.match(shown.stdout, new RegExp(`memory\\n +sent +${id} +[0-9a-f]{8} +written by a person`));
+  const request = await world.run(["session", "show", "--request"]);
+  assert.match(request.stdout, /\[MEMORY\].*We deploy on Fridays\./);
+  const edited = await world.run(["memory", "edit", id.slice(0, 6), "We", "deploy", "daily."]);
+  assert.equal(edited.stdout, `${id} changed\n`, edited.stderr);
+  assert.match((await world.run(["memory", "show", id])).stdout, /^from +a person\n\nWe deploy daily\.\n$/m);
+  const unasked = await world.run(["memory", "forget", id]);
+  assert.equal(unasked.exit, 2);
+  assert.match(unasked.stderr, /forget f-\w+ "We deploy daily\." permanently\?\W.*\nfix: .*--yes/s);
+  const forgot = await world.run(["memory", "forget", id, "--yes"]);
+  assert.match(
+    forgot.stdout,
+    new RegExp(`^forgot ${id}; 1 turn of yours was given it\\n  session \\w{8}: turn 1\\n.*purge`),
+  );
+  const again = await world.run(["memory", "forget", id, "--json"]);
+  const { ids, turns } = JSON.parse(again.stdout) as { ids: string[]; turns: object[] };
+  assert.deepEqual([ids, turns.length], [[], 1]);
+  const next = await world.run(["ask", "--continue", "and now?"]);
+  assert.match(next.stderr, /facts_forgotten|no longer in the memory/);
+  assert.doesNotMatch((await world.run(["session", "show", "--request"])).stdout, /Fridays|daily/);
+  const folder = join(world.dataDir, "workspaces", "default", "memory");
+  assert.equal(readdirSync(folder).length, 1);
+});
+
+test("[M3] [L1] a fault of a file, an id or a workspace is named", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["memory", "add", "A fact."]);
+  writeFileSync(join(world.dataDir, "workspaces", "default", "memory", "broken.md"), "---\nno end");
+  const listed = await world.run(["memory", "list"]);
+  assert.match(listed.stderr, /not used: broken: the lines that begin with --- have no end/);
+  const refusals: [string[], RegExp, number][] = [
+    [["show", "f-none"], /there is no fact "f-none" \(not_found\)\nfix: see: aptove memory list/, 1],
+    [["forget", "f-none"], /there is no fact "f-none"/, 1],
+    [["edit", "f-", " "], /the text of the fact is empty/, 2],
+    [["add", "x".repeat(5_000)], /\(request_invalid\)|\(fact_invalid\)/, 1],
+    [["list", "-w", "no such one"], /no workspace|neither the id nor the name/, 2],
+  ];
+  for (const [argv, text, exit] of refusals) {
+    const refused = await world.run(["memory", ...argv]);
+    assert.match(refused.stderr, text, argv.join(" "));
+    assert.equal(refused.exit, exit, argv.join(" "));
+  }
+});

@@ -1,0 +1,59 @@
+/** The routes of the memory of workspaces (M3). */
+import {
+  factEditSchema,
+  factParamsSchema,
+  factSchema,
+  factStartSchema,
+  forgottenSchema,
+  memoryParamsSchema,
+  memorySchema,
+} from "../workspaces/memory.ts";
+import type { RouteName } from "./paths.ts";
+import type { RouteSpec } from "./route-spec.ts";
+
+const faults = ["workspace_unknown", "workspace_busy", "storage_failed"] as const;
+
+export const memoryRoutes = {
+  listFacts: {
+    summary: "Lists the facts that the sessions of a workspace are given.",
+    access: "read",
+    params: memoryParamsSchema,
+    status: 200,
+    answer: memorySchema,
+    errors: faults,
+  },
+  addFact: {
+    summary: "Adds a fact to the memory of a workspace. If there is one with the same text, it is returned.",
+    access: "write",
+    params: memoryParamsSchema,
+    body: factStartSchema,
+    status: 201,
+    answer: factSchema,
+    errors: ["fact_invalid", "storage_full", ...faults],
+  },
+  getFact: {
+    summary: "Returns a fact.",
+    access: "read",
+    params: factParamsSchema,
+    status: 200,
+    answer: factSchema,
+    errors: faults,
+  },
+  changeFact: {
+    summary: "Replaces the text of a fact. The model gets the new text with its next turn.",
+    access: "write",
+    params: factParamsSchema,
+    body: factEditSchema,
+    status: 200,
+    answer: factSchema,
+    errors: ["fact_invalid", "fact_changed", "storage_full", ...faults],
+  },
+  forgetFact: {
+    summary: "Removes a fact from the memory and from every later request, and names the turns that were given it.",
+    access: "write",
+    params: factParamsSchema,
+    status: 200,
+    answer: forgottenSchema,
+    errors: faults,
+  },
+} as const satisfies Partial<Record<RouteName, RouteSpec>>;
