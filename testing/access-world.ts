@@ -214,8 +214,8 @@ async function newTarget({ server, keys, ids, records }: World, { isPublic, isRe
   const second = await engine.turns.run(owner, { instruction: "more", sessionId: first.sessionId });
   await second.finished;
   const { sessionId } = first;
-  const summary = await engine.summaries.start(owner, { sessionId });
-  await engine.summaries.wait(owner, summary.id, { waitMs: 10_000 });
+  const summary = await engine.sessions.summaries.start(owner, { sessionId });
+  await engine.sessions.summaries.wait(owner, summary.id, { waitMs: 10_000 });
   await records.sessions.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
   if (isPublic) await records.sessions.update(sessionId, { isPublic }, Date.now());
   if (isRemoved) await records.sessions.update(sessionId, { deletedAt: Date.now() }, Date.now());

@@ -93,7 +93,7 @@ export type {
   WireSearchHits,
   WireSessionGraph,
 } from "../protocol/tree.ts";
-export type { WireSummary, WireSummaryStart } from "../protocol/summary.ts";
+export type { WireSummary, WireSummaryStart } from "../protocol/summary/summary.ts";
 export type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../protocol/turn.ts";
 export type { WireTokenUsage } from "../protocol/values.ts";
 export type { ExportFile, SessionListOptions, SessionMethods, TurnListOptions } from "./sessions.ts";

@@ -1,6 +1,6 @@
 /** The client's methods for summaries of sessions (M5). */
 import type { QueryOf } from "../protocol/routes/routes.ts";
-import type { WireSummary, WireSummaryStart } from "../protocol/summary.ts";
+import type { WireSummary, WireSummaryStart } from "../protocol/summary/summary.ts";
 import type { FetchJson, SendRequest } from "./send.ts";
 
 export interface SummaryMethods {

@@ -30,7 +30,7 @@ export interface LineSource {
 export interface SummaryLine {
   part: SummaryPart;
   text: string;
-  /** At least one. */
+  /** The turns that the line rests on, at least one. */
   sources: LineSource[];
 }
 

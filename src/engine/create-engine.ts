@@ -62,7 +62,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: sessions(deps, access),
+    sessions: { ...sessions(deps, access), summaries: summaries.api() },
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
@@ -72,7 +72,6 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     indexes: indexes(deps),
     contexts: contexts(deps),
     tree: withSummaries(tree(core), summaries),
-    summaries: summaries.api(),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
@@ -96,11 +95,11 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
 }
 
 /** A session that is archived may be summarised then (M5). */
-function withSummaries(sessions: SessionTree, summaries: SummaryMaker): SessionTree {
+function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree {
   return {
-    ...sessions,
+    ...plain,
     archive: async (caller, id) => {
-      const session = await sessions.archive(caller, id);
+      const session = await plain.archive(caller, id);
       summaries.whenArchived(caller, session);
       return session;
     },
@@ -148,7 +147,7 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   };
 }
 
-function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
+function sessions(deps: EngineDependencies, watch: AccessWatch): Omit<Sessions, "summaries"> {
   return {
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),

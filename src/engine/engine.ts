@@ -5,7 +5,6 @@
  * its failure is data in the finished turn, not an exception (T11).
  */
 import type { Explanations, SessionTransfer } from "./api/transfer.ts";
-import type { Summaries } from "./api/summaries.ts";
 import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
@@ -39,8 +38,6 @@ export interface Engine {
   readonly sessions: Sessions;
   /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */
   readonly tree: SessionTree;
-  /** Summaries of sessions. */
-  readonly summaries: Summaries;
   /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
   /** Who may read a session, and who takes part in it. */

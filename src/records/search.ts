@@ -37,7 +37,7 @@ export interface TextHit {
 }
 export interface TextMatch {
   where: "name" | "label" | "metadata" | "summary" | "instruction" | "answer";
-  /** For a summary: the last turn of its range. Null for what belongs to the session itself: its name, labels and metadata. */
+  /** The turn; the last one of its range if it is a summary. Null for what belongs to the session itself: its name, labels and metadata. */
   turnId: string | null;
   /** The text around the first word, on one line. `…` marks where it was cut. */
   excerpt: string;

@@ -2,44 +2,57 @@
  * Reads the answer of the model that summarises (M5). Pure. The model may be wrong about turns, or lie: a source counts only
  * if its turn is in the range and its quote stands in that turn. What does not count is returned too, with the reason.
  */
-import * as z from "zod";
 import { limits } from "../../domain/limits.ts";
-import { summaryParts, type LineSource, type RejectedLine, type SummaryLine } from "../../domain/summary.ts";
+import { isRecord } from "../../system/guards.ts";
+import {
+  summaryParts,
+  type LineSource,
+  type RejectedLine,
+  type SummaryLine,
+  type SummaryPart,
+} from "../../domain/summary.ts";
 
 /** The texts in which quotes are looked for, by the number of the turn. */
-export type KnownTexts = ReadonlyMap<number, { turnId: string; texts: readonly string[] }>;
+export type QuotableTexts = ReadonlyMap<number, { turnId: string; texts: readonly string[] }>;
 
 export interface CheckedAnswer {
   lines: SummaryLine[];
   rejected: RejectedLine[];
 }
 
-const answerSchema = z.strictObject({
-  lines: z.array(
-    z.strictObject({
-      part: z.enum(summaryParts),
-      text: z.string(),
-      sources: z.array(z.strictObject({ turn: z.number(), quote: z.string() })),
-    }),
-  ),
-});
-
-type AnswerLine = z.infer<typeof answerSchema>["lines"][number];
+interface AnswerLine {
+  part: SummaryPart;
+  text: string;
+  sources: { turn: number; quote: string }[];
+}
 
 /** Returns the lines that count, or why the answer is no summary. */
-export function checkAnswer(answer: string, known: KnownTexts): CheckedAnswer | { fault: string } {
+export function checkAnswer(answer: string, known: QuotableTexts): CheckedAnswer | { fault: string } {
   const parsed = parseJson(answer);
   if ("fault" in parsed) return parsed;
-  const result = answerSchema.safeParse(parsed.value);
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    return {
-      fault: `the answer is not in the form of a summary: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`,
-    };
-  }
+  const { value } = parsed;
+  if (!isRecord(value) || !Array.isArray(value["lines"])) return { fault: "the answer has no list of lines" };
+  const lines: readonly unknown[] = value["lines"];
+  const faulty = lines.findIndex((line) => !isAnswerLine(line));
+  if (faulty !== -1) return { fault: `line ${faulty + 1} of the answer is not in the form of a summary` };
   const checked: CheckedAnswer = { lines: [], rejected: [] };
-  for (const line of result.data.lines) checkLine(line, known, checked);
+  for (const line of lines.filter(isAnswerLine)) checkLine(line, known, checked);
   return checked;
+}
+
+function isAnswerLine(line: unknown): line is AnswerLine {
+  if (!isRecord(line) || !isOnly(line, ["part", "text", "sources"])) return false;
+  const { part, text, sources } = line;
+  if (!summaryParts.some((known) => known === part) || typeof text !== "string" || !Array.isArray(sources))
+    return false;
+  return sources.every((source: unknown) => {
+    if (!isRecord(source) || !isOnly(source, ["turn", "quote"])) return false;
+    return typeof source["turn"] === "number" && typeof source["quote"] === "string";
+  });
+}
+
+function isOnly(value: Record<string, unknown>, fields: readonly string[]): boolean {
+  return Object.keys(value).every((field) => fields.includes(field));
 }
 
 /** Models that know no structured answers like to put JSON into a code block. */
@@ -52,7 +65,7 @@ function parseJson(answer: string): { value: unknown } | { fault: string } {
   }
 }
 
-function checkLine({ part, text: written, sources }: AnswerLine, known: KnownTexts, into: CheckedAnswer): void {
+function checkLine({ part, text: written, sources }: AnswerLine, known: QuotableTexts, into: CheckedAnswer): void {
   const text = plainLine(written);
   const shown = text.slice(0, limits.summaryLineCharactersMax).toWellFormed();
   const reject = (reason: string): void => void into.rejected.push({ what: "line", text: shown, reason });
@@ -76,7 +89,7 @@ function checkLine({ part, text: written, sources }: AnswerLine, known: KnownTex
 function checkSource(
   { turn, quote: written }: AnswerLine["sources"][number],
   text: string,
-  known: KnownTexts,
+  known: QuotableTexts,
 ): LineSource | { fault: string } {
   const place = known.get(turn);
   if (place === undefined) return { fault: `it names turn ${turn}, which is not in the range` };

@@ -2,27 +2,15 @@
  * Makes a summary, piece by piece (M5). Each call reads the summary so far and the next turns, so no request is too long and
  * what a summary costs depends on what is new since the one that it begins with.
  */
-import type { Caller } from "../../domain/caller.ts";
 import { failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { State } from "../../domain/lineage.ts";
-import type { CompletedSummary, RejectedLine, Summary, SummaryEnd, SummaryLine } from "../../domain/summary.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { RejectedLine, SummaryEnd, SummaryLine } from "../../domain/summary.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { checkAnswer, type CheckedAnswer } from "./check-answer.ts";
-import { ModelCalls, SummaryGone } from "./model-calls.ts";
+import { ModelCalls, SummaryGone, type SummaryJob } from "./model-calls.ts";
 import { summaryCall, type SummaryInput } from "./summary-call.ts";
 import { numberedTurns, piecesOf, type NumberedTurn, type Piece } from "./turn-text.ts";
-
-export interface SummaryJob {
-  summary: Summary;
-  /** The summary that this one begins with. */
-  earlier: CompletedSummary | null;
-  provider: Provider;
-  /** Who pays for it. */
-  caller: Caller;
-  signal: AbortSignal;
-}
 
 /** What the model has written so far, and what it may name. */
 interface Progress {
@@ -105,7 +93,7 @@ async function charactersOf({ windows }: EngineCore, { provider, summary }: Summ
   return Math.max(limits.summaryPieceCharactersMin, Math.floor(tokens * charactersPerToken));
 }
 
-/** As in our other estimates of tokens. */
+/** The same as in our other estimates of tokens. */
 const charactersPerToken = 4;
 
 type PieceAnswer = CheckedAnswer | { tooLong: Failure } | { failed: Failure };

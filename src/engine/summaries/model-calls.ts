@@ -5,7 +5,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError, failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
-import type { Summary, SummaryCall, SummaryCallEnd } from "../../domain/summary.ts";
+import type { CompletedSummary, Summary, SummaryCall, SummaryCallEnd } from "../../domain/summary.ts";
 import { addUsage, noUsage, unknownUsage, type Usage } from "../../domain/usage.ts";
 import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../../providers/provider.ts";
 import { budgetTargets } from "../access/budgets.ts";
@@ -16,7 +16,15 @@ import { textCallBound } from "../turn/run/call-bound.ts";
 import { holdCall, type HeldCall } from "../turn/run/hold-budgets.ts";
 import { retryDelay } from "../turn/run/retry-delay.ts";
 
-import type { SummaryJob } from "./make-summary.ts";
+export interface SummaryJob {
+  summary: Summary;
+  /** The summary that this one begins with. */
+  earlier: CompletedSummary | null;
+  provider: Provider;
+  /** Who pays for it. */
+  caller: Caller;
+  signal: AbortSignal;
+}
 
 /** The answer of one call. `tooLong`: the request does not fit into the model's window. */
 export type Answered = { text: string } | { tooLong: Failure } | { failed: Failure };
@@ -142,7 +150,7 @@ export class SummaryGone extends AptoveError {
   }
 }
 
-export const stopped = failure("interrupted", "the summary was stopped before it was complete");
+const stopped = failure("interrupted", "the summary was stopped before it was complete");
 
 function answerOf(text: string, { stopReason }: Extract<CallEnd, { type: "finished" }>): Answered {
   if (stopReason === "length") {

@@ -29,8 +29,8 @@ function model(...answers: (string | ScriptedPart[])[]) {
 }
 
 async function summarize({ engine }: TestEngine, sessionId: string, more: object = {}): Promise<Summary> {
-  const begun = await engine.summaries.start(alice, { sessionId, ...more });
-  return await engine.summaries.wait(alice, begun.id, { waitMs: 10_000 });
+  const begun = await engine.sessions.summaries.start(alice, { sessionId, ...more });
+  return await engine.sessions.summaries.wait(alice, begun.id, { waitMs: 10_000 });
 }
 
 async function completedOf(made: Promise<Summary>): Promise<CompletedSummary> {
@@ -55,10 +55,10 @@ test("[M5] each line of a summary leads to turns that contain what it quotes; ex
   const sources = [{ turnId: id, quote: "how large is a walrus" }];
   assert.deepEqual(summary.end.lines, [{ part: "goal", text: "It is about walruses.", sources }]);
   const [call] = summary.calls;
-  const request = await engine.engine.summaries.bytes(alice, summary.id, { call: 1, of: "request" });
+  const request = await engine.engine.sessions.summaries.bytes(alice, summary.id, { call: 1, of: "request" });
   assert.deepEqual([sha256(request), request.length], [call?.request.sha256, call?.request.bytes]);
   assert.ok(Buffer.from(request).includes("How large is a walrus?"));
-  const response = await engine.engine.summaries.bytes(alice, summary.id, { call: 1, of: "response" });
+  const response = await engine.engine.sessions.summaries.bytes(alice, summary.id, { call: 1, of: "response" });
   assert.ok(Buffer.from(response).includes("about walruses"));
   const after = await engine.engine.sessions.get(alice, sessionId);
   assert.ok(summary.end.usage.total > 0);
@@ -70,7 +70,7 @@ test("[M5] lines of a model that lies about turns are rejected with the reason, 
   const lies: Line[] = [
     { text: "unknown turn", sources: [{ turn: 9, quote: "how large is a walrus" }] },
     { text: "no turn", sources: [] },
-    { text: "never said", sources: [{ turn: 1, quote: "the walrus is small" }] },
+    { text: "not there", sources: [{ turn: 1, quote: "the walrus is small" }] },
     { text: "says nothing", sources: [{ turn: 1, quote: "is a" }] },
     { text: "half", sources: [whole, { turn: 2, quote: "how large is a walrus" }] },
     { text: "a fraction", sources: [{ turn: 1.5, quote: "how large is a walrus" }] },
@@ -90,7 +90,7 @@ test("[M5] lines of a model that lies about turns are rejected with the reason, 
     [
       ["line", "unknown turn", "it names turn 9, which is not in the range"],
       ["line", "no turn", "it names no turn"],
-      ["line", "never said", "turn 1 does not contain what it quotes"],
+      ["line", "not there", "turn 1 does not contain what it quotes"],
       ["line", "says nothing", "its quote of turn 1 is too short to show anything"],
       ["source", "half", "turn 2 does not contain what it quotes"],
       ["line", "a fraction", "it names turn 1.5, which is not in the range"],
@@ -154,8 +154,8 @@ test("[M5] a later summary begins with the earlier one and reads only new turns;
   const fresh = await completedOf(summarize(engine, sessionId, { throughTurnId: id, fresh: true }));
   assert.deepEqual([fresh.basedOn, fresh.throughDepth, askedFor(engine).length], [null, 1, 3]);
   const fork = await engine.engine.sessions.create(alice, { forkOf: secondId });
-  assert.equal((await engine.engine.summaries.list(alice, fork.id)).length, 0);
-  assert.equal((await engine.engine.summaries.list(alice, sessionId)).length, 3);
+  assert.equal((await engine.engine.sessions.summaries.list(alice, fork.id)).length, 0);
+  assert.equal((await engine.engine.sessions.summaries.list(alice, sessionId)).length, 3);
 });
 
 test("[M5] a conversation that is longer than a call is read in pieces, none of which is left out", async (t) => {
@@ -190,15 +190,15 @@ test("[M5] a summary is stopped by request, and when the engine closes; a second
     script: (call) => (isSummaryCall(call) ? [{ waits: new Promise(() => {}) }] : "the walrus is large"),
   });
   const { sessionId } = await engine.ask("How large is a walrus?");
-  const begun = await engine.engine.summaries.start(alice, { sessionId });
-  assert.equal((await engine.engine.summaries.start(alice, { sessionId })).id, begun.id);
+  const begun = await engine.engine.sessions.summaries.start(alice, { sessionId });
+  assert.equal((await engine.engine.sessions.summaries.start(alice, { sessionId })).id, begun.id);
   const { id } = await engine.ask("And how old is it?", { sessionId });
-  await assert.rejects(engine.engine.summaries.start(alice, { sessionId }), hasCode("summary_running"));
-  assert.equal((await engine.engine.summaries.wait(alice, begun.id, { waitMs: 0 })).end, null);
-  await engine.engine.summaries.stop(alice, begun.id);
-  const { end } = await engine.engine.summaries.get(alice, begun.id);
+  await assert.rejects(engine.engine.sessions.summaries.start(alice, { sessionId }), hasCode("summary_running"));
+  assert.equal((await engine.engine.sessions.summaries.wait(alice, begun.id, { waitMs: 0 })).end, null);
+  await engine.engine.sessions.summaries.stop(alice, begun.id);
+  const { end } = await engine.engine.sessions.summaries.get(alice, begun.id);
   assert.partialDeepStrictEqual(end, { status: "failed", failure: { code: "interrupted" } });
-  const other = await engine.engine.summaries.start(alice, { sessionId, throughTurnId: id });
+  const other = await engine.engine.sessions.summaries.start(alice, { sessionId, throughTurnId: id });
   await engine.engine.close({ graceMs: 0 });
   const last = await engine.deps.records.summaries.get(other.id);
   assert.partialDeepStrictEqual(last?.end, { status: "failed", failure: { code: "interrupted" } });
@@ -223,7 +223,7 @@ test("[M5] [R2] a summary whose process is gone fails with what it used, and ano
   await first.deps.records.summaries.begin(lost, { runnerId: runner.id, leaseMs: 60_000 });
   const { records, blobs } = first.deps;
   const second = await testEngine(t, { records, blobs, script: model(answerOf([{ sources: [whole] }])) });
-  const { end } = await second.engine.summaries.get(alice, lost.id);
+  const { end } = await second.engine.sessions.summaries.get(alice, lost.id);
   assert.partialDeepStrictEqual(end, { status: "failed", failure: { code: "runner_lost" } });
   await completedOf(summarize(second, sessionId));
 });
@@ -274,16 +274,19 @@ test("[M5] a session without turns, a turn of another session and one that did n
   const engine = await testEngine(t, { script: model() });
   const { id } = await engine.engine.sessions.create(alice, {});
   const { sessionId, id: turnId } = await engine.ask("How large is a walrus?");
-  await assert.rejects(engine.engine.summaries.start(alice, { sessionId: id }), hasCode("nothing_to_summarize"));
-  const foreign = engine.engine.summaries.start(alice, { sessionId: id, throughTurnId: turnId });
+  await assert.rejects(
+    engine.engine.sessions.summaries.start(alice, { sessionId: id }),
+    hasCode("nothing_to_summarize"),
+  );
+  const foreign = engine.engine.sessions.summaries.start(alice, { sessionId: id, throughTurnId: turnId });
   await assert.rejects(foreign, hasCode("not_found"));
-  const unknown = engine.engine.summaries.start(alice, { sessionId, model: "context:none" });
+  const unknown = engine.engine.sessions.summaries.start(alice, { sessionId, model: "context:none" });
   await assert.rejects(unknown, hasCode("context_unknown"));
   const stranger = { ...alice, userId: newId(), role: "member" as const };
   for (const attempt of [
-    engine.engine.summaries.start(stranger, { sessionId }),
-    engine.engine.summaries.list(stranger, sessionId),
-    engine.engine.summaries.get(alice, newId()),
+    engine.engine.sessions.summaries.start(stranger, { sessionId }),
+    engine.engine.sessions.summaries.list(stranger, sessionId),
+    engine.engine.sessions.summaries.get(alice, newId()),
   ])
     await assert.rejects(attempt, hasCode("not_found"));
 });

@@ -14,7 +14,8 @@ import { settingsOf } from "../contexts/resolve-contexts.ts";
 import type { Summaries, SummaryRequest } from "../engine.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { summaryModel } from "./choose-model.ts";
-import { makeSummary, type SummaryJob } from "./make-summary.ts";
+import { makeSummary } from "./make-summary.ts";
+import type { SummaryJob } from "./model-calls.ts";
 
 interface Beginning extends SummaryRequest {
   session: Session;

@@ -1,4 +1,4 @@
-/** The request for a summary (M5): what the model is told, the form of its answer, and what it reads. Pure. */
+/** The request for a summary (M5): the prompt, the form of its answer, and what it reads. Pure. */
 import { limits } from "../../domain/limits.ts";
 import { summaryFormat, summaryParts, type SummaryLine } from "../../domain/summary.ts";
 import type { ModelCall } from "../../providers/provider.ts";

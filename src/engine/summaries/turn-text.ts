@@ -51,8 +51,8 @@ const addedBlock = /^\[(?:NOTE|PLACE|CONTEXT)\]\n/;
 
 function userText(item: UserItem): string {
   const [first = "", ...more] = item.parts;
-  const said = instructionOf(item) || first;
-  const parts = [said, ...more].filter((part) => part !== "" && !addedBlock.test(part));
+  const instruction = instructionOf(item) || first;
+  const parts = [instruction, ...more].filter((part) => part !== "" && !addedBlock.test(part));
   const media = (item.media ?? []).map(({ name, mediaType }) => `[${name} (${mediaType})]`);
   return parts.length + media.length === 0 ? "" : `User: ${[...parts, ...media].join("\n")}`;
 }

@@ -6,7 +6,7 @@ import {
   summaryQuerySchema,
   summarySchema,
   summaryStartSchema,
-} from "../summary.ts";
+} from "../summary/summary.ts";
 import type { RouteName } from "./paths.ts";
 import { type RouteSpec, storedTurnErrors } from "./route-spec.ts";
 

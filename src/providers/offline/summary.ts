@@ -30,7 +30,8 @@ export function offlineSummary({ items }: Pick<ModelCall, "items">): string {
   const files = new Map(earlier.filter(({ part }) => part === "file").map((line) => [line.text, line]));
   for (const { number, lines } of turns) {
     for (const path of lines.flatMap(pathsIn)) {
-      if (!files.has(path) && files.size < filesMax) files.set(path, line("file", path, { turn: number, quote: path }));
+      if (!files.has(path) && files.size < filesMax)
+        files.set(path, lineOf("file", path, { turn: number, quote: path }));
     }
   }
   const [first] = asked;
@@ -47,10 +48,10 @@ export function offlineSummary({ items }: Pick<ModelCall, "items">): string {
 
 function quoting(part: SummaryPart, words: string, { number, text }: { number: number; text: string }): OfflineLine {
   const quote = text.slice(0, quoteCharactersMax).toWellFormed().trim();
-  return line(part, `${words}: ${quote}`, { turn: number, quote });
+  return lineOf(part, `${words}: ${quote}`, { turn: number, quote });
 }
 
-function line(part: SummaryPart, text: string, source: OfflineLine["sources"][number]): OfflineLine {
+function lineOf(part: SummaryPart, text: string, source: OfflineLine["sources"][number]): OfflineLine {
   return { part, text, sources: [source] };
 }
 

@@ -3,7 +3,7 @@
  * method runs from its first to its last line without waiting, so each is a transaction by itself.
  */
 import type { RecordStore } from "../record-store.ts";
-import { wrapMethods } from "../wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { budgetRecords } from "./budgets.ts";

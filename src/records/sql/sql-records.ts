@@ -1,7 +1,7 @@
 /** The record store over SQL: one code base for every database engine (B2). An engine provides the parts that differ. */
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
-import { wrapMethods } from "../wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { contextRecords } from "./contexts.ts";

@@ -48,7 +48,7 @@ export function summaryRecords(db: Kysely<Tables>, dialect: SqlDialect): Summary
       inBatches(ids, async (batch) => {
         const rows = await db
           .updateTable("summaries")
-          .set({ lease_expires_at: until(dialect, leaseMs) })
+          .set({ lease_expires_at: leaseEnd(dialect, leaseMs) })
           .where("id", "in", batch)
           .where("status", "=", "pending")
           .where("runner_id", "=", runnerId)
@@ -92,7 +92,7 @@ async function begin(
           const row = await tx.selectFrom(table).select("id").where("id", "=", id).modifyEnd(lock).executeTakeFirst();
           if (row === undefined) return { outcome: "missing" };
         }
-        const lease_expires_at = until(dialect, lease.leaseMs);
+        const lease_expires_at = leaseEnd(dialect, lease.leaseMs);
         const values = { ...columnsOf(summary), is_stopping: 0, runner_id: lease.runnerId, lease_expires_at };
         await tx.insertInto("summaries").values(values).execute();
         return { outcome: "begun" };
@@ -166,12 +166,14 @@ async function takeLost(
     const found = await lost(tx).modifyEnd(dialect.lockRows("update skip locked")).execute();
     if (found.length === 0) return [];
     const ids = found.map(({ id }) => id);
-    const taken = tx.updateTable("summaries").set({ runner_id: runnerId, lease_expires_at: until(dialect, leaseMs) });
+    const taken = tx
+      .updateTable("summaries")
+      .set({ runner_id: runnerId, lease_expires_at: leaseEnd(dialect, leaseMs) });
     return (await taken.where("id", "in", ids).returning("doc").execute()).map(fromDoc);
   });
 }
 
-function until(dialect: SqlDialect, leaseMs: number): RawBuilder<number> {
+function leaseEnd(dialect: SqlDialect, leaseMs: number): RawBuilder<number> {
   return sql<number>`${dialect.now()} + ${sql.lit(leaseMs)}`;
 }
 

@@ -4,7 +4,7 @@ import type { SessionListOptions } from "../../../client/sessions.ts";
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { summaryLines } from "../show/summary-lines.ts";
+import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
@@ -148,7 +148,7 @@ export async function showSession(
   for (const line of sessionLines(session, output)) output.line(line);
   if (summary !== null) {
     output.line();
-    for (const line of summaryLines(summary, output)) output.line(line);
+    for (const line of shownSummary(summary, output)) output.line(line);
   }
   if (turn === null) return exitCodes.fine;
   output.line();

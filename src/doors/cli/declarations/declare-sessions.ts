@@ -4,7 +4,7 @@ import type { ConfirmOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
-import type { SummarizeOptions } from "../commands/summaries.ts";
+import type { SummarizeOptions } from "../summaries/summarize-session.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
@@ -76,7 +76,7 @@ function addReadingCommands(session: Command, run: RunCommand): void {
 }
 
 function addSummaryCommands(session: Command, run: RunCommand): void {
-  const commands = () => import("../commands/summaries.ts");
+  const commands = () => import("../summaries/summarize-session.ts");
   session
     .command("summarize")
     .description("summarize a session: goal, decisions, files, open points, each with the turns that it rests on")

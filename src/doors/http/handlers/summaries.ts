@@ -4,7 +4,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { isCompleted, type Summary } from "../../../domain/summary.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { toWireSummary, type WireSummary } from "../../../protocol/summary.ts";
+import { toWireSummary, type WireSummary } from "../../../protocol/summary/summary.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type SummaryRoute =
@@ -16,7 +16,7 @@ type SummaryRoute =
   | "getSummaryResponse";
 
 export function summaryHandlers({ engine }: HandlerDependencies): RouteHandlers<SummaryRoute> {
-  const { summaries } = engine;
+  const { summaries } = engine.sessions;
   const bytes = (content: Uint8Array): Response =>
     new Response(Buffer.from(content), { headers: { "content-type": "application/octet-stream" } });
   return {

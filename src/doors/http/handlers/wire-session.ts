@@ -10,7 +10,7 @@ export interface SessionWriter {
   all(caller: Caller, sessions: readonly Session[]): Promise<WireSession[]>;
 }
 
-export function sessionWriter({ contexts, summaries }: Engine): SessionWriter {
+export function sessionWriter({ contexts, sessions: { summaries } }: Engine): SessionWriter {
   const writeAll = async (caller: Caller, sessions: readonly Session[]): Promise<WireSession[]> => {
     const { agentContexts, conversationContexts } = await contexts.known(caller, null);
     const agents = new Map(agentContexts.map(({ id, name }) => [id, name]));

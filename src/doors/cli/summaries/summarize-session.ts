@@ -6,7 +6,7 @@ import { CommandFailed, exitCodes, fixOf, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { duration, firstLine } from "../output.ts";
 import { localTime } from "../show/explain.ts";
-import { summaryLines } from "../show/summary-lines.ts";
+import { shownSummary } from "./shown-summary.ts";
 import { totalWords } from "../show/usage-words.ts";
 import { listenForStop } from "../stop-signals.ts";
 
@@ -39,7 +39,7 @@ export async function summarizeSession(
     throw new CommandFailed(code, message, fixOf(code, null) ?? "");
   }
   if (invocation.json) output.json(summary);
-  else for (const line of summaryLines(summary, output)) output.line(line);
+  else for (const line of shownSummary(summary, output)) output.line(line);
   return exitCodes.fine;
 }
 

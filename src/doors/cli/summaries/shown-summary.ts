@@ -3,9 +3,9 @@ import type { WireSummary } from "../../../client/client.ts";
 import { partTitles, summaryParts } from "../../../domain/summary.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { plural, type CliOutput } from "../output.ts";
-import { totalWords } from "./usage-words.ts";
+import { totalWords } from "../show/usage-words.ts";
 
-export function summaryLines(summary: WireSummary, output: CliOutput): string[] {
+export function shownSummary(summary: WireSummary, output: CliOutput): string[] {
   const { dim, yellow } = output.style;
   const head = `Summary of ${plural(summary.turnCount, "turn")}, by ${summary.provider}/${output.safe(summary.model)}`;
   const costs = summary.usage === null ? [] : totalWords(summary.usage);

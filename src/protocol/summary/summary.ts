@@ -1,9 +1,9 @@
 /** Summaries of sessions in requests and responses (M5). */
 import * as z from "zod";
-import { isoTime } from "../domain/ids.ts";
-import { limits } from "../domain/limits.ts";
-import { isCompleted, summaryNote, summaryParts, type Summary } from "../domain/summary.ts";
-import { columnText, failureSchema, idSchema, queryNumber, timeSchema, toWireUsage, usageSchema } from "./values.ts";
+import { isoTime } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { isCompleted, summaryNote, summaryParts, type Summary } from "../../domain/summary.ts";
+import { columnText, failureSchema, idSchema, queryNumber, timeSchema, toWireUsage, usageSchema } from "../values.ts";
 
 export const summaryStartSchema = z
   .strictObject({
