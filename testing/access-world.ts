@@ -261,6 +261,7 @@ async function sampleOf(
       view: { title: "t", kind: "edit", locations: [], content: [] },
     },
     fireMailbox: {},
+    addPin: { turnId },
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
@@ -339,6 +340,7 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
     .replace("{id}", sample.id ?? "")
     .replace("{kind}", "conversation")
     .replace("{name}", sample.context ?? "")
+    .replace("{pinId}", newId())
     .replace("{workspace}", "default")
     .replace("{fact}", sample.fact ?? "none");
   const query = queries[sample.name]?.(turnId) ?? "";

@@ -2,6 +2,7 @@
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Summaries } from "./summaries.ts";
+import type { Pins } from "./pins.ts";
 import type { WorkspaceMemory } from "./memory.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
@@ -33,6 +34,8 @@ export interface SessionStart extends StartingChoice {
   metadata?: Record<string, unknown>;
   workspaceId?: string;
   repo?: string;
+  /** More repositories that the session is about, in order (M7). They need a `repo`. */
+  otherRepos?: string[];
   defaultLanguage?: string;
   /**
    * The turn that the session continues. The session takes over the settings of that turn's session that are not given
@@ -121,6 +124,8 @@ export interface Sessions {
   readonly attachments: Attachments;
   /** Makes and reads summaries of sessions (M5). */
   readonly summaries: Summaries;
+  /** What no compaction drops (M6). */
+  readonly pins: Pins;
 }
 
 /** The sessions of a workspace. Each session continues the one before it (W3, W5). */

@@ -8,6 +8,7 @@ import { summaryBlobs } from "../../domain/summary.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { operatorOnly } from "../access/access.ts";
 import { healthProbes, importMarks } from "../turn/kept/turn-blobs.ts";
+import { turnSizes } from "../turn/kept/turn-sizes.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
 
@@ -25,7 +26,8 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   const summaries = await records.summaries.list(session.id, { limit: Number.MAX_SAFE_INTEGER });
   const keys = [...new Set([...ofTurns.flat(), ...summaries.flatMap(summaryBlobs)])];
   // A store that has blobs and rows in one place deletes both at once.
-  const bytes = await sizeOf(core, keys);
+  let bytes = 0;
+  for (const turn of purged) for (const size of await turnSizes(core.deps, [turn])) bytes += size.bytes;
   if (!(await records.purges.purgeSession(session.id, [...kept]))) {
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }

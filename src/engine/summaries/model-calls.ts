@@ -13,7 +13,7 @@ import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { brokenCall, priced, type CallEnd } from "../turn/run/model-step.ts";
 import { textCallBound } from "../turn/run/call-bound.ts";
-import { holdCall, type HeldCall } from "../turn/run/hold-budgets.ts";
+import { holdPlainCall, type HeldCall } from "../turn/run/hold-budgets.ts";
 import { retryDelay } from "../turn/run/retry-delay.ts";
 
 export interface SummaryJob {
@@ -108,7 +108,7 @@ export class ModelCalls {
     const { id, sessionId } = this.summary;
     const provider = this.#provider;
     const window = this.#core.windows.of({ provider, model: request.model });
-    return await holdCall(this.#core, {
+    return await holdPlainCall(this.#core, {
       call: { turnId: id, step: index },
       targets: budgetTargets(this.#caller, sessionId),
       bound: textCallBound({ provider, request, window }),
