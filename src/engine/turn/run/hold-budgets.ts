@@ -64,6 +64,7 @@ export async function holdBudgets(
   if (result.outcome === "refused") return refused(core, run, { request, refusals: result.refusals });
   const { holds } = result;
   if (holds.length === 0) return nothingHeld;
+  const asked = { model: request.request.model, isFree: accepted.provider.isFree === true };
   return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
 }
 
