@@ -123,6 +123,16 @@ test("[U6] the parts of the window add up to what the provider counted", () => {
   );
 });
 
+test("[M3] [U6] each fact of the memory is a piece of its own, by its id", () => {
+  const facts = ["[MEMORY]\nabout", "=== FACT f-1 ===\n```\nlong fact\n```", "=== FACT f-2 ===\n```\nx\n```"];
+  const message = [...context.message, ...facts];
+  const bar = windowOfTurn({ turn: turnOf({}), context: { ...context, message }, request: null });
+  assert.deepEqual(
+    bar.parts.find(({ kind }) => kind === "memory")?.pieces.map(({ name }) => name),
+    ["f-1", "f-2", "about the memory"],
+  );
+});
+
 test("[U6] what a provider remembers itself is what the count leaves over; without a count, characters stand for tokens", () => {
   const manifest = { history: "chain", historyTurns: 3, chunks: [], activeFiles: [], skippedFiles: [] };
   const chained = windowOfTurn({ turn: turnOf({ manifest }), context, request: null });
