@@ -81,7 +81,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     cache: live.cache,
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
-    documents: lazyDocuments(),
+    documents: options.documents ?? lazyDocuments(),
     tools: options.tools ?? [],
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,

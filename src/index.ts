@@ -23,6 +23,7 @@ export type { WakeUps } from "./live/wake-ups.ts";
 export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";
 export type { Embedder } from "./retrieval/embedding.ts";
+export type * from "./retrieval/documents.ts";
 export type * from "./retrieval/retriever.ts";
 export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";

@@ -252,6 +252,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
       view: { title: "t", kind: "edit", locations: [], content: [] },
     },
     fireMailbox: {},
+    addPin: { turnId },
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
@@ -326,6 +327,7 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
     .replace("{id}", sample.id ?? "")
     .replace("{kind}", "conversation")
     .replace("{name}", sample.context ?? "")
+    .replace("{pinId}", newId())
     .replace("{workspace}", "default")
     .replace("{fact}", sample.fact ?? "none");
   const query = queries[sample.name]?.(turnId) ?? "";

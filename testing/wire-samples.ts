@@ -33,6 +33,7 @@ export function sampleSession(number: number, more: Partial<WireSession> = {}): 
     settings: {},
     workspaceId: null,
     repo: "repo",
+    otherRepos: [],
     defaultLanguage: null,
     metadata: {},
     originTurnId: null,

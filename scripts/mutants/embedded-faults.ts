@@ -40,6 +40,14 @@ export const embeddedFaults: readonly Mutant[] = [
     tests: moves,
   },
   {
+    name: "size-tells-of-forks",
+    does: "tells a reader which turns of a session others forked (B7, H4)",
+    file: "src/engine/explain/history-size.ts",
+    find: "const isOwn = isTheirs(caller, session);",
+    replace: "const isOwn = isTheirs(caller, session) || session.isPublic;",
+    tests: ["src/engine/explain/history-size.test.ts"],
+  },
+  {
     name: "move-blobs-unseen-loss",
     does: "deletes the blobs of the database although the files do not have them (B1, B3)",
     file: "src/compose/data-folder/move-blobs.ts",

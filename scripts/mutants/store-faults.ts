@@ -13,6 +13,14 @@ export const storeFaults: readonly Mutant[] = [
     tests: sqlite,
   },
   {
+    name: "budget-without-holds",
+    does: "does not count what is held for other running calls (F11)",
+    file: "src/domain/budget.ts",
+    find: "return spent + reserved + amount > limit;",
+    replace: "return spent + (reserved > 0 ? 0 : 0) + amount > limit;",
+    tests: ["src/records/memory/memory-records.test.ts", "testing/budgets.test.ts"],
+  },
+  {
     name: "sqlite-file-opened-beside",
     does: "opens the database file beside SQLite, which drops the locks of the process (B3, B4)",
     file: "src/system/durable-files.ts",

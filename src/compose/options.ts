@@ -8,6 +8,7 @@ import type { SharedCache } from "../live/shared-cache.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore } from "../records/record-store.ts";
+import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Observer } from "../telemetry/observer.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -44,6 +45,8 @@ export interface ModelOptions {
   providers?: Provider[];
   /** Retrievers, keyed by the names that agent contexts use. The names `local` and `qdrant` replace the configured ones. */
   retrievers?: Record<string, Retriever>;
+  /** Replaces the search in long documents that people attach (M8). */
+  documents?: DocumentSearch;
   /** Tools that every turn offers to the model. They run in this process. */
   tools?: Tool[];
   agentContexts?: AgentContext[];

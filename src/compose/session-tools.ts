@@ -56,8 +56,9 @@ async function builtInTools(
     import("../tools/command/command-tool.ts"),
     import("../tools/plan/plan-tool.ts"),
   ]);
-  const { folders, files, commands } = request;
-  const where = { folders, closed: [{ folder: folder.dir, opens: isWorkspaceContent }] };
+  const { folders, repositories, files, commands } = request;
+  const closed = [{ folder: folder.dir, opens: isWorkspaceContent }];
+  const where = { folders, closed, ...(repositories !== undefined && { repositories }) };
   return [
     ...fileTools({ ...where, ...(files !== undefined && { files }) }),
     commandTool({

@@ -154,6 +154,25 @@ export function decideHolds(
   return refusals.length > 0 ? { refusals } : { holds };
 }
 
+/** A budget, and what a call would hold of it. */
+export interface ForeseenBudget {
+  budget: BudgetState;
+  /** Null: the price is not known, or the call is not, because something else comes first. */
+  callMax: number | null;
+  /** Why the call would not be made now. Null: it would be. */
+  refusal: BudgetRefusal["reason"] | null;
+}
+
+/** Returns what the call would hold of each budget. */
+export function foresee(budgets: readonly BudgetState[], bound: CallAmount | null): ForeseenBudget[] {
+  return budgets.map((budget) => {
+    if (bound === null) return { budget, callMax: null, refusal: null };
+    const callMax = amountIn(budget, bound);
+    const refusal = callMax === null ? "unpriced" : passesLimit(budget, callMax) ? "over" : null;
+    return { budget, callMax, refusal };
+  });
+}
+
 function passesLimit({ spent, reserved, limit }: BudgetState, amount: number): boolean {
   return spent + reserved + amount > limit;
 }

@@ -76,6 +76,8 @@ export const errorCatalogue = {
   turn_not_running: entry(409, "The turn is not running"),
   question_not_open: entry(409, "The question is not open"),
   turn_not_finished: entry(409, "The turn is still running", true),
+  pin_invalid: entry(422, "The passage cannot be pinned"),
+  pins_too_large: entry(422, "The pinned passages are larger than the limit"),
   // Workspaces and devices
   workspace_invalid: entry(422, "The workspace id is not valid"),
   workspace_unknown: entry(404, "The workspace does not exist"),
@@ -197,6 +199,7 @@ export type WarningCode =
   | "history_compacted"
   | "steer_undelivered"
   | "history_not_kept"
+  | "budget_waits"
   | "live_log_unreadable"
   | "step_limit"
   | "setting_adjusted"

@@ -10,6 +10,8 @@ export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
   activeFilesPerTurnMax: 200,
+  /** Each of them is searched in each turn. */
+  repositoriesPerSessionMax: 16,
   /** X8: tokens of a message's active files, their share of the window and of a tool loop's step, and the waiting files named. */
   activeFilesTokensMax: 32_000,
   activeFilesWindowShareMax: 0.4,

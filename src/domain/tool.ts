@@ -25,6 +25,11 @@ export interface DeferredCall {
    * it.
    */
   waitsFor: "client" | "approval";
+  /**
+   * The budgets that the next call of the model could pass (F11). Then this is no call of a tool: no item of the history has
+   * its id, and an approval lets the call of the model pass once. Absent: it is a call of a tool.
+   */
+  budgetIds?: string[];
 }
 
 /** The caller's answer to a deferred call (T9): the result of a client's tool, or an approval or denial. */

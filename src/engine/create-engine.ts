@@ -3,7 +3,7 @@ import { matchPaths } from "../retrieval/match-paths.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
-import { noReader } from "./access/access.ts";
+import { noReader, pageLimit } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
 import type { Engine, Indexes, Sessions, Turns, UnkeptTurns } from "./engine.ts";
@@ -29,6 +29,7 @@ import { askClientQuestion, withdrawClientQuestion } from "./turn/live/client-qu
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
+import { pins } from "./sessions/pins.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -59,7 +60,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: sessions(deps, access),
+    sessions: sessions(core, access),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
@@ -74,6 +75,13 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
       verify: async (caller, sessionId, onTurn) =>
         (await import("./explain/verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
+      size: async (caller, sessionId, { before, limit } = {}) =>
+        (await import("./explain/history-size.ts")).sessionSize(deps, caller, {
+          ...{ sessionId, before },
+          limit: pageLimit(limit),
+        }),
+      sizes: async (caller, { limit } = {}) =>
+        (await import("./explain/history-size.ts")).sizeOverview(deps, caller, { limit: pageLimit(limit) }),
       verifyAll: async (caller, onTurn) =>
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
@@ -132,7 +140,8 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   };
 }
 
-function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
+function sessions(core: EngineCore, watch: AccessWatch): Sessions {
+  const { deps } = core;
   return {
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
@@ -143,6 +152,7 @@ function sessions(deps: EngineDependencies, watch: AccessWatch): Sessions {
     },
     list: (caller, page) => listSessions(deps, caller, page),
     attachments: attachments(deps),
+    pins: pins(core),
     costs: (caller, period) => costsOf(deps, caller, period),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };

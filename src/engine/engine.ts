@@ -18,6 +18,7 @@ export type * from "./api/contexts.ts";
 export type * from "./api/health.ts";
 export type * from "./api/memory.ts";
 export type * from "./api/people.ts";
+export type * from "./api/pins.ts";
 export type * from "./api/sessions.ts";
 export type * from "./api/transfer.ts";
 export type * from "./api/turn-estimate.ts";

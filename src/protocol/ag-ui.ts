@@ -166,11 +166,12 @@ const approvalSchema = {
   required: ["approved"],
 };
 
-function interrupt({ callId, name, arguments: given }: DeferredCall): Interrupt {
+function interrupt({ callId, name, arguments: given, budgetIds }: DeferredCall): Interrupt {
   return {
     id: callId,
     reason: "tool_call",
-    message: `May the tool "${name}" run?`,
+    message:
+      budgetIds === undefined ? `May the tool "${name}" run?` : "May the next call of the model pass its budget?",
     toolCallId: callId,
     responseSchema: approvalSchema,
     metadata: { name, arguments: given },

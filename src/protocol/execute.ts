@@ -127,6 +127,8 @@ function idOrEmpty(description: string) {
   return z.union([idSchema, z.literal("")]).meta({ description });
 }
 
+const commitId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+
 /** The fields that are one string each. A plain-text request has them in its query. */
 const scalars = z.strictObject({
   sessionId: idOrEmpty("The session to continue. If absent or empty: a new session."),
@@ -139,12 +141,9 @@ const scalars = z.strictObject({
   model: columnText(),
   workspaceId: columnText(),
   repo: columnText(),
-  commit: z
-    .string()
-    .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
-    .describe(
-      "The commit of the client's working copy of `repo`. If the index was built at another commit, the turn has a warning.",
-    ),
+  commit: commitId.describe(
+    "The commit of the client's working copy of `repo`. If the index was built at another commit, the turn has a warning.",
+  ),
   language: columnText(),
   toolsJson: z.string().describe("The value of `tools` as a JSON string, instead of `tools`."),
   toolChoiceName: columnText().describe("The tool that the model must call."),
@@ -191,6 +190,14 @@ const place = z
     modifiedMore: absent(z.int().min(0)).describe("How many more files differ."),
   })
   .meta({ id: "Place" });
+
+const otherRepository = z
+  .strictObject({
+    repo: columnText(),
+    commit: absent(commitId).describe("The commit of the client's working copy of this repository."),
+    workingCopy: absent(z.string()).describe("Like `workingCopy` of the request, for this repository."),
+  })
+  .meta({ id: "OtherRepository" });
 
 /** Pairs of fields that contradict each other, with the reason. */
 const contradictions = [
@@ -261,6 +268,9 @@ const executeFields = z.strictObject({
     "Files with rules of the repository, such as AGENTS.md, as the client's working copy has them now: from the top of the repository down to the working folder. An empty list: there are none. Absent: unknown.",
   ),
   place: absent(place).describe("The place in which the client works. The model receives it. Absent: unknown."),
+  otherRepos: absent(z.array(otherRepository).max(limits.repositoriesPerSessionMax)).describe(
+    "More repositories that a new session is about, in order, after `repo`. All are searched, and each path begins with the name of its repository and a colon: `api:src/a.ts`. In a later turn: what is known of these repositories of the session; `repo` then names the repository of `commit`, `workingCopy`, `place`, and of all paths without a name (default: the first).",
+  ),
   skills: absent(z.array(skillFile)).describe(
     "Files SKILL.md of the repository, as the client's working copy has them now. If two have the same name, the first one counts. The model is offered their names and descriptions, and reads the rest when it needs it. Absent: unknown.",
   ),
@@ -307,6 +317,7 @@ export const executeQuerySchema = scalars.partial().extend({
   compact: queryFlag().optional(),
   forkTurnId: idSchema.optional().describe("The same as `fork.turnId`."),
   rerunTurnId: idSchema.optional().describe("The same as `rerun.turnId`; the body may then be empty."),
+  otherRepos: z.array(columnText()).optional().describe("The same as `otherRepos`, a name each; may be repeated."),
   paths: z.array(columnText()).optional().describe("Search for code only below this path; may be repeated."),
   sessionName: columnText().optional().describe("The same as `session.name`."),
   temperature: z.coerce.number().optional(),

@@ -34,6 +34,9 @@ export const sessionSchema = z
     settings: modelSettingsSchema.describe("The settings that were chosen for the session."),
     workspaceId: z.string().nullable(),
     repo: z.string().nullable(),
+    otherRepos: z
+      .array(z.string())
+      .describe("More repositories that the session is about, in order. Paths then begin with a name: `api:src/a.ts`."),
     defaultLanguage: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
     originTurnId: idSchema
@@ -91,6 +94,7 @@ export function toWireSession(of: Session, names: ContextNames): WireSession {
     settings: of.settings,
     workspaceId: of.workspaceId,
     repo: of.repo,
+    otherRepos: of.otherRepos,
     defaultLanguage: of.defaultLanguage,
     metadata: of.metadata,
     originTurnId: of.originTurnId,
@@ -135,6 +139,11 @@ export const sessionStartSchema = sessionFactsSchema
     settings: modelSettingsSchema.optional(),
     workspaceId: columnText().optional(),
     repo: columnText().optional(),
+    otherRepos: z
+      .array(columnText())
+      .max(limits.repositoriesPerSessionMax)
+      .optional()
+      .describe("More repositories that the session is about, in order, after `repo`."),
     defaultLanguage: columnText().optional(),
     forkOf: idSchema
       .optional()

@@ -95,6 +95,12 @@ export const deferredCallSchema = z
     name: z.string(),
     arguments: z.string().describe("JSON text exactly as the model wrote it. It may be invalid JSON."),
     waitsFor: z.enum(["client", "approval"]),
+    budgetIds: z
+      .array(z.string())
+      .optional()
+      .describe(
+        "The budgets that the next call of the model could pass. It is no call of a tool: an approval lets the model's call pass once, if the caller may set these budgets.",
+      ),
   })
   .meta({ id: "DeferredCall", description: "A tool call that waits for the client's result or for an approval." });
 

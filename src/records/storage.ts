@@ -12,8 +12,19 @@ export interface StorageRecords {
   blobStoreId(): Promise<string | null>;
   /** Returns the ids of the turns of all sessions, in their order, at most `limit` of those after `after`. */
   turnIds(page: { after: string | null; limit: number }): Promise<string[]>;
+  /** Returns the room of each of these turns, in any order. An unknown turn is left out. */
+  turnRoom(ids: readonly string[]): Promise<TurnRoom[]>;
   /** Writes something small that no other method returns, as durably as any write. Rejects if the store cannot be written. */
   probe(): Promise<void>;
+}
+
+/** The room that a turn takes in the records, in bytes as they are stored, without columns of a fixed size and without indexes. */
+export interface TurnRoom {
+  turnId: string;
+  /** Its row and its steps. */
+  row: number;
+  /** Its texts, which the search reads. */
+  texts: number;
 }
 
 /** Facts about the database and its data version. A store without data versions has 0 in all three numbers. */

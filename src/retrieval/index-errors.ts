@@ -5,6 +5,7 @@ export function notIndexed(repo: string): AptoveError {
   return new AptoveError(
     "index_missing",
     `${repo} is not indexed; run \`aptove index\` in its folder, on the machine of the server that answers`,
+    { facts: { repo } },
   );
 }
 
@@ -22,7 +23,7 @@ export function embeddingMismatch(
   const detail =
     `the index of ${index.repo} was built with ${index.model} (${index.dimension} dimensions), ` +
     `and ${configured.model} (${configured.dimension}) is configured; run \`aptove index --rebuild\` in ${index.root}`;
-  return new AptoveError("index_mismatch", detail);
+  return new AptoveError("index_mismatch", detail, { facts: { repo: index.repo } });
 }
 
 export function wrongDimension({ model, dimension }: EmbeddingModel): AptoveError {

@@ -5,7 +5,8 @@
  * A driver must do the following.
  * - `search` returns at most `candidates` chunks, best first: lexical and vector search over the same filters, fused by
  *   reciprocal rank (Q3). The same question on the same index returns the same order. It may throw an AptoveError
- *   `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else.
+ *   `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else. If the cause is one of several
+ *   repositories, the error names it in its fact `repo`, so that the caller can ask the others.
  * - `index` reads what git tracks and changes only files whose hash changed. An unchanged chunk keeps its id. A run that fails,
  *   is aborted or is killed leaves the former index unchanged (Q2). Searches continue in the meantime, and see the new index as
  *   soon as it is complete, in every process (B4). `index` may throw `repository_invalid`, `index_mismatch` (a rebuild fixes it),
@@ -47,11 +48,24 @@ export interface RetrievalQuery {
   /** The organisation of the index. It comes from the authenticated caller, never from a request's body (H4). */
   orgId: string;
   repo: string;
+  /**
+   * More repositories of the organisation. All are searched as if they were one (M7): one scale, and `candidates` chunks in total. One
+   * that the question does not match finds nothing (Q3). Absent: only `repo` is searched.
+   */
+  others?: readonly RepositoryQuery[];
   /** The preferred language. Its chunks rank higher; no chunk is left out (S9). Absent: none is preferred. */
   language?: string;
   /** A filter: files or folders, and a chunk must be in one of them. Absent: no filter. */
   pathPrefixes?: string[];
   candidates: number;
+}
+
+/** A repository that is searched, with its own filter. */
+export type RepositoryQuery = Pick<RetrievalQuery, "repo" | "pathPrefixes">;
+
+/** Returns the repositories of a query, in their order. */
+export function repositoriesOf({ repo, pathPrefixes, others = [] }: RetrievalQuery): RepositoryQuery[] {
+  return [{ repo, ...(pathPrefixes !== undefined && { pathPrefixes }) }, ...others];
 }
 
 export interface RetrievedChunk extends Chunk {

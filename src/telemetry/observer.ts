@@ -6,6 +6,7 @@
  * no contents and no secrets (E8): no instruction, answer, argument, path or key. The ids are for logs and traces. Metrics must
  * not use an id, a user or a path as a label, because their number has no bound.
  */
+import type { BudgetScope } from "../domain/budget.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Usage } from "../domain/usage.ts";
 
@@ -114,6 +115,8 @@ export interface StoreCallEnded {
 export type ObserverNote =
   | { type: "model_retried"; provider: string; code: ErrorCode }
   | { type: "chain_rebuilt"; provider: string }
+  /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
+  | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
   /** This server marked turns as failed because no process runs them any more (R2). */
   | { type: "turns_recovered"; count: number }
   /** This server renewed its leases (R1), this many milliseconds too late. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { toolWorld } from "../../testing/tool-world.ts";
+import { fileTools } from "./files/file-tools.ts";
 import { SessionFolders } from "./session-folders.ts";
 
 /** A call of each tool with a path. */
@@ -207,4 +208,42 @@ test("[P5] [E8] a session in a folder of the system has no files", { skip: proce
   }
   const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).resolve(".");
   assert.equal(kind, "folder");
+});
+
+test("[M7] [P5] a path with the name of a repository is a path in it, is shown so, and does not leave the session's folders", async (t) => {
+  const base = await temporaryFolder(t);
+  for (const name of ["api/src", "web/src", "lib"]) await mkdir(join(base, name), { recursive: true });
+  for (const name of ["api/src/a.ts", "web/src/a.ts", "lib/a.ts"]) await writeFile(join(base, name), name);
+  const repositories = new Map(["api", "web", "lib"].map((name) => [name, join(base, name)]));
+  const folders = new SessionFolders({ folders: [join(base, "api"), join(base, "web")], repositories });
+  const seen = async (path: string): Promise<string[]> => {
+    const { real, shown } = await folders.resolve(path);
+    return [real.slice(base.length + 1), shown];
+  };
+  assert.deepEqual(await seen("web:src/a.ts"), ["web/src/a.ts", "web:src/a.ts"]);
+  assert.deepEqual(await seen("src/a.ts"), ["api/src/a.ts", "api:src/a.ts"]);
+  assert.deepEqual(await seen("web:"), ["web", "web:"]);
+  assert.deepEqual(await seen(join(base, "web/src")), ["web/src", "web:src"]);
+  for (const path of ["web:../lib/a.ts", "lib:a.ts", "web:../../etc/passwd"]) {
+    await assert.rejects(folders.resolve(path), /not open to this session/, path);
+  }
+  assert.deepEqual(await seen("web:/src/a.ts"), ["web/src/a.ts", "web:src/a.ts"]);
+  const tools = fileTools({ folders: [join(base, "api"), join(base, "web")], repositories });
+  const output = async (name: string, args: Record<string, unknown>): Promise<string> => {
+    const tool = tools.find(({ definition }) => definition.name === name);
+    const signal = new AbortController().signal;
+    const context = {
+      sessionId: "s",
+      turnId: "t",
+      callId: "c",
+      signal,
+      showOutput: () => {},
+      readOutput: async () => null,
+    };
+    return (await tool?.run(args, context))?.output ?? "";
+  };
+  assert.match(await output("list", { path: "web:" }), /^web: \(1 file\)/);
+  assert.match(await output("list", { path: "web:", glob: "**/*.ts" }), /^web:src\/a\.ts$/);
+  assert.match(await output("search", { path: "web:src", pattern: "web" }), /^web:src\/a\.ts:/);
+  assert.match(await output("read", { path: "api:src/a.ts" }), /api\/src\/a\.ts/);
 });

@@ -15,6 +15,11 @@ export interface SessionFoldersOptions {
   folders: readonly string[];
   /** Folders that the session may not open even inside its own folders, such as the data folder, which contains keys. */
   closed?: readonly ClosedFolder[];
+  /**
+   * The top folders of the session's repositories, by their names, if it is about several (M7). `web:src/main.ts` is a path in one of
+   * them. It is open only if it is in the session's folders.
+   */
+  repositories?: ReadonlyMap<string, string>;
 }
 
 export interface ClosedFolder {
@@ -32,7 +37,7 @@ export interface SessionPath {
   folder: string;
   /** The absolute path below the folder's configured name, as people and editors know it. */
   known: string;
-  /** The path as the model and people see it, on one line: relative to the first folder, absolute in another one. */
+  /** The path as the model and people see it, on one line: relative to the first folder, absolute in another one, or with the name of its repository. */
   shown: string;
   /** Null if nothing exists there. */
   kind: "file" | "folder" | "other" | null;
@@ -56,10 +61,12 @@ interface Root {
 export class SessionFolders {
   readonly #given: readonly string[];
   readonly #closed: readonly ClosedFolder[];
+  readonly #repositories: ReadonlyMap<string, string>;
   /** The resolved path of each folder, from when it first existed. A folder that takes its name later is a different one. */
   readonly #real = new Map<string, string>();
 
-  constructor({ folders, closed = [] }: SessionFoldersOptions) {
+  constructor({ folders, closed = [], repositories = new Map() }: SessionFoldersOptions) {
+    this.#repositories = new Map([...repositories].map(([name, top]) => [name, resolve(top)]));
     this.#given = folders.map((folder) => resolve(folder));
     this.#closed = closed.map((each) => ({ ...each, folder: resolve(each.folder) }));
   }
@@ -90,7 +97,7 @@ export class SessionFolders {
     if (path.length > limits.toolPathCharactersMax) {
       throw new ToolFault(`the path has ${path.length} characters; it may have ${limits.toolPathCharactersMax}`);
     }
-    const requested = resolve(this.#given[0] ?? "", path);
+    const requested = this.#requested(path);
     const roots = await this.#roots();
     const { real, kind } = await resolved(requested, path);
     // The innermost folder decides which paths are open.
@@ -100,9 +107,21 @@ export class SessionFolders {
     return { target: { real, folder: root.real, known, shown: this.#shown(real, root), kind }, root };
   }
 
+  #requested(path: string): string {
+    for (const [name, top] of this.#repositories) {
+      // What follows a name is always a path in its repository.
+      if (path.startsWith(`${name}:`)) return join(top, path.slice(name.length + 1));
+    }
+    return resolve(this.#given[0] ?? "", path);
+  }
+
   #shown(real: string, root: Root): string {
     const inFolder = relative(root.real, real);
-    return shownPath(root.given === this.#given[0] ? inFolder || "." : join(root.given, inFolder));
+    const known = join(root.given, inFolder);
+    for (const [name, top] of this.#repositories) {
+      if (isInside(known, top)) return shownPath(`${name}:${relative(top, known)}`);
+    }
+    return shownPath(root.given === this.#given[0] ? inFolder || "." : known);
   }
 
   async #roots(): Promise<Root[]> {

@@ -13,6 +13,8 @@ export type OpenSessionTools = (request: SessionToolsRequest) => Promise<Session
 export interface SessionToolsRequest {
   /** Absolute paths. Relative paths and commands begin in the first one. */
   folders: readonly string[];
+  /** The top folders of the session's repositories, by their names. Absent: it is not about several (M7). */
+  repositories?: ReadonlyMap<string, string>;
   /** The workspace whose configured MCP servers are used, and which keeps their logs. Null: the global servers are used, without logs. */
   workspaceId: string | null;
   /** MCP servers of this session only. A server with the name of a configured one replaces it. */

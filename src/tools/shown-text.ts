@@ -1,5 +1,7 @@
 /** Makes untrusted text (file names, commands, messages of servers) safe to show to people, with nothing hidden. */
 
+import { join } from "node:path";
+
 /** Characters that move the cursor, end the line, or change the direction of the letters after them. */
 const deceiving = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 /**
@@ -16,6 +18,12 @@ const manyLines = /\n(?:[^\S\n]*\n){5,}/g;
 /** Returns the path. A path with deceiving characters is quoted as in JSON. */
 export function shownPath(path: string): string {
   return path.search(deceiving) === -1 ? path : shownText(JSON.stringify(path));
+}
+
+/** Returns the path of something in a folder, both as they are shown. The top folder of a repository is its name and a colon. */
+export function shownBelow(folder: string, path: string): string {
+  if (folder === ".") return path;
+  return folder.endsWith(":") ? `${folder}${path}` : join(folder, path);
 }
 
 /** Returns the text, on one line, with each deceiving character as its code, such as `\u202e`. */

@@ -24,10 +24,12 @@ const plain = z.union([matching, ranged, ofIds]);
 const anyOf = z.strictObject({ should: z.array(plain).min(1) });
 const condition = z.union([plain, anyOf]);
 export type FakeCondition = z.output<typeof condition>;
-const filter = z.strictObject({
+const allOf = z.strictObject({
   must: z.array(condition).exactOptional(),
   must_not: z.array(condition).exactOptional(),
 });
+/** Several indexes are searched with one filter for each. */
+const filter = z.union([allOf, z.strictObject({ should: z.array(allOf).min(1) })]);
 export type FakeFilter = z.output<typeof filter>;
 
 const document = z.strictObject({

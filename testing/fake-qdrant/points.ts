@@ -92,7 +92,9 @@ export class FakeCollection {
     return found.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 
-  #lets({ must = [], must_not = [] }: FakeFilter, point: StoredPoint): boolean {
+  #lets(filter: FakeFilter, point: StoredPoint): boolean {
+    if ("should" in filter) return filter.should.map((one) => this.#lets(one, point)).some(Boolean);
+    const { must = [], must_not = [] } = filter;
     // All conditions are checked, so that a field without an index is found whatever the points are.
     const held = must.map((condition) => this.#holds(condition, point));
     const broken = must_not.map((condition) => this.#holds(condition, point));

@@ -60,6 +60,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   mailbox_changed: "read the mailbox and fire again: aptove session mailbox",
   subagents_limited: "wait until a subagent has ended",
   subagent_moved: "see what the subagent does now: aptove session log",
+  pin_invalid: "see what the turn says: aptove session show --turn <turn>",
+  pins_too_large: "remove a pin: aptove session pins, aptove session unpin <pin>",
   turn_not_continuable: "continue another turn: aptove session log --graph",
   turn_in_use: "archive the turns that continue it first, or move the head: aptove session head",
   turn_not_running: 'send it as the next instruction: aptove ask --continue "…"',

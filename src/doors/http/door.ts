@@ -36,6 +36,7 @@ import {
   type UpgradeRequest,
 } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { pinHandlers } from "./handlers/pins.ts";
 import { budgetHandlers } from "./handlers/budgets.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
@@ -105,6 +106,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...transferHandlers(door),
     ...turnHandlers(door),
     ...mailboxHandlers(door),
+    ...pinHandlers(door),
     ...streamHandlers(door),
     ...serverHandlers(door),
     ...deviceHandlers(door),

@@ -1,6 +1,7 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
+import type { Pins } from "./pins.ts";
 import type { WorkspaceMemory } from "./memory.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
@@ -32,6 +33,8 @@ export interface SessionStart extends StartingChoice {
   metadata?: Record<string, unknown>;
   workspaceId?: string;
   repo?: string;
+  /** More repositories that the session is about, in order (M7). They need a `repo`. */
+  otherRepos?: string[];
   defaultLanguage?: string;
   /**
    * The turn that the session continues. The session takes over the settings of that turn's session that are not given
@@ -118,6 +121,8 @@ export interface Sessions {
   costs(caller: Caller, period: { from: Millis; until: Millis }): Promise<CostReport>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
+  /** What no compaction drops (M6). */
+  readonly pins: Pins;
 }
 
 /** The sessions of a workspace. Each session continues the one before it (W3, W5). */

@@ -1,4 +1,5 @@
 /** Comparing, verifying, exporting and importing sessions (D1, D2). */
+import type { SessionSize, SizeOverview } from "./history-size.ts";
 import type { TurnDiff, VerifyAllReport, VerifyReport } from "./explanation.ts";
 import type { Caller } from "../../domain/caller.ts";
 
@@ -14,6 +15,13 @@ export interface Explanations {
    * `onTurn` after each batch of turns. Throws `not_found`.
    */
   verify(caller: Caller, sessionId: string, onTurn?: (done: number, total: number) => void): Promise<VerifyReport>;
+  /**
+   * Returns the room that a session takes, and that of its newest turns before the number `before` (B7). It reads the size of every turn. Throws
+   * `not_found`.
+   */
+  size(caller: Caller, sessionId: string, page?: { before?: number; limit?: number }): Promise<SessionSize>;
+  /** Returns the room of all sessions that the caller may see, and the largest of them (B7). It reads the size of every turn. */
+  sizes(caller: Caller, page?: { limit?: number }): Promise<SizeOverview>;
   /**
    * Reads every stored turn of all orgs and checks it: its blobs, its boot prompt, its digest (B3, D2). Calls `onTurn` after each.
    * Only an admin of the server's first org may do this. Throws `forbidden`.

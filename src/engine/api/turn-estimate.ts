@@ -1,4 +1,5 @@
 /** What the first call of a turn would be, and what it would cost. */
+import type { ForeseenBudget } from "../../domain/budget.ts";
 import type { ContextManifest } from "../../domain/context.ts";
 import type { Warning } from "../../domain/errors.ts";
 
@@ -21,6 +22,8 @@ export interface TurnEstimate {
   };
   /** Null: the price of the model is not known. */
   price: EstimatedPrice | null;
+  /** The budgets that the call would count for (F11), oldest first. */
+  budgets: ForeseenBudget[];
   /** True if the history would be summarised first, which is a call of its own (C6). */
   isSummarisedFirst: boolean;
   manifest: ContextManifest;

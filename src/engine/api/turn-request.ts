@@ -23,7 +23,10 @@ export interface TurnRequest
   /** The client's own data about the request. It is stored with the turn and returned, and the program never reads it. */
   clientData?: Record<string, unknown>;
   /** The fields of a new session. Ignored if the turn continues a session. */
-  session?: Omit<SessionStart, "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "defaultLanguage">;
+  session?: Omit<
+    SessionStart,
+    "forkOf" | keyof StandingChoice | "workspaceId" | "repo" | "otherRepos" | "defaultLanguage"
+  >;
   /**
    * A key that makes it safe to send the request again: the same key and the same request from the same user return the
    * turn that the first request made. Another request with the key throws `idempotency_key_reused` (T13).
@@ -131,12 +134,19 @@ export interface RequestedTools {
    * Without it, such a call ends the turn as `awaiting_tool_results` (V5).
    */
   askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer | null>;
+  /** True: the client cannot show that a turn waits because of a budget, so such a turn fails (F11). */
+  cannotWait?: boolean;
 }
 
 /** The part of the code that retrieval searches. */
 export interface RequestedRetrieval {
   /** The repository whose index is searched. Null: nothing is searched. Default: the repository of the session. */
   repo?: string | null;
+  /**
+   * More repositories of a new session, in order (M7). In a later turn: what is known of these repositories of the session. In such a
+   * session `repo` names the repository of `commit`, `workingCopy`, `place`, and of all paths without a name. Default: the first.
+   */
+  otherRepos?: readonly OtherRepository[];
   /** The commit of the caller's working copy. The turn warns if the index was made at another commit. */
   commit?: string;
   /**
@@ -151,6 +161,11 @@ export interface RequestedRetrieval {
   language?: string;
   /** Searches only these files and folders. An empty list: everywhere. Default: what the workspace's configuration names. */
   pathPrefixes?: string[];
+}
+
+/** One of several repositories, with the same facts as those of the first. */
+export interface OtherRepository extends Pick<RequestedRetrieval, "commit" | "workingCopy"> {
+  repo: string;
 }
 
 /** A call that a person is asked to allow. */

@@ -11,9 +11,9 @@ import {
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/ids.ts";
-import { adminOnly, noLimitedKey } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
-import { changeableSession, maySee } from "../access/visible.ts";
+import { budgetSettersOnly } from "../access/budgets.ts";
+import { maySee } from "../access/visible.ts";
 import type { Budgets } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { noteBudgets } from "../turn/live/budgeted-turns.ts";
@@ -88,21 +88,14 @@ function noBudget(id: string): AptoveError {
 
 type Target = Pick<Budget, "scope" | "targetId">;
 
-/** Throws `not_found`, `forbidden`. A key never changes its own budget. */
+/** Throws `not_found`, `forbidden`. */
 async function mayChange(deps: EngineDependencies, caller: Caller, { scope, targetId }: Target): Promise<void> {
-  noLimitedKey(caller, "change budgets");
-  if (scope === "session") {
-    await changeableSession(deps, caller, targetId);
-    return;
-  }
-  adminOnly(caller, `change the budget of a ${scope}`);
+  await budgetSettersOnly(deps, caller, { scope, targetId });
   if (scope === "person" && targetId !== caller.userId) await userOfOrg(deps, caller, targetId);
   if (scope === "org" && targetId !== caller.orgId) throw missing(scope, targetId);
   if (scope !== "key") return;
   const key = isId(targetId) ? await deps.records.keys.get(targetId) : null;
   if (key?.orgId !== caller.orgId) throw missing(scope, targetId);
-  if (targetId === caller.keyId)
-    throw new AptoveError("forbidden", "a key may not change its own budget; use another key");
 }
 
 function missing(scope: BudgetScope, id: string): AptoveError {

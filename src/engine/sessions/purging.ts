@@ -7,6 +7,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { operatorOnly } from "../access/access.ts";
 import { healthProbes, importMarks } from "../turn/kept/turn-blobs.ts";
+import { turnSizes } from "../turn/kept/turn-sizes.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
 
@@ -21,7 +22,8 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   const purged = turns.filter((turn) => !kept.has(turn.id));
   const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
   // A store that has blobs and rows in one place deletes both at once.
-  const bytes = await sizeOf(core, keys);
+  let bytes = 0;
+  for (const turn of purged) for (const size of await turnSizes(core.deps, [turn])) bytes += size.bytes;
   if (!(await records.purges.purgeSession(session.id, [...kept]))) {
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }

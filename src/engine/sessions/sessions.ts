@@ -2,7 +2,9 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { inheritedPins } from "../../domain/pin.ts";
 import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
+import { repositoriesFault, repositoryNames } from "../../domain/repositories.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
 import { withProviderContexts } from "../contexts/model-words.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
@@ -28,7 +30,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
   const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
   const choice = changedChoice(known, standingChoice(known, from), start);
-  const repo = start.repo ?? from?.repo;
+  const { repo, otherRepos } = repositoriesOf(start, from);
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;
   const session = blankSession({
     id: newId(),
@@ -38,15 +40,36 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
       ...start,
       name,
       ...(workspaceId !== null && { workspaceId }),
-      ...(repo != null && { repo }),
+      ...(repo !== null && { repo }),
+      otherRepos,
       ...(defaultLanguage != null && { defaultLanguage }),
     },
     choice,
     nameIsSet: start.name !== undefined || from?.nameIsSet === true,
     originTurnId: origin?.turn.id ?? null,
+    pins: inheritedPins(from?.pins ?? [], origin?.turn.depth ?? 0),
   });
   await deps.records.sessions.insert(session);
   return session;
+}
+
+/**
+ * Returns the repositories of a new session: those that it names, or those of the session that it is forked from (M7). One of the
+ * latter stands for all of them, for example if its folder is open in an editor. Throws `request_invalid`.
+ */
+function repositoriesOf(start: SessionStart, from: Session | null): Pick<Session, "repo" | "otherRepos"> {
+  const { otherRepos = [] } = start;
+  const inherited = from === null ? [] : repositoryNames(from);
+  const isInherited = otherRepos.length === 0 && (start.repo === undefined || inherited.includes(start.repo));
+  if (from !== null && isInherited) return { repo: from.repo, otherRepos: from.otherRepos };
+  const repo = start.repo ?? from?.repo ?? null;
+  if (otherRepos.length === 0) return { repo, otherRepos: [] };
+  if (repo === null) {
+    throw new AptoveError("request_invalid", "otherRepos needs a repo, which is the first of the session");
+  }
+  const fault = repositoriesFault([repo, ...otherRepos]);
+  if (fault !== null) throw new AptoveError("request_invalid", fault);
+  return { repo, otherRepos };
 }
 
 async function forkOrigin(

@@ -106,6 +106,7 @@ function exported(session: Session): ExportedSession {
     category: session.category,
     rating: session.rating,
     metadata: session.metadata,
+    pins: session.pins,
     archivedAt: session.archivedAt,
   };
 }
@@ -126,6 +127,7 @@ function nameless(session: Session, first: Turn): ExportedSession {
     category: null,
     rating: null,
     metadata: {},
+    pins: [],
     archivedAt: null,
   };
 }
@@ -140,6 +142,7 @@ function shared(session: Session) {
     settings: session.settings,
     workspaceId: session.workspaceId,
     repo: session.repo,
+    otherRepos: session.otherRepos,
     defaultLanguage: session.defaultLanguage,
     originTurnId: session.originTurnId,
     headTurnId: session.headTurnId,

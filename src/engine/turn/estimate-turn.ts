@@ -1,15 +1,18 @@
 /** Estimates a turn's first call, without running the turn: its size by kind, and what it costs at least and at most. */
+import { foresee, type ForeseenBudget } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { costOf, modelFamily } from "../../domain/models.ts";
 import { countedContext, type Usage } from "../../domain/usage.ts";
+import { budgetTargets } from "../access/budgets.ts";
 import type { EstimatedPrice, TurnEstimate, TurnRequest } from "../engine.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { estimateTokens } from "./prepare/choose-chunks.ts";
 import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
 import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
 import type { ParentTurn, TurnPlan } from "./prepare/turn-plan.ts";
+import { callBound } from "./run/call-bound.ts";
 import { placeAndAccept } from "./run-turn.ts";
 
 /** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
@@ -28,10 +31,39 @@ export async function estimateTurn(core: EngineCore, caller: Caller, asked: Turn
     contextTokens: window,
     tokens,
     price: priceOf(accepted.model, tokens, accepted.settings.maxOutputTokens ?? null),
+    budgets: await budgetsOf(core, plan, { parent: place.parent, sessionId: place.session?.id ?? newId() }),
     isSummarisedFirst: plan.isTooLong,
     manifest: plan.manifest,
     warnings,
   };
+}
+
+interface EstimatedPlace {
+  parent: ParentTurn | null;
+  sessionId: string;
+}
+
+/** Returns the budgets of the first call. A call that waits for a summary or for tools is not known yet. */
+async function budgetsOf(
+  core: EngineCore,
+  plan: TurnPlan,
+  { parent, sessionId }: EstimatedPlace,
+): Promise<ForeseenBudget[]> {
+  const { accepted, first } = plan;
+  const applying = await core.deps.records.budgets.applying(budgetTargets(accepted.caller, sessionId));
+  if (first === null) return foresee(applying, null);
+  const { call, request } = first;
+  const bound = callBound({
+    plan,
+    parent,
+    request,
+    items: call.items,
+    continues: call.previousResponseId !== null,
+    isOfTurn: true,
+    produced: { items: [], contextTokens: null },
+    window: core.windows.of(accepted),
+  });
+  return foresee(applying, bound);
 }
 
 function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["tokens"] {

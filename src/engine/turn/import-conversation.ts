@@ -53,7 +53,7 @@ export async function importConversation(
   try {
     const plan = planOf(turnId, accepted);
     const prepared = { plan, warnings: [] };
-    const closed = { results: [], approved: [], unanswered: 0 };
+    const closed = { results: [], approved: [], passedBudgets: [], isPassDenied: false, unanswered: 0 };
     const result = await openTurn(core, { live, place: newRoot, request, accepted, closed, prepared });
     if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
     const turn = await recordAndSettle(core, result.opened, { plan, rest });
@@ -67,12 +67,13 @@ export async function importConversation(
 }
 
 function requestOf(start: SessionStart, instruction: string): TurnRequest {
-  const { workspaceId, repo, agentContextId, conversationContextId, model, settings, ...session } = start;
+  const { workspaceId, repo, otherRepos, agentContextId, conversationContextId, model, settings, ...session } = start;
   return {
     instruction,
     session,
     ...(workspaceId !== undefined && { workspaceId }),
     ...(repo !== undefined && { repo }),
+    ...(otherRepos !== undefined && { otherRepos: otherRepos.map((name) => ({ repo: name })) }),
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
     ...(model !== undefined && { model }),

@@ -5,6 +5,7 @@
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { inheritedPins } from "../../domain/pin.ts";
 import { sessionName, type Session } from "../../domain/session.ts";
 import type { SubagentBounds } from "../../domain/subagent.ts";
 import { summarize, type TurnDraft } from "../../domain/turn.ts";
@@ -202,7 +203,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
 
 function newSession(core: EngineCore, { live, place, request, accepted }: PreparedTurn): Session {
   const start = request.session ?? {};
-  const { repo, language } = accepted.retrieval;
+  const { repo, paths, language } = accepted.retrieval;
   const name = start.name ?? sessionName(accepted.instruction || firstText(accepted.earlier));
   return blankSession({
     id: live.sessionId,
@@ -213,11 +214,13 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Prepar
       name,
       ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
       ...(repo !== null && { repo }),
+      ...(paths.names.length > 0 && { otherRepos: paths.names.slice(1) }),
       ...(language !== null && { defaultLanguage: language }),
     },
     choice: accepted.forSession,
     nameIsSet: start.name !== undefined,
     originTurnId: place.originTurnId,
+    pins: inheritedPins(place.model?.pins ?? [], place.parent?.depth ?? 0),
   });
 }
 

@@ -28,6 +28,7 @@ export const paths = {
   undo: { method: "POST", path: "/api/sessions/{id}/undo" },
   getGraph: { method: "GET", path: "/api/sessions/{id}/graph" },
   verifySession: { method: "GET", path: "/api/sessions/{id}/verify" },
+  sessionSize: { method: "GET", path: "/api/sessions/{id}/size" },
   exportSession: { method: "GET", path: "/api/sessions/{id}/export" },
   listTurns: { method: "GET", path: "/api/sessions/{id}/turns" },
   getLastTurn: { method: "GET", path: "/api/sessions/{id}/turns/last" },
@@ -35,6 +36,9 @@ export const paths = {
   steerSession: { method: "POST", path: "/api/sessions/{id}/steer" },
   getMailbox: { method: "GET", path: "/api/sessions/{id}/mailbox" },
   fireMailbox: { method: "POST", path: "/api/sessions/{id}/fire" },
+  listPins: { method: "GET", path: "/api/sessions/{id}/pins" },
+  addPin: { method: "POST", path: "/api/sessions/{id}/pins" },
+  removePin: { method: "DELETE", path: "/api/sessions/{id}/pins/{pinId}" },
   sessionEvents: { method: "GET", path: "/api/sessions/{id}/events" },
 
   getTurn: { method: "GET", path: "/api/turns/{id}" },
@@ -57,6 +61,7 @@ export const paths = {
 
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
+  getSizes: { method: "GET", path: "/api/sizes" },
   listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
-import { verifyReportSchema } from "../explain.ts";
+import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { mailboxSchema, mailboxQuerySchema } from "../mailbox.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
@@ -13,6 +13,7 @@ import {
   sessionPatchSchema,
   sessionStartSchema,
 } from "../session.ts";
+import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from "../manifest/pin.ts";
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,
@@ -131,6 +132,14 @@ export const sessionRoutes = {
     answer: verifyReportSchema,
     errors: ["storage_failed"],
   },
+  sessionSize: {
+    summary: "Returns the room that the session takes, by kind and by turn, and what a purge would free.",
+    access: "read",
+    query: sessionSizeQuerySchema,
+    status: 200,
+    answer: sessionSizeSchema,
+    errors: ["storage_failed"],
+  },
   exportSession: {
     summary: "Exports the session or one of its branches as a file for import, or the session as Markdown.",
     access: "read",
@@ -189,6 +198,30 @@ export const sessionRoutes = {
     status: 200,
     answer: mailboxSchema,
     errors: [],
+  },
+  listPins: {
+    summary: "Lists the pins of a session: what no compaction of its history drops.",
+    access: "read",
+    status: 200,
+    answer: pinListSchema,
+    errors: [],
+  },
+  addPin: {
+    summary:
+      "Pins a turn, or a passage of one, so that no compaction drops it. A passage that is pinned already keeps its pin.",
+    access: "write",
+    body: pinStartSchema,
+    status: 200,
+    answer: pinAnswerSchema,
+    errors: ["pin_invalid", "pins_too_large", ...storedTurnErrors, "storage_full"],
+  },
+  removePin: {
+    summary: "Removes a pin, and returns the pins that are left. The request is idempotent.",
+    access: "write",
+    params: pinParamsSchema,
+    status: 200,
+    answer: pinListSchema,
+    errors: [...storedTurnErrors, "storage_full"],
   },
   sessionEvents: {
     summary:

@@ -8,7 +8,7 @@ import {
   executeRequestSchema,
   fireRequestSchema,
 } from "../execute.ts";
-import { turnDiffSchema } from "../explain.ts";
+import { sizesQuerySchema, sizesSchema, turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
@@ -261,6 +261,14 @@ export const turnRoutes = {
     status: 200,
     answer: costsSchema,
     errors: [],
+  },
+  getSizes: {
+    summary: "Returns the room that the sessions take that the caller may see, by kind, and the largest of them.",
+    access: "read",
+    query: sizesQuerySchema,
+    status: 200,
+    answer: sizesSchema,
+    errors: ["storage_failed"],
   },
   listIndexedFiles: {
     summary: "Returns the indexed files of a repository whose path has a part, the best first.",

@@ -4,7 +4,7 @@ import type { Rows } from "./rows.ts";
 
 const blobStore = "blob_store";
 
-export function storageRecords({ storeFacts, turns }: Rows): StorageRecords {
+export function storageRecords({ storeFacts, turns, steps, texts }: Rows): StorageRecords {
   return {
     async about() {
       return { product: "memory", version: 0, known: 0, oldest: 0 };
@@ -19,6 +19,20 @@ export function storageRecords({ storeFacts, turns }: Rows): StorageRecords {
       const ids = [...turns.keys()].toSorted();
       return ids.filter((id) => after === null || id > after).slice(0, limit);
     },
+    async turnRoom(ids) {
+      return ids.flatMap((turnId) => {
+        const turn = turns.get(turnId);
+        if (turn === undefined) return [];
+        const text = texts.get(turnId);
+        const own = [...steps.values()].filter((step) => step.turnId === turnId);
+        const row = bytesOf(JSON.stringify([turn, ...own]));
+        return [{ turnId, row, texts: text === undefined ? 0 : bytesOf(text.instruction) + bytesOf(text.answer) }];
+      });
+    },
     async probe() {},
   };
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
 }

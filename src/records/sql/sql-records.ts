@@ -71,7 +71,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     keys: keyRecords(db),
     devices: deviceRecords(db, dialect),
     audit: auditRecords(db),
-    storage: storageRecords(db, async () => {
+    storage: storageRecords(db, dialect, async () => {
       return { product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) };
     }),
     close: () => db.destroy(),

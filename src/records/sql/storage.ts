@@ -1,13 +1,20 @@
 /** Facts about the store in SQL. */
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { newId } from "../../domain/ids.ts";
-import type { StorageRecords } from "../storage.ts";
+import type { StorageRecords, TurnRoom } from "../storage.ts";
+import { inBatches } from "./batches.ts";
+import type { TurnEnds } from "./ends/turn-ends.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 
 const blobStore = "blob_store";
 const probeName = "probe";
 
-export function storageRecords(db: Kysely<Tables>, about: StorageRecords["about"]): StorageRecords {
+export function storageRecords(
+  db: Kysely<Tables>,
+  { ends }: Pick<SqlDialect, "ends">,
+  about: StorageRecords["about"],
+): StorageRecords {
   const find = async (): Promise<string | null> => {
     const row = await db.selectFrom("store_facts").select("value").where("name", "=", blobStore).executeTakeFirst();
     return row?.value ?? null;
@@ -28,6 +35,7 @@ export function storageRecords(db: Kysely<Tables>, about: StorageRecords["about"
       if (after !== null) turns = turns.where("id", ">", after);
       return (await turns.execute()).map(({ id }) => id);
     },
+    turnRoom: (ids) => inBatches(ids, (batch) => turnRoom(db, ends, batch)),
     async probe() {
       const value = newId();
       await db
@@ -37,4 +45,19 @@ export function storageRecords(db: Kysely<Tables>, about: StorageRecords["about"
         .execute();
     },
   };
+}
+
+async function turnRoom(db: Kysely<Tables>, { sealedRoom }: TurnEnds, ids: readonly string[]): Promise<TurnRoom[]> {
+  const { rows } = await sql<{ turnId: string; row: number | string; texts: number | string }>`
+    select t.id as "turnId",
+      octet_length(t.doc) + ${sealedRoom}
+        + coalesce((select sum(octet_length(s.doc)) from steps s where s.turn_id = t.id), 0) as "row",
+      coalesce((
+        select octet_length(x.instruction) + octet_length(x.answer)
+          + coalesce(octet_length(x.folded_instruction), 0) + coalesce(octet_length(x.folded_answer), 0)
+        from texts x where x.session_id = t.session_id and x.sequence = t.sequence
+      ), 0) as "texts"
+    from turns t where t.id in (${sql.join(ids)})`.execute(db);
+  // PostgreSQL returns a sum as text.
+  return rows.map(({ turnId, row, texts }) => ({ turnId, row: Number(row), texts: Number(texts) }));
 }

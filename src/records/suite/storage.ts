@@ -1,7 +1,19 @@
 /** What a store must do with the id of its blob store. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTwice, runSampleTurn, startSession, type OpenRecordsForTest } from "./samples.ts";
+import { newId } from "../../domain/ids.ts";
+import {
+  completedSample,
+  draftOf,
+  finishSampleTurn,
+  openingOf,
+  openSampleTurn,
+  readSession,
+  openTwice,
+  runSampleTurn,
+  startSession,
+  type OpenRecordsForTest,
+} from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "storage" | "sessions" | "turns";
@@ -31,6 +43,20 @@ export function storageTests(open: OpenRecordsForTest<Parts>): void {
       found.push(...page);
     }
     assert.deepEqual(found, made.toSorted());
+  });
+
+  test("[B7] the room of a turn counts its row and its texts, and unknown turns take none", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const short = await runSampleTurn(store, session.id);
+    const long = completedSample(await openSampleTurn(store, openingOf(draftOf(await readSession(store, session.id)))));
+    await finishSampleTurn(store, long, { text: { instruction: "how long? ".repeat(200), answer: "ä".repeat(500) } });
+    const room = await store.storage.turnRoom([long.id, newId(), short.id]);
+    assert.deepEqual(room.map(({ turnId }) => turnId).toSorted(), [short.id, long.id].toSorted());
+    const of = (id: string) => room.find(({ turnId }) => turnId === id) ?? assert.fail();
+    assert.ok(of(short.id).row > 0 && of(long.id).row > 0);
+    assert.ok(of(long.id).texts >= 3_000 && of(long.id).texts > of(short.id).texts);
+    assert.deepEqual(await store.storage.turnRoom([]), []);
   });
 
   test("[H2] a probe writes nothing that anyone reads, any number of times and in several processes", async (context) => {

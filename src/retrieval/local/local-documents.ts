@@ -51,7 +51,10 @@ class LocalDocuments implements DocumentSearch {
     if (question === null || documents.length === 0) return [];
     const index = await this.#index(documents);
     const hashes = new Map(documents.map(({ name, sha256 }) => [name, sha256]));
-    const found = await searchChunks({ ...index, embedder: this.#embedder }, question, { ...place, text, candidates });
+    const { database, repository, set } = index;
+    const indexes = [{ repository, set, accepts: null }];
+    const query = { ...place, text, candidates };
+    const found = await searchChunks({ database, indexes, embedder: this.#embedder }, question, query);
     return found.map((chunk) => ({ ...chunk, document: hashes.get(chunk.path) ?? "" }));
   }
 

@@ -12,15 +12,16 @@ import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import { readQuestion } from "../ranking/question.ts";
 import { headCommit } from "../../system/git-head.ts";
-import type {
-  IndexInfo,
-  IndexJob,
-  IndexSummary,
-  RefreshOutcome,
-  RetrievalQuery,
-  RetrievedChunk,
-  Retriever,
-  WorkingCopyIndex,
+import {
+  repositoriesOf,
+  type IndexInfo,
+  type IndexJob,
+  type IndexSummary,
+  type RefreshOutcome,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+  type WorkingCopyIndex,
 } from "../retriever.ts";
 import {
   beginRun,
@@ -36,7 +37,7 @@ import {
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
 import { ChunkSets } from "./chunk-set.ts";
-import { searchChunks } from "./search.ts";
+import { searchChunks, type LocalIndex } from "./search.ts";
 
 /** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function openLocalRetriever(options: { folder: string; embedder: Embedder }): Promise<Retriever> {
@@ -87,11 +88,19 @@ class LocalRetriever implements Retriever {
 
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
     await this.#upgrade();
-    const repository = this.#repository(query);
+    const asked = repositoriesOf(query);
+    const found = asked.map(({ repo, pathPrefixes }) => ({
+      repository: this.#repository({ orgId: query.orgId, repo }),
+      filter: pathPrefixes === undefined ? {} : { pathPrefixes },
+    }));
     const question = readQuestion(query.text);
     if (question === null) return [];
-    const set = await this.#sets.get(repository);
-    return await searchChunks({ database: this.#reader, repository, set, embedder: this.#embedder }, question, query);
+    const indexes: LocalIndex[] = [];
+    for (const { repository, filter } of found) {
+      const set = await this.#sets.get(repository);
+      indexes.push({ repository, set, accepts: set.filter(filter) });
+    }
+    return await searchChunks({ database: this.#reader, indexes, embedder: this.#embedder }, question, query);
   }
 
   /** Throws `index_missing`, `index_mismatch` or `data_newer`. */

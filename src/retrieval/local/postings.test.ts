@@ -12,7 +12,7 @@ import { ChunkSets } from "./chunk-set.ts";
 import { openIndexFile, repositoryRow } from "./index-file.ts";
 import { openLocalRetriever } from "./local-retriever.ts";
 import { PostingsWriter, readEntries, segmentsOf, type TermCounts } from "./postings.ts";
-import { WordScores } from "./word-scores.ts";
+import { oneCorpus, WordScores } from "./word-scores.ts";
 
 const words = ["lighthouse", "lantern", "harbour", "moveHead", "tide", "anchor"];
 const names = ["a.ts", "b.ts", "c.ts", "src/d.ts"];
@@ -28,7 +28,8 @@ async function scores(folder: string, text: string): Promise<Record<string, stri
     const repository = repositoryRow(database, { orgId: "org", repo: "sample" });
     assert.ok(repository !== null);
     const set = await new ChunkSets(database).get(repository);
-    const found = new WordScores(database, repository, set).score({ field: "all", terms: questionTerms(text) });
+    const own = new WordScores(database, repository, set);
+    const found = own.score({ field: "all", terms: questionTerms(text) }, oneCorpus([{ set, words: own }]));
     const idOf = database.prepare<[number], string>("SELECT id FROM chunks WHERE number = ?").pluck();
     const byId = Array.from(found, (score, row): [string, string] => [
       idOf.get(set.numberOf(row)) as string,

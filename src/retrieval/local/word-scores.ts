@@ -20,6 +20,7 @@ const listBytesMax = 1_500_000;
 
 /** The chunks that have a term, as rows of the set, with the counts in each field. */
 interface TermEntries {
+  term: string;
   rows: Uint32Array;
   body: Uint8Array;
   symbol: Uint8Array;
@@ -27,7 +28,26 @@ interface TermEntries {
   count: number;
 }
 
-/** The scores of one question. The lists of its terms are read once. */
+/** The chunks among which a term is rare or common, and a text long or short. */
+export interface Corpus {
+  rows: number;
+  meanLength: number;
+  /** Returns how many of the chunks have the term. */
+  chunksWith(term: string): number;
+}
+
+/** Returns several indexes as one corpus, so that their scores are on one scale. */
+export function oneCorpus(indexes: readonly { set: ChunkSet; words: WordScores }[]): Corpus {
+  const rows = indexes.reduce((sum, { set }) => sum + set.rows, 0);
+  const length = indexes.reduce((sum, { set }) => sum + set.rows * set.meanLength, 0);
+  return {
+    rows,
+    meanLength: length / Math.max(1, rows),
+    chunksWith: (term) => indexes.reduce((sum, { words }) => sum + words.chunksWith(term), 0),
+  };
+}
+
+/** The scores of one question in one index. The lists of its terms are read once. */
 export class WordScores {
   readonly #set: ChunkSet;
   readonly #read: (term: string) => Uint8Array[];
@@ -43,10 +63,15 @@ export class WordScores {
   }
 
   /** Returns the score of every row, 0 for those that have none of the terms. */
-  score({ field, terms }: WordRanking): Float32Array {
+  score({ field, terms }: WordRanking, corpus: Corpus): Float32Array {
     const scores = new Float32Array(this.#set.rows);
-    for (const entries of this.#affordable(terms)) addScores(scores, entries, { set: this.#set, field });
+    for (const entries of this.#affordable(terms)) addScores(scores, entries, { set: this.#set, field, corpus });
     return scores;
+  }
+
+  /** Returns how many chunks have a term. */
+  chunksWith(term: string): number {
+    return this.#entriesOf(term).count;
   }
 
   /** Returns the evidence that a row is about these terms. A term in the path or the symbol counts twice, because chunks are about that. */
@@ -73,13 +98,13 @@ export class WordScores {
 
   #entriesOf(term: string): TermEntries {
     let entries = this.#entries.get(term);
-    if (entries === undefined) this.#entries.set(term, (entries = decode(this.#read(term), this.#set)));
+    if (entries === undefined) this.#entries.set(term, (entries = { term, ...decode(this.#read(term), this.#set) }));
     return entries;
   }
 }
 
 /** Reads lists, without the chunks that a later run removed. */
-function decode(lists: Uint8Array[], set: ChunkSet): TermEntries {
+function decode(lists: Uint8Array[], set: ChunkSet): Omit<TermEntries, "term"> {
   // An entry has at least two bytes.
   const most = lists.reduce((sum, { length }) => sum + (length >>> 1), 0);
   const [body, symbol, path] = [new Uint8Array(most), new Uint8Array(most), new Uint8Array(most)];
@@ -101,12 +126,13 @@ function decode(lists: Uint8Array[], set: ChunkSet): TermEntries {
 
 function addScores(
   scores: Float32Array,
-  { rows, body, symbol, path, count }: TermEntries,
-  { set, field }: { set: ChunkSet; field: WordRanking["field"] },
+  { term, rows, body, symbol, path, count }: TermEntries,
+  { set, field, corpus }: { set: ChunkSet; field: WordRanking["field"]; corpus: Corpus },
 ): void {
   const weights = fieldWeights[field];
-  const { lengths, meanLength } = set;
-  const rare = rarity(count, set.rows) * (saturation + 1);
+  const { lengths } = set;
+  const { meanLength } = corpus;
+  const rare = rarity(corpus.chunksWith(term), corpus.rows) * (saturation + 1);
   for (let at = 0; at < count; at += 1) {
     const row = rows[at] as number;
     const inBody = body[at] as number;

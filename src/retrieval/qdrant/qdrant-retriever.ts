@@ -9,14 +9,22 @@ import { anySignal } from "../../system/abort.ts";
 import { BoundedCache } from "../../system/bounded-cache.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
-import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
+import {
+  repositoriesOf,
+  type IndexInfo,
+  type IndexJob,
+  type IndexSummary,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+} from "../retriever.ts";
 import { isMissing } from "./collections.ts";
 import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
 import { readFiles } from "./file-records.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 import { runQdrantIndex } from "./run-qdrant-index.ts";
-import { questionOf, searchAt } from "./search.ts";
+import { questionOf, searchAt, type SearchedIndex } from "./search.ts";
 
 export interface QdrantRetrieverOptions extends QdrantAddress {
   /** The name of the catalogue. The names of the other collections begin with it. */
@@ -66,7 +74,7 @@ class QdrantRetriever implements Retriever {
       return await this.#search(query);
     } catch (error) {
       // The index may have been deleted or built again, so the next search reads its manifest.
-      this.#manifests.delete(nameOf(query));
+      for (const { repo } of repositoriesOf(query)) this.#manifests.delete(nameOf({ orgId: query.orgId, repo }));
       throw retrievalFault(error);
     }
   }
@@ -89,17 +97,24 @@ class QdrantRetriever implements Retriever {
    * that one generation. So a search costs three requests, and a few more if the index changed.
    */
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
-    let manifest = this.#manifests.get(nameOf(query)) ?? (await this.#manifest(query));
-    this.#check(manifest);
+    const { orgId } = query;
+    const keys = repositoriesOf(query).map(({ repo, ...filter }) => ({ orgId, repo, filter }));
+    let indexes = await Promise.all(
+      keys.map(async ({ filter, ...key }): Promise<SearchedIndex> => {
+        const manifest = this.#manifests.get(nameOf(key)) ?? (await this.#manifest(key));
+        this.#check(manifest);
+        return { manifest, filter };
+      }),
+    );
     const question = await questionOf(query, this.#embedder);
     if (question === null) return [];
     const rankWeight = this.#embedder.rankWeight ?? 1;
     for (let attempt = 1; attempt <= searchAttemptsMax; attempt += 1) {
-      const found = await searchAt(this.#catalogue, manifest, { question, query, rankWeight });
-      const now = await this.#manifest(query);
-      if (now.current === manifest.current) return found;
-      this.#check(now);
-      manifest = now;
+      const found = await searchAt(this.#catalogue, indexes, { question, query, rankWeight });
+      const now = await Promise.all(keys.map(async (key) => await this.#manifest(key)));
+      if (now.every(({ current }, at) => current === indexes[at]?.manifest.current)) return found;
+      now.forEach((manifest) => this.#check(manifest));
+      indexes = now.map((manifest, at) => ({ manifest, filter: keys[at]?.filter ?? {} }));
     }
     throw new AptoveError("retrieval_failed", `the index of ${query.repo} keeps changing; try again`);
   }

@@ -41,33 +41,45 @@ export async function questionOf(query: RetrievalQuery, embedder: Embedder): Pro
   return { question, vector: hasVector ? [...embedded] : null, evidence };
 }
 
+/** An index that is searched, in the generation that its manifest names as current, and the filter for it. */
+export interface SearchedIndex {
+  manifest: Manifest;
+  filter: { pathPrefixes?: string[] };
+}
+
 /** A hit of a ranking. */
 interface PointHit {
   id: string;
+  repo: string;
   path: string;
   language: string;
 }
 
-/** Returns the chunks of the generation that the manifest names as current, best first, at most as many as requested. */
+/** Returns the chunks of all the indexes together, best first, at most as many as requested. All are in one collection. */
 export async function searchAt(
   { connection, name }: Catalogue,
-  manifest: Manifest,
-  asked: { question: QdrantQuestion; query: RetrievalQuery; rankWeight: number },
+  indexes: readonly SearchedIndex[],
+  { question, query, rankWeight }: { question: QdrantQuestion; query: RetrievalQuery; rankWeight: number },
 ): Promise<RetrievedChunk[]> {
-  const { question, query } = asked;
-  const collection = chunkCollection(name, manifest.dimension);
-  const rankings = rankingsOf(manifest, asked);
-  const best = evidenceSearch(manifest, asked);
-  const searches = [...rankings.map(({ search }) => search), ...(best === null ? [] : [best])];
+  const collection = chunkCollection(name, indexes[0]?.manifest.dimension ?? 0);
+  const rankings = rankingsOf(indexes, question, rankWeight);
+  const best = indexes.flatMap((index) => evidenceSearch(index, question) ?? []);
+  const searches = [...rankings.map(({ search }) => search), ...best];
   const answers = await connection.ask(
     async (client) => await client.queryBatch(collection, { searches }),
     searchBounds,
   );
+  const evidence = answers.slice(rankings.length).map(({ points }) => points[0]?.score ?? 0);
   // The server does not say how many of the words a chunk has.
-  const sum = answers.at(-1)?.points[0]?.score ?? 0;
-  if (best !== null && !isEnough({ sum, terms: 1 }, manifest.chunks)) return [];
+  const searched = indexes.filter(
+    ({ manifest }, at) => best.length === 0 || isEnough({ sum: evidence[at] ?? 0, terms: 1 }, manifest.chunks),
+  );
+  const manifests = new Map(searched.map(({ manifest }) => [manifest.repo, manifest]));
   const fused = fuseRankings(
-    rankings.map(({ weight }, at) => ({ weight, hits: hitsOf(answers[at]?.points ?? []) })),
+    rankings.map(({ weight }, at) => ({
+      weight,
+      hits: hitsOf(answers[at]?.points ?? []).filter(({ repo }) => manifests.has(repo)),
+    })),
     ({ id }) => id,
   );
   const ordered = orderChunks(fused, question.question, query.language).slice(0, query.candidates);
@@ -77,12 +89,13 @@ export async function searchAt(
   const points = await connection.ask(async (client) => await client.retrieve(collection, wanted), searchBounds);
   const found = new Map(points.map(({ id, payload }) => [String(id), payload]));
   // A point that is gone was removed by a run, and then the caller asks again.
-  return ordered.flatMap(({ id, score }) =>
-    found.has(id) ? [retrieved({ payload: found.get(id), score }, manifest)] : [],
-  );
+  return ordered.flatMap(({ id, repo, score }) => {
+    const manifest = manifests.get(repo);
+    return found.has(id) && manifest !== undefined ? [retrieved({ payload: found.get(id), score }, manifest)] : [];
+  });
 }
 
-const hitSchema = z.object({ path: z.string(), language: z.string() });
+const hitSchema = z.object({ repo: z.string(), path: z.string(), language: z.string() });
 
 /** Reads the hits of a ranking, best first. The server promises no order for equal scores. */
 function hitsOf(points: readonly Schemas["ScoredPoint"][]): PointHit[] {
@@ -100,19 +113,17 @@ interface Ranking {
 }
 
 function rankingsOf(
-  manifest: Manifest,
-  {
-    question: { question, vector },
-    query,
-    rankWeight,
-  }: { question: QdrantQuestion; query: RetrievalQuery; rankWeight: number },
+  indexes: readonly SearchedIndex[],
+  { question, vector }: QdrantQuestion,
+  rankWeight: number,
 ): Ranking[] {
-  const filter = visibleChunks(manifest, query);
-  const shown = { filter, limit: rankingDepth, with_payload: ["path", "language"] };
+  const filter = anyOf(indexes.map(({ manifest, filter: own }) => visibleChunks(manifest, own)));
+  const shown = { filter, limit: rankingDepth, with_payload: ["repo", "path", "language"] };
+  const params = rarityIn(indexes);
   const byWords = question.rankings.map(({ field, terms }) => {
     const nearest = termsDocument(terms.slice(0, rankingTermsMax));
     const using = field === "all" ? "text" : "symbol";
-    return { search: { query: { nearest }, using, params: rarityIn(manifest), ...shown }, weight: 1 };
+    return { search: { query: { nearest }, using, params, ...shown }, weight: 1 };
   });
   if (vector === null) return byWords;
   // Chunks without similarity to the question are not found by it.
@@ -121,22 +132,24 @@ function rankingsOf(
 }
 
 /**
- * Returns the search for the chunk whose words match the question best (Q3). The server's score by words takes the place of the
- * evidence that the local index counts. Null: no evidence is needed.
+ * Returns the search for the chunk of the index whose words match the question best (Q3). The server's score by words takes the
+ * place of the evidence that the local index counts. Null: no evidence is needed.
  */
-function evidenceSearch(
-  manifest: Manifest,
-  { question: { evidence }, query }: { question: QdrantQuestion; query: RetrievalQuery },
-): Schemas["QueryRequest"] | null {
+function evidenceSearch(index: SearchedIndex, { evidence }: QdrantQuestion): Schemas["QueryRequest"] | null {
   if (evidence === null) return null;
   const nearest = termsDocument(evidence);
-  const filter = visibleChunks(manifest, query);
-  return { query: { nearest }, using: "text", params: rarityIn(manifest), filter, limit: 1, with_payload: false };
+  const filter = visibleChunks(index.manifest, index.filter);
+  return { query: { nearest }, using: "text", params: rarityIn([index]), filter, limit: 1, with_payload: false };
 }
 
-/** The rarity of a term is measured among all chunks of this index, whatever the filters. */
-function rarityIn(manifest: Manifest): NonNullable<Schemas["QueryRequest"]["params"]> {
-  return { idf: { corpus: visibleChunks(manifest, {}) } };
+/** The rarity of a term is measured among all chunks of the indexes, whatever the filters. */
+function rarityIn(indexes: readonly SearchedIndex[]): NonNullable<Schemas["QueryRequest"]["params"]> {
+  return { idf: { corpus: anyOf(indexes.map(({ manifest }) => visibleChunks(manifest, {}))) } };
+}
+
+function anyOf(filters: readonly Schemas["Filter"][]): Schemas["Filter"] {
+  const [first, ...others] = filters;
+  return first !== undefined && others.length === 0 ? first : { should: [...filters] };
 }
 
 function retrieved(

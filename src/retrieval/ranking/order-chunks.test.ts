@@ -4,7 +4,7 @@ import { fuseRankings, orderChunks, type RankedChunk } from "./order-chunks.ts";
 import { readQuestion } from "./question.ts";
 
 function chunk(path: string, score: number, language = "typescript"): RankedChunk {
-  return { path, language, score };
+  return { repo: "r", path, language, score };
 }
 
 function order(text: string, chunks: RankedChunk[], language?: string): string[] {

@@ -32,6 +32,7 @@ const fileChunksMax = 200;
 
 /** A chunk as rankings know it. */
 export interface RankedChunk {
+  repo: string;
   path: string;
   language: string;
   /** The fused score. */
@@ -67,7 +68,9 @@ export function orderChunks<C extends RankedChunk>(
   const weight = weigher(chunks, question, language);
   const weighed = best(chunks.map((chunk) => ({ ...chunk, score: chunk.score * weight(chunk) })));
   const ofFile = fileScores(weighed.slice(0, fileChunksMax));
-  return best(weighed.map((chunk) => ({ ...chunk, score: chunk.score + fileShare * (ofFile.get(chunk.path) ?? 0) })));
+  return best(
+    weighed.map((chunk) => ({ ...chunk, score: chunk.score + fileShare * (ofFile.get(fileKey(chunk)) ?? 0) })),
+  );
 }
 
 function best<C extends RankedChunk>(chunks: C[]): C[] {
@@ -119,9 +122,15 @@ function familyOf(language: string): string {
 /** Returns the score of each file. The chunks must be sorted. */
 function fileScores(chunks: readonly RankedChunk[]): Map<string, number> {
   const files = new Map<string, { score: number; share: number }>();
-  for (const { path, score } of chunks) {
-    const file = files.get(path) ?? { score: 0, share: 1 };
-    files.set(path, { score: file.score + score * file.share, share: file.share * fileDecay });
+  for (const chunk of chunks) {
+    const { score } = chunk;
+    const file = files.get(fileKey(chunk)) ?? { score: 0, share: 1 };
+    files.set(fileKey(chunk), { score: file.score + score * file.share, share: file.share * fileDecay });
   }
-  return new Map([...files].map(([path, { score }]) => [path, score]));
+  return new Map([...files].map(([file, { score }]) => [file, score]));
+}
+
+/** Two repositories may have a file with the same path. */
+function fileKey({ repo, path }: RankedChunk): string {
+  return `${repo}\u0000${path}`;
 }

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { RetrievedChunk } from "../retriever.ts";
 import { sampleRepository } from "../sample-repository.ts";
 import {
   setUpRetriever,
@@ -12,6 +14,12 @@ import {
   tides,
   type RetrieverForTest,
 } from "./set-up-retriever.ts";
+
+const naming = `/** Prints the name of a person who was greeted. */
+export function printName(name: string): void {
+  console.log(name);
+}
+`;
 
 const phrasings = {
   "the name as it is": "greetPerson",
@@ -138,6 +146,61 @@ export function filterTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await paths("javascript"), ["b.js", "a.ts"]);
     assert.deepEqual(await paths("typescript"), ["a.ts", "b.js"]);
     assert.deepEqual(await paths("cobol"), usual);
+  });
+
+  test("[M7] several repositories are searched as if they were one: one scale, one number of chunks, own filters", async (context) => {
+    const parts = {
+      first: { "src/greet.ts": greeting, "lib/tides.md": tides },
+      second: { "src/farewell.ts": farewell, "lib/greet.ts": `${greeting}${greeting}`, "src/name.ts": naming },
+    };
+    const { index, retriever } = await setUpRetriever(context, forTest, { ...parts.first, ...parts.second });
+    await index();
+    for (const [repo, files] of Object.entries(parts)) {
+      const part = sampleRepository(files);
+      context.after(() => part.remove());
+      await retriever.index({ root: part.root, orgId: "org", repo });
+    }
+    const question = "where is the name of a greeted person printed?";
+    const whole = await retriever.search({ text: question, orgId: "org", repo: "sample", candidates: 10 });
+    const query = { text: question, orgId: "org", repo: "first", candidates: 10 };
+    const joint = await retriever.search({ ...query, others: [{ repo: "second" }] });
+    // The same files in one index have the same scores.
+    const shown = (chunks: RetrievedChunk[]): string[] =>
+      chunks.map(({ path, score }) => `${path} ${score.toFixed(5)}`);
+    assert.deepEqual(shown(joint).toSorted(), shown(whole).toSorted());
+    assert.deepEqual(new Set(joint.map(({ repo }) => repo)), new Set(["first", "second"]));
+    assert.deepEqual(
+      joint.map(({ score }) => score),
+      joint.map(({ score }) => score).toSorted((a, b) => b - a),
+    );
+    const few = await retriever.search({ ...query, others: [{ repo: "second" }], candidates: 2 });
+    assert.equal(few.length, 2);
+    const within = { ...query, pathPrefixes: ["src"], others: [{ repo: "second", pathPrefixes: ["lib"] }] };
+    const places = (await retriever.search(within)).map(({ repo, path }) => `${repo}/${path}`);
+    assert.deepEqual(places.toSorted(), ["first/src/greet.ts", "second/lib/greet.ts"]);
+  });
+
+  test("[M7] a repository that the question does not match finds nothing, and one that is missing is named", async (context) => {
+    const { index, retriever } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    await index();
+    const other = sampleRepository({ "tides.md": tides });
+    context.after(() => other.remove());
+    await retriever.index({ root: other.root, orgId: "org", repo: "other" });
+    const query = { text: "greetPerson", orgId: "org", repo: "other", candidates: 10 };
+    const found = await retriever.search({ ...query, others: [{ repo: "sample" }] });
+    assert.deepEqual(
+      found.map(({ repo, path }) => `${repo}/${path}`),
+      ["sample/greet.ts"],
+    );
+    for (const orgId of ["org", "another org"]) {
+      const others = [{ repo: "gone" }];
+      const repo = orgId === "org" ? "sample" : "gone";
+      await assert.rejects(retriever.search({ ...query, orgId, repo, others }), (error) => {
+        assert.ok(error instanceof AptoveError);
+        assert.deepEqual([error.code, error.facts["repo"]], ["index_missing", "gone"]);
+        return true;
+      });
+    }
   });
 
   test("[Q1] repositories are separate: own chunks, own files, own statistics", async (context) => {

@@ -74,6 +74,8 @@ export function prometheusMetrics(): PrometheusMetrics {
           return meters.retries.inc({ provider: note.provider, code: note.code });
         case "chain_rebuilt":
           return meters.rebuilds.inc({ provider: note.provider });
+        case "budget_refused":
+          return meters.budgetRefusals.inc({ scope: note.scope, waits: String(note.waits) });
         case "turns_recovered":
           return meters.recovered.inc(note.count);
         case "leases_renewed":
@@ -107,6 +109,10 @@ function makeMeters(registers: Registers) {
       buckets: short,
     }),
     refusals: counter("refusals_total", "Requests over a limit, by the code of the refusal.", ["code"]),
+    budgetRefusals: counter("budget_refusals_total", "Calls of models that could have passed a budget.", [
+      "scope",
+      "waits",
+    ]),
     streams: gauge("event_streams_open", "Open streams of events."),
     running: gauge("turns_running", "Turns that run on this server."),
     turns: counter("turns_total", "Turns that ended or were refused.", [...byModel, "outcome", "code"]),

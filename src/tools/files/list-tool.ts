@@ -1,9 +1,8 @@
 /** `list`: shows the content of a folder as a tree of bounded size, or the files that match a glob. */
-import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
-import { shownPath } from "../shown-text.ts";
+import { shownBelow, shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { FileToolsSession } from "./files-session.ts";
@@ -47,17 +46,18 @@ export function listTool({ folders }: FileToolsSession): Tool {
 }
 
 function treeLines(shown: string, paths: readonly string[], depth: number): string[] {
-  if (paths.length === 0) return [`${shown}/ is empty`];
+  const top = shown.endsWith(":") ? shown : `${shown}/`;
+  if (paths.length === 0) return [`${top} is empty`];
   const { lines, hasClosed } = fileTreeText(paths, { entriesMax: limits.listedEntriesMax, depthMax: depth });
   const closed = hasClosed ? ["(folders with a count are not opened here; list them by their path)"] : [];
-  return [`${shown}/ (${counted(paths.length)})`, ...lines, ...closed];
+  return [`${top} (${counted(paths.length)})`, ...lines, ...closed];
 }
 
 function flatLines(shown: string, paths: readonly string[]): string[] {
   if (paths.length === 0) return [`no file in ${shown}/ matches`];
   const max = limits.listedEntriesMax;
   const more = paths.length > max ? [`(… and ${paths.length - max} more; narrow the glob)`] : [];
-  const lines = paths.slice(0, max).map((path) => shownPath(shown === "." ? path : join(shown, path)));
+  const lines = paths.slice(0, max).map((path) => shownPath(shownBelow(shown, path)));
   return [...lines, ...more];
 }
 

@@ -1,10 +1,10 @@
 /** `search`: finds the lines of text files that match a regular expression or a literal text. */
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
-import { shownPath } from "../shown-text.ts";
+import { shownBelow, shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { FileToolsSession } from "./files-session.ts";
 import { globFilter } from "./glob.ts";
@@ -52,7 +52,7 @@ export function searchTool({ folders }: FileToolsSession): Tool {
       }));
       const outcome = await runSearch(request, { signal });
       const { isCut } = await listing;
-      const inFolder = (found: string): string => (target.shown === "." ? found : join(target.shown, found));
+      const inFolder = (found: string): string => shownBelow(target.shown, found);
       return { output: report(outcome, isCut, isFile ? () => target.shown : inFolder), isError: false };
     },
   });

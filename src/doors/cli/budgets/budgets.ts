@@ -11,6 +11,7 @@ export interface BudgetOptions extends OrgOption {
   of?: string;
   day?: boolean;
   tokens?: boolean;
+  wait?: boolean;
   unknownPrice?: string;
 }
 
@@ -30,6 +31,7 @@ export async function setBudget(
     period: options.day === true ? "day" : "total",
     unit: isTokens ? "tokens" : "usd",
     limit,
+    onLimit: options.wait === true ? "wait" : "fail",
     ...(unknown !== null && { unknownUsdPerMillion: unknown }),
   };
   const budget = await client.budgets.set(start);
@@ -85,7 +87,7 @@ export async function listBudgets(invocation: CliInvocation, options: OrgOption)
     short.get(budget.id) ?? budget.id,
     nameOf(budget, names.get(budget.targetId) ?? shortId(budget.targetId)),
     usedText(budget),
-    unknownText(budget),
+    moreText(budget),
   ]);
   output.table(rows);
   return exitCodes.fine;
@@ -110,8 +112,11 @@ function usedText(budget: WireBudget): string {
   return `${amount(spent)} of ${amount(limit)} spent${held}, ${amount(left)} left`;
 }
 
-function unknownText({ unknownUsdPerMillion: usd }: WireBudget): string {
-  return usd === null ? "" : `models without a price count $${usd} for a million tokens`;
+function moreText({ unknownUsdPerMillion: usd, onLimit }: WireBudget): string {
+  return [
+    ...(onLimit === "wait" ? ["turns wait at the limit"] : []),
+    ...(usd === null ? [] : [`models without a price count $${usd} for a million tokens`]),
+  ].join(", ");
 }
 
 export async function removeBudget(invocation: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {

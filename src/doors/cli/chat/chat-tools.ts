@@ -10,6 +10,8 @@ import { onAbort } from "../../../system/abort.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failedResult, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
+import type { TurnOptions } from "../turn/turn-options.ts";
+import { addedCopies } from "../working-copy/added-copies.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { WrittenFiles } from "./written-files.ts";
 
@@ -43,8 +45,9 @@ export class ChatTools {
     this.permits = permits;
   }
 
-  static of(invocation: CliInvocation, workspaceId: string | null): ChatTools {
-    return new ChatTools(() => openTools(invocation, workspaceId), permitsOf(invocation, workspaceId));
+  /** The tools work in the repository of the current folder and in those that `options` add. */
+  static of(invocation: CliInvocation, workspaceId: string | null, options: TurnOptions): ChatTools {
+    return new ChatTools(() => openTools(invocation, workspaceId, options), permitsOf(invocation, workspaceId));
   }
 
   /**
@@ -117,13 +120,24 @@ export class ChatTools {
 
 const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
 
-async function openTools(invocation: CliInvocation, workspaceId: string | null): Promise<SessionTools> {
+async function openTools(
+  invocation: CliInvocation,
+  workspaceId: string | null,
+  options: TurnOptions,
+): Promise<SessionTools> {
   const own = invocation.server() === null ? workspaceId : null;
-  const [{ configuration }, { root }] = await Promise.all([
+  const [{ configuration }, copy, added] = await Promise.all([
     own === null ? invocation.loaded() : invocation.loadedFor(own),
     invocation.copy(),
+    addedCopies(invocation, options),
   ]);
-  return await invocation.openSessionTools(configuration, { folders: [root], workspaceId: own, mcpServers: [] });
+  const copies = [copy, ...added];
+  return await invocation.openSessionTools(configuration, {
+    folders: copies.map(({ root }) => root),
+    ...(added.length > 0 && { repositories: new Map(copies.map(({ repo, root }) => [repo, root])) }),
+    workspaceId: own,
+    mcpServers: [],
+  });
 }
 
 /**

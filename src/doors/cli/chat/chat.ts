@@ -41,12 +41,12 @@ export async function chat(
     const contextId = options.context ?? session?.conversationContextId ?? null;
     await refuseUnknownMode(invocation, options.mode, { client: () => client, workspaceId, contextId });
   }
-  if (!(await indexFirst(invocation, options.repo))) return exitCodes.interrupted;
+  if (!(await indexFirst(invocation, options))) return exitCodes.interrupted;
   const isTerminal = invocation.io.stdin.isTTY === true && invocation.output.isTerminal && !invocation.json;
   if (options.resume === true && !isTerminal) {
     throw new UsageError("--resume asks which session to open, and there is no terminal", "name it: --session <id>");
   }
-  const tools = isTerminal && options.tools !== false ? ChatTools.of(invocation, workspaceId) : null;
+  const tools = isTerminal && options.tools !== false ? ChatTools.of(invocation, workspaceId, options) : null;
   // The person at the terminal is asked before anything is written or run, so the mode `edit` is no risk.
   if (tools !== null) options.mode ??= "edit";
   const { lines, view } = await openChat(invocation, isTerminal, {

@@ -37,6 +37,11 @@ export async function apply(invocation: CliInvocation, from: string, options: Ap
   }
   const { changes } = planned;
   const { output } = invocation;
+  if (proposal.others.length > 0) {
+    output.note(
+      `changes of ${output.safeNote(proposal.others.join(", "))} are written by the same command in its folder`,
+    );
+  }
   if (changes.length === 0) {
     report(invocation, "nothing to do: every file has the proposed content", { applied: [] });
     return exitCodes.fine;
@@ -67,11 +72,11 @@ function kindOf(before: CurrentFile | null, after: string | null): "created" | "
   return after === null ? "deleted" : "changed";
 }
 
-async function readProposal(invocation: CliInvocation, from: string): Promise<Proposal> {
-  if (from.endsWith(".json")) return readProposalFile(resolve(invocation.io.cwd, from));
+async function readProposal(invocation: CliInvocation, from: string): Promise<Proposal & { others: string[] }> {
+  if (from.endsWith(".json")) return { ...readProposalFile(resolve(invocation.io.cwd, from)), others: [] };
   const client = await invocation.client();
   const { repo } = await invocation.copy();
-  return await readTurnProposal(client, await findTurnId(client, from, repo));
+  return await readTurnProposal(client, await findTurnId(client, from, repo), repo);
 }
 
 function readProposalFile(file: string): Proposal {

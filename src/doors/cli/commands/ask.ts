@@ -44,7 +44,7 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
   const client = await invocation.client();
   const copy = await invocation.copy();
   // The repository of a session with a mailbox was chosen when the session began.
-  if (options.fire !== true && !(await indexFirst(invocation, options.repo))) return exitCodes.interrupted;
+  if (options.fire !== true && !(await indexFirst(invocation, options))) return exitCodes.interrupted;
   const place = {
     ...(await chosenPlace(client, options, options.repo ?? copy.repo)),
     ...(await chosenWorkspace(invocation, options)),

@@ -47,7 +47,7 @@ for (const store of places) {
     assert.match(alive.stderr, /there is no deleted session/);
     await world.run(["session", "delete", id, "--yes"]);
     const purged = await world.run(["session", "purge", id, "--yes"]);
-    assert.match(purged.stdout, /^1 turn purged, [1-9][\d.]* (B|KB) in \d blobs? freed\n$/);
+    assert.match(purged.stdout, /^1 turn purged, [1-9][\d.]* (B|KB) and \d blobs? freed\n$/);
     assert.match((await world.run(["session", "list", "--removed"])).stderr, /there are no deleted sessions/);
     // Boot prompts are no part of a session.
     const left = blobFiles(world.dataDir).filter((file) => !file.includes("prompts"));

@@ -56,7 +56,7 @@ export async function purgeRemovedSession(
     return exitCodes.fine;
   }
   const { turnsPurged, turnsKept, blobsDeleted, bytesFreed } = report;
-  output.line(`${plural(turnsPurged, "turn")} purged, ${bytes(bytesFreed)} in ${plural(blobsDeleted, "blob")} freed`);
+  output.line(`${plural(turnsPurged, "turn")} purged, ${bytes(bytesFreed)} and ${plural(blobsDeleted, "blob")} freed`);
   if (turnsKept > 0) output.line(`${plural(turnsKept, "turn")} kept, because other sessions depend on them`);
   return exitCodes.fine;
 }

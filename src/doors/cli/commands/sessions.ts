@@ -115,6 +115,8 @@ export interface ShowOptions {
   turn?: number;
   request?: boolean;
   response?: boolean;
+  size?: boolean;
+  all?: boolean;
   step: number;
 }
 
@@ -123,6 +125,9 @@ export async function showSession(
   id: string | undefined,
   options: ShowOptions,
 ): Promise<ExitCode> {
+  if (options.size === true || options.all === true) {
+    return await (await import("../show/history-size.ts")).showSize(invocation, id, options);
+  }
   const client = await invocation.client();
   const session = await namedSession(client, id, (await invocation.copy()).repo);
   const turn = await turnOf(client, session, options.turn);

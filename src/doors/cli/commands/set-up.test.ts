@@ -180,7 +180,7 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
     /^ok data folder /m,
     /^ok git +copy~[0-9a-f]{8} at /m,
     /^ok stores +records ok/m,
-    /^ok records +SQLite \S+, data of version \d+$/m,
+    /^ok records +SQLite \S+, data of version \d+(?:, for programs from version \d+ on)?$/m,
     /^ok live log +in files$/m,
     /^ok index /m,
   ]) {

@@ -11,12 +11,13 @@ export function addBudgetCommands(program: Command, run: RunCommand): void {
   const org = (): Option => new Option("--org <id>", "an org of this machine's data; default: your own");
   budget
     .command("set")
-    .description("set a budget: a turn whose next call could pass it fails before the call")
+    .description("set a budget: a turn whose next call could pass it fails, or waits, before that call")
     .addArgument(new Argument("<scope>", "what it is for").choices(budgetScopes))
     .argument("<amount>", "US dollars, for example 2.50; with --tokens: tokens")
     .option("--of <name>", "which session, person or key; default: the newest session here, yourself")
     .option("--day", "for each day (UTC), in place of in total")
     .option("--tokens", "in tokens, which needs no prices")
+    .option("--wait", "at the limit, turns wait until a person lets a call pass; default: they fail")
     .option(
       "--unknown-price <usd>",
       "what a million tokens of a model without a known price count; default: refuse them",

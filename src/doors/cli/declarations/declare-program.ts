@@ -106,6 +106,16 @@ function addTurnOptions(command: Command): Command {
     .option("--model <model>", "model to use")
     .option("--context <id>", "conversation context of the configuration")
     .option("--repo <name>", "repository to search; default: the one of this folder")
+    .option(
+      "--add-dir <folder>",
+      "begin a session that is also about the repository of this folder; may be repeated",
+      collect,
+    )
+    .option(
+      "--add-repo <name>",
+      "the same for a repository without a folder here, by its name; may be repeated",
+      collect,
+    )
     .option("--lang <language>", "prefer code of this language");
 }
 

@@ -1,6 +1,8 @@
 /** Declares the commands about sessions, with their options and their help (L1). */
 import { Option, type Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
+import type { PinOptions } from "../pins/pins.ts";
+import { pinnableParts } from "../../../domain/pin.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
@@ -19,6 +21,7 @@ export function addSessionCommands(session: Command, run: RunCommand): void {
   addComparingCommands(session, run);
   addControlCommands(session, run);
   addMailboxCommands(session, run);
+  addPinCommands(session, run);
   addKeepingCommands(session, run);
   addTransferCommands(session, run);
 }
@@ -56,6 +59,8 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .addOption(new Option("--turn <n>", "the number of the turn; default: the newest").argParser(wholeNumber(1, 1e9)))
     .option("--request", "print the exact request that was sent to the model")
     .option("--response", "print the exact response")
+    .option("--size", "show the room that the session and its turns take; with --turn, only that turn")
+    .option("--all", "with --size: of all sessions")
     .addOption(
       new Option("--step <n>", "the number of the model call in the turn").argParser(wholeNumber(1, 1e6)).default(1),
     )
@@ -154,6 +159,32 @@ function addMailboxCommands(session: Command, run: RunCommand): void {
     .action((id: string, words: string[], options: FireOptions) =>
       run(async (call) => (await commands()).fireMailbox(call, id, { words, options })),
     );
+}
+
+function addPinCommands(session: Command, run: RunCommand): void {
+  const commands = () => import("../pins/pins.ts");
+  const ofSession = "the session in whose history the turn is; default: the session of the turn";
+  session
+    .command("pin")
+    .description("pin a turn, or a passage of it: the model keeps it word for word when the history is summarised")
+    .argument("<turn>", theTurn)
+    .argument("[text...]", "the passage, word for word; default: all of it")
+    .addOption(new Option("--of <part>", "what the passage is a part of").choices(pinnableParts))
+    .option("-s, --session <id>", ofSession)
+    .action((turn: string, words: string[], options: PinOptions) =>
+      run(async (call) => (await commands()).pinTurn(call, { turn, words }, options)),
+    );
+  session
+    .command("unpin")
+    .description("remove a pin; the next summary of the history may drop what it kept")
+    .argument("<pin>", "the pin (its id, or its end)")
+    .option("-s, --session <id>", someSession)
+    .action((pin: string, options: PinOptions) => run(async (call) => (await commands()).unpin(call, pin, options)));
+  session
+    .command("pins")
+    .description("list what is pinned in a session")
+    .argument("[id]", someSession)
+    .action((id: string | undefined) => run(async (call) => (await commands()).listPins(call, id)));
 }
 
 function addKeepingCommands(session: Command, run: RunCommand): void {

@@ -3,14 +3,22 @@ import type { CliInvocation } from "../invocation.ts";
 import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
 import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
+import type { TurnOptions } from "../turn/turn-options.ts";
+import { addedCopies } from "../working-copy/added-copies.ts";
 
 /**
- * Indexes this folder's repository if it was never indexed, and prints a note if there is none. Does nothing for
- * another server, or for a repository that was named. Returns false if Ctrl-C stopped it.
+ * Indexes the repositories of this folder and of the added ones if they were never indexed, and prints a note if there is none.
+ * Does nothing for another server, or for a repository that was named. Returns false if Ctrl-C stopped it.
  */
-export async function indexFirst(invocation: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
-  if (namedRepo !== undefined) return true;
-  const copy = await invocation.copy();
+export async function indexFirst(invocation: CliInvocation, options: TurnOptions): Promise<boolean> {
+  const own = options.repo === undefined ? [await invocation.copy()] : [];
+  for (const copy of [...own, ...(await addedCopies(invocation, options))]) {
+    if (!(await indexCopy(invocation, copy))) return false;
+  }
+  return true;
+}
+
+async function indexCopy(invocation: CliInvocation, copy: LocalWorkingCopy): Promise<boolean> {
   const { output } = invocation;
   if (!copy.hasGit) {
     output.note(output.noteStyle.dim("not in a git repository, so no code is searched; name files with --file"));

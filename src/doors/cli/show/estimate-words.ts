@@ -26,6 +26,7 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
   if (tokens.cachedMax > 0)
     output.line(`up to ${groupedNumber(tokens.cachedMax)} of them may be in the provider's cache`);
   output.line(priceWords(estimate));
+  for (const forecast of estimate.budgets) output.line(budgetWords(forecast));
   if (estimate.isSummarisedFirst) output.line("the history is summarised first, which is a call of its own");
   for (const { message } of estimate.warnings) output.note(output.safeNote(message));
   output.note("nothing was sent to the model; tools lead to further calls");
@@ -37,4 +38,14 @@ function priceWords({ price }: WireEstimate): string {
   const input = dollars(min) === dollars(max) ? dollars(max) : `${dollars(min)} to ${dollars(max)}`;
   const most = whole === null ? "" : `; at most ${dollars(whole)}`;
   return `price: ${input} to send, and ${dollars(thousand)} for 1,000 tokens of answer${most}`;
+}
+
+function budgetWords({ budget, callMax, refusal }: WireEstimate["budgets"][number]): string {
+  const { scope, period, unit, left, limit } = budget;
+  const amount = (value: number): string => (unit === "usd" ? dollars(value) : plural(value, "token"));
+  const name = `budget of the ${scope} ${period === "day" ? "for a day" : "in total"}`;
+  const room = `${name}: ${amount(left)} left of ${amount(limit)}`;
+  if (refusal === "unpriced") return `${room}; the call would be refused, because its price is not known`;
+  const most = callMax === null ? "" : `, the call can use ${amount(callMax)}`;
+  return refusal === "over" ? `${room}${most}, so it would not be made` : `${room}${most}`;
 }

@@ -1,6 +1,7 @@
 /** Shows the changes that an answer proposes, as differences, and whether `aptove apply` can write them (X7). */
 import type { AptoveClient, ExecuteAnswer } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { CommandFailed } from "../failure.ts";
 import { plural } from "../output.ts";
 import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
@@ -13,8 +14,14 @@ export async function showProposal(
 ): Promise<void> {
   const { output } = invocation;
   if (answer.fileBundle === null) return;
-  const { root } = await invocation.copy();
-  const planned = planProposal(root, await readTurnProposal(client, answer.turnId));
+  const { root, repo } = await invocation.copy();
+  const proposal = await readTurnProposal(client, answer.turnId, repo).catch((error: unknown) => {
+    // All changes may be for other repositories of the session.
+    if (error instanceof CommandFailed) return error;
+    throw error;
+  });
+  if (proposal instanceof CommandFailed) return output.note(output.safeNote(proposal.message));
+  const planned = planProposal(root, proposal);
   if ("fault" in planned) {
     const word = output.noteStyle.yellow("warning:");
     return output.note(`${word} the proposed changes cannot be written here: ${output.safeNote(planned.fault)}`);

@@ -11,6 +11,10 @@ export interface TurnOptions {
   mode?: string;
   model?: string;
   repo?: string;
+  /** Folders of more repositories, in order (M7). */
+  addDir?: string[];
+  /** Names of more repositories, in order, after those of `addDir`. */
+  addRepo?: string[];
   lang?: string;
   context?: string;
   file?: string[];

@@ -6,8 +6,11 @@ import type { TurnOptions } from "./turn-options.ts";
 import { headCommit } from "../../../system/git-head.ts";
 import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { readSurroundings } from "../../../working-copy/surroundings.ts";
-import type { Surroundings } from "../../../domain/context.ts";
-import { gatherActiveFiles, type ActiveFileSelection } from "../working-copy/active-files.ts";
+import type { Place, Surroundings } from "../../../domain/context.ts";
+import { limits } from "../../../domain/limits.ts";
+import { gatherActiveFiles, wholeRoom, type ActiveFileSelection } from "../working-copy/active-files.ts";
+import { addedCopies, filesOfCopies } from "../working-copy/added-copies.ts";
+import { readAdded, type AddedRepositories } from "./added-repositories.ts";
 
 /**
  * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
@@ -26,24 +29,30 @@ export async function ofThisFolder(
 export async function turnRequest(invocation: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
   const copy = await invocation.copy();
   const { cwd } = invocation.io;
+  const copies = await addedCopies(invocation, options);
+  const named = filesOfCopies(cwd, options.file ?? [], copies);
   const withModified = options.modified !== false;
-  const gathering = gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified });
+  const gathering = gatherActiveFiles({ copy, cwd, named: named.own, withModified });
   const heading = copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null;
   const changed = async (): Promise<readonly string[] | null> => (await gathering).changed;
-  const [{ files, skipped }, commit, around] = await Promise.all([
+  const [own, commit, around] = await Promise.all([
     gathering,
     heading,
     // Another repository than that of the folder has other rules, and another place.
     options.repo === undefined ? readSurroundings(cwd, changed) : null,
   ]);
-  for (const line of skippedLines(skipped)) {
+  const room = { files: wholeRoom.files - own.files.length, bytes: Math.max(0, wholeRoom.bytes - own.bytes) };
+  const added = await readAdded(invocation, options, { copies, named: named.added, room });
+  const files = [...own.files, ...added.files];
+  for (const line of skippedLines([...own.skipped, ...added.skipped])) {
     invocation.output.note(invocation.output.noteStyle.dim(`not sent: ${invocation.output.safeNote(line)}`));
   }
   return {
     ...aboutOf(copy, options.repo),
+    ...(added.otherRepos.length === 0 ? {} : { otherRepos: added.otherRepos }),
     ...(commit === null ? {} : { commit }),
     ...(options.repo === undefined && invocation.server() === null ? { workingCopy: copy.root } : {}),
-    ...(around === null ? {} : surroundingsOnWire(around)),
+    ...(around === null ? {} : surroundingsOnWire(around, added)),
     ...(files.length === 0 ? {} : { activeFiles: files }),
     ...(options.mode === undefined ? {} : { mode: options.mode }),
     ...(options.model === undefined ? {} : { model: options.model }),
@@ -64,17 +73,24 @@ function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
   });
 }
 
-function surroundingsOnWire({
-  rules,
-  place,
-  skills,
-}: Surroundings): Pick<ExecuteRequest, "rules" | "place" | "skills"> {
+/** The rules of the current folder come last, because they count more. */
+function surroundingsOnWire(
+  { rules, place, skills }: Surroundings,
+  added: AddedRepositories,
+): Pick<ExecuteRequest, "rules" | "place" | "skills"> {
   return {
-    ...(rules != null && { rules: [...rules] }),
-    ...(place != null && { place }),
+    ...(rules != null && { rules: [...added.rules, ...rules] }),
+    ...(place != null && { place: withChanged(place, added.changed) }),
     // The folder is a path of this machine. A server on it knows the folder from `workingCopy`.
     ...(skills != null && { skills: skills.map(({ root: _root, ...file }) => file) }),
   };
+}
+
+function withChanged(place: Place, changed: readonly string[]): Place {
+  if (changed.length === 0) return place;
+  const modified = [...(place.modified ?? []), ...changed];
+  const shown = modified.slice(0, limits.placeFilesMax);
+  return { ...place, modified: shown, modifiedMore: place.modifiedMore + modified.length - shown.length };
 }
 
 /**

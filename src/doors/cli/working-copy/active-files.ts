@@ -16,6 +16,8 @@ export type ActiveFileContent = NonNullable<NonNullable<ExecuteRequest["activeFi
 
 export interface ActiveFileSelection {
   files: ActiveFileContent[];
+  /** The size of all files that were read. */
+  bytes: number;
   /** The files that are not sent, each with the reason. */
   skipped: { path: string; reason: string }[];
   /** The paths that differ from the last commit, as git reports them. Null: git was not asked. */
@@ -27,7 +29,6 @@ export interface ActiveFileSelection {
  * too large (X2).
  */
 const readBytesMax = 1_048_576;
-const totalBytesMax = limits.requestBodyBytesMax / 2;
 
 const fileFix = "name a text file of this repository; the path counts from the current folder";
 
@@ -37,23 +38,32 @@ export interface FileChoice {
   /** The paths as the caller wrote them, absolute or relative to `cwd`. */
   named: readonly string[];
   withModified: boolean;
+  /** What files of other repositories leave of the room of the request. Absent: all of it. */
+  room?: FileRoom;
 }
 
+/** How many files and bytes fit into a request. */
+export interface FileRoom {
+  files: number;
+  bytes: number;
+}
+
+export const wholeRoom: FileRoom = { files: limits.activeFilesPerTurnMax, bytes: limits.requestBodyBytesMax / 2 };
+
 export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
-  const { copy, cwd, named, withModified } = choice;
+  const { copy, cwd, named, withModified, room = wholeRoom } = choice;
   const isAsked = withModified && copy.hasGit;
   const changes = isAsked ? await changesOf(copy.root) : null;
   const { modified: changed, removed } = changes ?? { modified: [], removed: [] };
   const modified = new Set(changed);
-  const gathered: ActiveFileSelection = { files: [], skipped: [], changed: null };
+  const gathered: ActiveFileSelection = { files: [], bytes: 0, skipped: [], changed: null };
   if (changes !== null) gathered.changed = [...changed, ...removed.map(({ path }) => path)];
-  let total = 0;
   const add = (path: string): string | null => {
-    if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;
+    if (gathered.files.length >= room.files) return `more than ${wholeRoom.files} files`;
     const file = readActiveFile(copy.root, path);
     if ("reason" in file) return file.reason;
-    total += file.size;
-    if (total > totalBytesMax) return `more than ${bytes(totalBytesMax)} of files together`;
+    gathered.bytes += file.size;
+    if (gathered.bytes > room.bytes) return `more than ${bytes(wholeRoom.bytes)} of files together`;
     gathered.files.push({ path, content: file.text, isTouched: modified.has(path) });
     return null;
   };
@@ -67,7 +77,7 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
     if (reason !== null) gathered.skipped.push({ path, reason });
   }
   for (const { path, renamedTo } of removed) {
-    if (gathered.files.length >= limits.activeFilesPerTurnMax || pathFault(path) !== null || wanted.has(path)) continue;
+    if (gathered.files.length >= room.files || pathFault(path) !== null || wanted.has(path)) continue;
     gathered.files.push({ path, isDeleted: true, isTouched: true, ...(renamedTo !== null && { renamedTo }) });
   }
   return gathered;

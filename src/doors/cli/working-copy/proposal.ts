@@ -14,6 +14,7 @@ import {
   type PlannedChange,
 } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import { joinPath, repositoryNames, splitPath, type PathNames } from "../../../domain/repositories.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { CommandFailed } from "../failure.ts";
 
@@ -32,7 +33,15 @@ export function parsedOrRefused(text: string): FileBundle {
   throw new CommandFailed("file_bundle_invalid", `the file bundle is not valid: ${parsed.fault}`, fix);
 }
 
-export async function readTurnProposal(client: AptoveClient, turnId: string): Promise<Proposal> {
+/**
+ * Returns the changes that a turn proposes for a repository. Paths of a session about several name their repositories (M7); `others`
+ * are those for which the turn proposes changes too, each written in its own folder.
+ */
+export async function readTurnProposal(
+  client: AptoveClient,
+  turnId: string,
+  repo: string,
+): Promise<Proposal & { others: string[] }> {
   const [turn, answer] = await Promise.all([client.turns.get(turnId), client.turns.answer(turnId)]);
   if (answer.fileBundle === null) {
     const fault = turn.warnings.find((warning) => warning.code === "file_bundle_invalid");
@@ -42,7 +51,33 @@ export async function readTurnProposal(client: AptoveClient, turnId: string): Pr
   // The paths came over the network and are about to be written, so they are checked again.
   const bundle = parsedOrRefused(JSON.stringify(answer.fileBundle));
   const given = new Map(turn.manifest.activeFiles.map((file) => [file.path, file.contentHash]));
-  return { bundle, baseOf: (path) => given.get(path) ?? null, madeAt: Date.parse(turn.createdAt) };
+  const madeAt = Date.parse(turn.createdAt);
+  const session = await client.sessions.get(turn.sessionId);
+  const names = { names: repositoryNames(session), home: session.repo };
+  if (names.names.length === 0) return { bundle, baseOf: (path) => given.get(path) ?? null, madeAt, others: [] };
+  const { own, others } = bundleOf(bundle, names, repo);
+  if (own.length === 0) {
+    const fix = "run the command in a folder of that repository";
+    throw new CommandFailed("file_bundle_invalid", `the changes are for ${others.join(", ")}, not for ${repo}`, fix);
+  }
+  const checked = parsedOrRefused(JSON.stringify({ root: ".", files: own }));
+  return { bundle: checked, baseOf: (path) => given.get(joinPath({ repo, path })) ?? null, madeAt, others };
+}
+
+/** Returns the changes for one repository, with paths in it, and the names of the other ones. */
+function bundleOf(
+  { root, files }: FileBundle,
+  names: PathNames,
+  repo: string,
+): { own: FileBundle["files"]; others: string[] } {
+  const placed = files.map((file) => ({
+    file,
+    ...splitPath(names, root === "." ? file.path : `${root}${root.endsWith(":") ? "" : "/"}${file.path}`),
+  }));
+  return {
+    own: placed.filter((each) => each.repo === repo).map(({ file, path }) => ({ ...file, path })),
+    others: [...new Set(placed.flatMap((each) => (each.repo === repo || each.repo === null ? [] : [each.repo])))],
+  };
 }
 
 /** Returns the changes, or why nothing may be written. */

@@ -61,3 +61,26 @@ test("[H1] [G3] a price that is not known is null, and what a turn would be refu
     json: { instruction: "x", sessionId: "01890000-0000-7000-8000-000000000000" },
   });
 });
+
+test("[F11] [H1] an estimate has the budgets of the next call, and says which it would pass", async (t) => {
+  const provider = scriptedProvider({ name: "anthropic", model });
+  const { client } = await testDoor(t, { provider });
+  const asked = { instruction: "one", settings: { maxOutputTokens: 1_000 } };
+  assert.deepEqual((await client().estimate(asked)).budgets, []);
+  await client().budgets.set({ scope: "org", limit: 1 });
+  await client().budgets.set({ scope: "org", period: "day", limit: 0.001, onLimit: "wait" });
+  await client().budgets.set({ scope: "org", unit: "tokens", limit: 100_000 });
+  const { budgets } = await client().estimate(asked);
+  assert.deepEqual(
+    budgets.map(({ budget, refusal }) => [budget.period, budget.unit, budget.left, refusal]),
+    [
+      ["total", "usd", 1, null],
+      ["day", "usd", 0.001, "over"],
+      ["total", "tokens", 100_000, null],
+    ],
+  );
+  // A thousand tokens of output alone cost a cent.
+  assert.ok((budgets[0]?.callMax ?? 0) > 0.01 && (budgets[2]?.callMax ?? 0) > 1_000);
+  const unknown = await client().estimate({ ...asked, model: "anthropic/another" });
+  assert.deepEqual([unknown.budgets[0]?.callMax, unknown.budgets[0]?.refusal], [null, "unpriced"]);
+});

@@ -1,4 +1,5 @@
 /** `POST /api/ai/agent/execute`: starts a turn, and answers in the form that the request wants (H1, V3). */
+import { toWireForeseen } from "../../../protocol/costs.ts";
 import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { streamKey } from "../../../domain/events.ts";
@@ -13,7 +14,8 @@ export function executeHandler(door: HandlerDependencies): RouteHandlers<"execut
     estimate: async ({ request, caller }) => {
       const asked = await readExecuteRequest(request, door.limits);
       const turn = withOwnFolder(caller, await continued(door, caller, asked));
-      return answer("estimate", await door.engine.turns.estimate(caller, turn));
+      const { budgets, ...estimate } = await door.engine.turns.estimate(caller, turn);
+      return answer("estimate", { ...estimate, budgets: toWireForeseen(budgets) });
     },
     execute: async (call) => {
       return await startAndAnswer(door, call, await readExecuteRequest(call.request, door.limits));
@@ -36,9 +38,12 @@ export async function startAndAnswer(
   return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
 }
 
-/** Leaves out the folder of a working copy, unless the caller runs the server. No other caller may choose a folder of this machine. */
-function withOwnFolder(caller: Caller, { workingCopy, ...turn }: TurnRequest): TurnRequest {
-  return workingCopy === undefined || !runsTheServer(caller) ? turn : { ...turn, workingCopy };
+/** Leaves out the folders of working copies, unless the caller runs the server. No other caller may choose a folder of this machine. */
+function withOwnFolder(caller: Caller, turn: TurnRequest): TurnRequest {
+  if (runsTheServer(caller)) return turn;
+  const { workingCopy: _folder, otherRepos, ...rest } = turn;
+  if (otherRepos === undefined) return rest;
+  return { ...rest, otherRepos: otherRepos.map(({ workingCopy: _own, ...other }) => other) };
 }
 
 type ExecuteRouteCall = Pick<RouteCall<"execute">, "request" | "caller" | "watchKey">;

@@ -17,6 +17,8 @@ type TreeRoute =
   | "getGraph"
   | "search"
   | "verifySession"
+  | "sessionSize"
+  | "getSizes"
   | "collectGarbage";
 
 export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<TreeRoute> {
@@ -57,6 +59,10 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
       return answer("search", { hits: found.map((session, at) => ({ session, matches: hits[at]?.matches ?? [] })) });
     },
     verifySession: async ({ caller, id }) => answer("verifySession", await engine.explain.verify(caller, id)),
+    sessionSize: async ({ caller, id, query }) =>
+      answer("sessionSize", await engine.explain.size(caller, id, withoutNullish(query))),
+    getSizes: async ({ caller, query }) =>
+      answer("getSizes", await engine.explain.sizes(caller, withoutNullish(query))),
     collectGarbage: async ({ caller, body }) => answer("collectGarbage", await tree.collectGarbage(caller, body)),
   };
 }

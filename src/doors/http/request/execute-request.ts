@@ -6,7 +6,7 @@ import type { ActiveFile } from "../../../domain/active-file.ts";
 import type { Place, RulesFile } from "../../../domain/context.ts";
 import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
-import type { TurnRequest } from "../../../engine/engine.ts";
+import type { OtherRepository, TurnRequest } from "../../../engine/engine.ts";
 import {
   executeQuerySchema,
   executeRequestSchema,
@@ -71,9 +71,9 @@ function refuseQuery(request: Request): void {
 }
 
 function queryRequest(request: Request): ExecuteRequest {
-  const { paths, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
+  const { paths, otherRepos, sessionName, forkTurnId, rerunTurnId, ...rest } = parseWithSchema(
     executeQuerySchema,
-    readQuery(request, ["paths"]),
+    readQuery(request, ["paths", "otherRepos"]),
   );
   const { temperature, topP, maxOutputTokens, reasoningEffort, verbosity, maxSteps, maxToolCalls, ...scalars } = rest;
   const sampling = { temperature, topP, maxOutputTokens, reasoningEffort, verbosity };
@@ -81,6 +81,7 @@ function queryRequest(request: Request): ExecuteRequest {
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
+    ...(otherRepos !== undefined && { otherRepos: otherRepos.map((repo) => ({ repo })) }),
     ...(sessionName !== undefined && { session: { name: sessionName } }),
     ...(forkTurnId !== undefined && { fork: { turnId: forkTurnId } }),
     ...(rerunTurnId !== undefined && { rerun: { turnId: rerunTurnId } }),
@@ -170,6 +171,7 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       }),
       ...(request.settings != null && { settings: withoutNullish(request.settings) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
+      ...(request.otherRepos != null && { otherRepos: request.otherRepos.map(readOther) }),
       ...(request.rules != null && { rules: request.rules.map(readRules) }),
       ...(request.skills != null && { skills: request.skills.map(readRules) }),
       ...(request.place != null && { place: readPlace(request.place) }),
@@ -219,6 +221,10 @@ function readToolsJson(text: string): z.output<typeof toolDefinitionSchema>[] {
     if (error instanceof AptoveError) throw new AptoveError("tool_invalid", error.detail, { facts: error.facts });
     throw error;
   }
+}
+
+function readOther({ repo, ...facts }: NonNullable<ExecuteRequest["otherRepos"]>[number]): OtherRepository {
+  return { repo, ...withoutNullish(facts) };
 }
 
 function readRules({ path, text, fault }: NonNullable<ExecuteRequest["rules"]>[number]): RulesFile {

@@ -70,6 +70,7 @@ async function chatRequest({ engine }: OpenAiParts, { caller }: DoorCall, asked:
       text: { verbosity: asked.verbosity, format: formatOf(asked.response_format) },
     }),
     isSettingsOnce: true,
+    cannotWait: true,
     clientData: { [echoKey]: echo },
     ...(typeof model === "string" && model !== "" && { model }),
   };

@@ -30,6 +30,7 @@ export async function responseRequest(parts: Resolving, asked: CreateResponse): 
     instructions: asked.instructions ?? "",
     settings: responseSettings(asked),
     isSettingsOnce: true,
+    cannotWait: true,
     clientData: { [echoKey]: echoOf(asked) },
     ...(typeof model === "string" && model !== "" && { model }),
   };

@@ -321,11 +321,13 @@ class ForeignFile {
       settings: {},
       workspaceId: null,
       repo,
+      otherRepos: [],
       defaultLanguage: null,
       metadata: {
         "aptove.dev/foreign": { tool, id, version },
         ...(folder !== null && { [folderKey]: folder }),
       },
+      pins: [],
       originTurnId: null,
       headTurnId,
       createdAt,

@@ -2,23 +2,22 @@
  * Accepts a request: looks up every id, fills in every default, and refuses every fault before anything is written. A
  * value comes from the request, then from the session, then from the defaults (G2).
  */
-import { isAbsolute } from "node:path";
-import { runsTheServer, type Caller } from "../../../domain/caller.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { modelInfo, modelsOf } from "../../../domain/models.ts";
-import { folderKey, type Session } from "../../../domain/session.ts";
+import { sessionPath, type PathNames } from "../../../domain/repositories.ts";
+import type { Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
-import type { WorkingCopy } from "../../../domain/active-file.ts";
-import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
+import { acceptRepositories } from "./accept-repositories.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
@@ -33,10 +32,17 @@ import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
-import { bootPrompt, mergeTools, toolsHash, toolUse, withInstructions } from "../request/prompt.ts";
+import {
+  bootPrompt,
+  mergeTools,
+  repositoriesSection,
+  toolsHash,
+  toolUse,
+  withInstructions,
+} from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
-import { skillTool, type TurnSkills } from "./skills.ts";
+import { skillFoldersOf, skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -86,16 +92,16 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const given = withLongTexts(request.input ?? [], window);
   const instruction = checkedInstruction({ ...request, input: given });
   const retriever = deps.retrievers.get(contexts.agentContext.index);
-  const folder = await folderOf(asked, retriever);
+  const { paths, folders, repositories } = await acceptRepositories(deps, asked, retriever);
   const memory = await acceptMemory(deps, { caller, workspaceId, context: contexts.conversationContext });
-  const around = { folder, workspaceId, context: contexts.conversationContext };
+  const around = { paths, folders, workspaceId, context: contexts.conversationContext };
   const surroundings = await acceptSurroundings(deps, asked, around);
   // What applies to every workspace applies to no turn outside of them.
   const { scopePaths = [] } = settings === deps ? {} : settings;
   const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
   const input = [...earlier.parts, ...(await readParts(given, reading))];
-  const files = checkFiles(request.activeFiles ?? []);
+  const files = checkFiles(request.activeFiles ?? [], paths);
   return {
     instruction,
     earlier: earlier.items,
@@ -104,11 +110,12 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     files,
     asked: { ...askedBeside(asked), ...placeOfInstructions(contexts, request) },
     ...contexts,
-    ...promptOf(contexts, surroundings, request),
+    ...promptOf(contexts, { surroundings, paths }, request),
     ...model,
     // A summary needs the model.
     ...(request.withoutModel === true && !model.compacts && noModel),
     withoutModel: request.withoutModel === true,
+    pins: session?.pins ?? [],
     hides: [...(request.hides ?? [])],
     surroundings,
     memory,
@@ -121,12 +128,13 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       retriever,
       policy: contexts.conversationContext.retrieval,
       orgId: caller.orgId,
-      repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
-      commit: request.commit ?? null,
-      workingCopy: workingCopyOf(deps, asked, folder),
+      repo: request.repo === null ? null : (repositories[0]?.repo ?? null),
+      repositories,
+      paths,
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
+      leftOut: skillFoldersOf(surroundings.skills).map((folder) => sessionPath(paths, folder)),
     },
   };
 }
@@ -134,10 +142,11 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
 /** Returns the system message with the rules of the repository. */
 function promptOf(
   { conversationContext }: ContextChoice,
-  { rules }: AcceptedSurroundings,
+  { surroundings: { rules }, paths }: { surroundings: AcceptedSurroundings; paths: PathNames },
   { instructions }: TurnRequest,
 ): Pick<ChosenContexts, "prompt" | "promptHash"> {
-  const prompt = bootPrompt(withInstructions(conversationContext, instructions), rules?.section);
+  const context = withInstructions(conversationContext, instructions);
+  const prompt = bootPrompt(context, repositoriesSection(paths.names), rules?.section ?? "");
   return { prompt, promptHash: sha256(prompt) };
 }
 
@@ -163,28 +172,6 @@ function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
     ...(clientData !== undefined && { clientData }),
     ...(!clientTools.mayCall && { onlyListsTools: true as const }),
   };
-}
-
-function workingCopyOf(deps: EngineDependencies, { request }: AcceptInput, folder: string | null): WorkingCopy | null {
-  if (typeof request.workingCopy === "object") return request.workingCopy;
-  return folder === null ? null : (deps.workingCopy?.(folder) ?? null);
-}
-
-/**
- * Returns the folder of this machine that the request names. Without one, the people who run the server get the folder in
- * which the session was started, if the index was made from it. No other caller may choose a folder of this machine.
- */
-async function folderOf(
-  { caller, request, session }: AcceptInput,
-  retriever: Retriever | undefined,
-): Promise<string | null> {
-  const { workingCopy } = request;
-  if (workingCopy !== undefined) return typeof workingCopy === "string" && isAbsolute(workingCopy) ? workingCopy : null;
-  const folder = session?.metadata[folderKey];
-  const repo = request.repo === undefined ? session?.repo : request.repo;
-  if (typeof folder !== "string" || !runsTheServer(caller) || retriever?.refresh === undefined) return null;
-  const index = (await retriever.list(caller.orgId)).find((each) => each.repo === repo);
-  return index?.root === folder ? folder : null;
 }
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
@@ -277,6 +264,7 @@ function offerTools(
     readable,
     askApproval: request.askApproval ?? null,
     decideApproval: request.decideApproval ?? null,
+    cannotWait: request.cannotWait === true,
   };
 }
 

@@ -12,12 +12,13 @@ import type {
 import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
+import type { Pin } from "../../../domain/pin.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
-import type { WorkingCopy } from "../../../domain/active-file.ts";
+import type { PathNames } from "../../../domain/repositories.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
@@ -26,6 +27,7 @@ import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
 import type { BoundedRules } from "../request/rules-block.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
+import type { RepositoryScope } from "./accept-repositories.ts";
 import type { CheckedFile } from "./check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
@@ -39,6 +41,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   subagent: SubagentRef | null;
   /** True if the turn only stores what it is given. */
   withoutModel: boolean;
+  /** The pins of the session (M6). */
+  pins: readonly Pin[];
   /** The items of the history that this turn hides. */
   hides: ItemRef[];
   /** The messages of the session's mailbox that this turn delivers (A2). */
@@ -65,6 +69,8 @@ export interface AcceptedSurroundings {
   place: Place | null;
   /** True if the conversation begins with this turn. */
   isBeginning: boolean;
+  /** The repositories of a session about several whose rules are unknown, so that none of them is gone (M7). */
+  unknownIn: readonly string[];
   /** The skills that the model may read. */
   skills: TurnSkills;
 }
@@ -125,6 +131,8 @@ export interface OfferedTools {
   askApproval: NonNullable<TurnRequest["askApproval"]> | null;
   /** Decides about a call without a person, if that is possible. */
   decideApproval: NonNullable<TurnRequest["decideApproval"]> | null;
+  /** True if the turn fails where it would wait for a person because of a budget. */
+  cannotWait: boolean;
 }
 
 /** The part of the code that retrieval searches, and what happens if it cannot. */
@@ -133,13 +141,15 @@ export interface RetrievalScope {
   retriever: Retriever | undefined;
   policy: ConversationContext["retrieval"];
   orgId: string;
-  /** The repository whose index is searched. Null: nothing is searched. */
+  /** The first repository that is searched. Null: nothing is searched. */
   repo: string | null;
-  /** The commit of the caller's working copy. Null if the caller did not give it. */
-  commit: string | null;
-  /** The caller's working copy. Null: it is on another machine, or the caller did not name it. */
-  workingCopy: WorkingCopy | null;
+  /** The repositories of the session. If there are several, all are searched, and `repo` is the first (M7). */
+  repositories: readonly RepositoryScope[];
+  /** How paths are read. */
+  paths: PathNames;
   ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];
+  /** The folders of skills, with a slash at the end. The model reads them when it needs them, so no search finds them (M4). */
+  leftOut: readonly string[];
 }

@@ -2,11 +2,15 @@
 import { decodeText, isTooLarge, pathFault, type ActiveFile } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
+import { sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
 
 /** An active file whose form was checked. The hash is that of the raw bytes (X3). */
 export interface CheckedFile {
+  /** The path as the session has it (M7). */
   path: string;
+  language: string;
   hash: string;
   sizeBytes: number | null;
   isTouched: boolean;
@@ -23,23 +27,26 @@ export interface CheckedFile {
 /**
  * Checks paths (X5) and contents (X4). Throws `active_file_invalid`, which names the path, and `too_many_active_files`.
  */
-export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
+export function checkFiles(files: readonly ActiveFile[], names: PathNames): CheckedFile[] {
   if (files.length > limits.activeFilesPerTurnMax) {
     throw refused(`${files.length} files are more than the ${limits.activeFilesPerTurnMax} allowed`, null);
   }
   const paths = new Set<string>();
   return files.map((file) => {
-    const fault = pathFault(file.path);
+    const fault = pathFault(splitPath(names, file.path).path);
     if (fault !== null) throw refused(`the path ${JSON.stringify(file.path)} ${fault}`, file.path);
-    if (paths.has(file.path)) throw refused(`"${file.path}" is given twice`, file.path);
-    paths.add(file.path);
-    return checkFile(file);
+    const path = sessionPath(names, file.path);
+    if (paths.has(path)) throw refused(`"${path}" is given twice`, file.path);
+    paths.add(path);
+    return checkFile({ ...file, path }, names);
   });
 }
 
-function checkFile(file: ActiveFile): CheckedFile {
-  const { isDeleted = false, renamedTo = null } = file;
-  const facts = { path: file.path, isTouched: file.isTouched, isDeleted, renamedTo };
+function checkFile(file: ActiveFile, names: PathNames): CheckedFile {
+  const { isDeleted = false } = file;
+  const renamedTo = file.renamedTo === undefined ? null : newPath(file.path, file.renamedTo, names);
+  const language = languageOf(splitPath(names, file.path).path);
+  const facts = { path: file.path, language, isTouched: file.isTouched, isDeleted, renamedTo };
   if (isDeleted) return checkDeleted(file, facts);
   if (renamedTo !== null) throw refused(`"${file.path}" was renamed and is not deleted`, file.path);
   if (file.content === null) {
@@ -58,12 +65,19 @@ function checkFile(file: ActiveFile): CheckedFile {
   return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text, current: text };
 }
 
-type FileFacts = Pick<CheckedFile, "path" | "isTouched" | "isDeleted" | "renamedTo">;
+/** A file that was renamed stays in its repository. */
+function newPath(path: string, renamedTo: string, names: PathNames): string {
+  const { repo } = splitPath(names, path);
+  const placed = splitPath({ ...names, home: repo }, renamedTo);
+  const fault = placed.repo === repo ? pathFault(placed.path) : "is in another repository";
+  if (fault !== null) throw refused(`the new path ${JSON.stringify(renamedTo)} ${fault}`, path);
+  return sessionPath({ ...names, home: repo }, renamedTo);
+}
+
+type FileFacts = Pick<CheckedFile, "path" | "language" | "isTouched" | "isDeleted" | "renamedTo">;
 
 function checkDeleted({ path, content, sha256: hash }: ActiveFile, facts: FileFacts): CheckedFile {
   if (content !== null || hash !== null) throw refused(`"${path}" is deleted and has a content`, path);
-  const fault = facts.renamedTo === null ? null : pathFault(facts.renamedTo);
-  if (fault !== null) throw refused(`the new path ${JSON.stringify(facts.renamedTo)} ${fault}`, path);
   return { ...facts, hash: "", sizeBytes: null, text: null, current: null };
 }
 

@@ -91,7 +91,14 @@ test("[X8] what is sent fits, and nothing waits that there was room for", () => 
     fc.property(fc.array(file, { maxLength: 20 }), fc.integer({ min: 0, max: 4_000 }), (sizes, tokensMax) => {
       const files = sizes.map(({ size, isTouched }, at) => {
         const text = "x".repeat(size);
-        const facts = { path: `${at}.ts`, hash: String(at), sizeBytes: size, isDeleted: false, renamedTo: null };
+        const facts = {
+          path: `${at}.ts`,
+          hash: String(at),
+          sizeBytes: size,
+          isDeleted: false,
+          language: "typescript",
+          renamedTo: null,
+        };
         return { ...facts, isTouched, text, current: text };
       });
       const waiting = waitingFiles(files, { tokensMax, question: "go" });

@@ -82,7 +82,7 @@ function wordsOf(question: string): string[] {
 /** Returns how much a file has to do with the question: 3 if the caller named it, 2 if the question does, else less than 1. */
 function relationOf(file: CheckedFile, question: string, words: readonly string[]): number {
   if (!file.isTouched) return 3;
-  const name = file.path.split("/").at(-1) ?? file.path;
+  const name = file.path.split(/[/:]/).at(-1) ?? file.path;
   if (question.includes(file.path) || question.includes(name)) return 2;
   if (words.length === 0) return 0;
   const text = `${file.path}\n${file.text ?? ""}`.toLowerCase();

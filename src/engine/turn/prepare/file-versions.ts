@@ -6,6 +6,7 @@ import { limits } from "../../../domain/limits.ts";
 import { historyTexts, type AlreadySent, type SentFile, type State } from "../../../domain/lineage.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import type { FileNow, WorkingCopy } from "../../../domain/active-file.ts";
+import { splitPath } from "../../../domain/repositories.ts";
 import { fileText } from "../request/context-block.ts";
 import type { FileNews } from "../request/file-news.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
@@ -22,7 +23,15 @@ export interface VersionSources {
   files: readonly CheckedFile[];
   /** The paths of the request whose text the model has, from this turn or an earlier one. */
   wholePaths: ReadonlySet<string>;
-  /** The working copy of the request. Null: it is on another machine, or unknown. */
+  /** Returns where the request has a file. */
+  placeOf(path: string): FilePlace;
+}
+
+/** A file in the working copy of its repository. */
+interface FilePlace {
+  /** The path in the repository. */
+  path: string;
+  /** The working copy. Null: it is on another machine, or unknown. */
   copy: WorkingCopy | null;
   /** The commit of the working copy. Null if the request does not name it. */
   commit: string | null;
@@ -46,16 +55,15 @@ export class FileVersions {
 
   /** Compares the files of the request, and the files that the model has from earlier turns. */
   async review(): Promise<void> {
-    const { sent, files, wholePaths, copy } = this.#sources;
+    const { sent, files, wholePaths, placeOf } = this.#sources;
     for (const { path, hash, isDeleted, renamedTo } of files) {
       if (isDeleted) this.#note({ path, hash: "", renamedTo });
       // The request has a version that is not sent. The model must not rely on the one that it has.
       else if (!wholePaths.has(path) && sent.files.has(path)) this.#note({ path, hash, renamedTo: null });
     }
-    if (copy === null) return;
-    const others = [...sent.files].filter(([path]) => !this.#files.has(path));
+    const others = [...sent.files].filter(([path]) => !this.#files.has(path) && placeOf(path).copy !== null);
     for (const [path, hash] of others.slice(-limits.reviewedFilesMax)) {
-      const now = await this.#look(copy, path);
+      const now = await this.#look(path);
       if (now?.hash !== hash) this.#noteVersion(path, now);
     }
   }
@@ -66,12 +74,12 @@ export class FileVersions {
     if (file?.isDeleted === true) return "deleted";
     if (this.#sources.wholePaths.has(chunk.path)) return "active_file";
     if (file?.current != null) return file.current.includes(chunk.text) ? null : "outdated";
-    const { copy } = this.#sources;
-    return copy === null ? this.#withoutCopy(chunk) : await this.#withCopy(copy, chunk);
+    const { copy } = this.#sources.placeOf(chunk.path);
+    return copy === null ? this.#withoutCopy(chunk) : await this.#withCopy(chunk);
   }
 
-  async #withCopy(copy: WorkingCopy, chunk: Chunk): Promise<ChunkObstacle> {
-    const now = await this.#look(copy, chunk.path);
+  async #withCopy(chunk: Chunk): Promise<ChunkObstacle> {
+    const now = await this.#look(chunk.path);
     const had = this.#sources.sent.files.get(chunk.path);
     if (had !== undefined && now?.hash !== had) this.#noteVersion(chunk.path, now);
     if (now === null) return "deleted";
@@ -98,15 +106,17 @@ export class FileVersions {
    * the index, because then a modified file would be active (X1). Else it is if the index was made again since then.
    */
   #isNewer({ path, commit }: Chunk): boolean {
-    const { commit: own, sent } = this.#sources;
+    const { sent, placeOf } = this.#sources;
+    const { commit: own } = placeOf(path);
     return own === null ? (commit ?? "") !== sent.indexed.get(path) : commit === own;
   }
 
-  #look(copy: WorkingCopy, path: string): Promise<FileNow | null> {
-    const known = this.#looks.get(path);
+  #look(sessionPath: string): Promise<FileNow | null> {
+    const known = this.#looks.get(sessionPath);
     if (known !== undefined) return known;
-    const look = copy.look(path);
-    this.#looks.set(path, look);
+    const { copy, path } = this.#sources.placeOf(sessionPath);
+    const look = copy?.look(path) ?? Promise.resolve(null);
+    this.#looks.set(sessionPath, look);
     return look;
   }
 
@@ -124,8 +134,14 @@ export function versionsOf(
   { files, retrieval }: Pick<AcceptedRequest, "files" | "retrieval">,
   known: Pick<VersionSources, "sent" | "state" | "wholePaths">,
 ): FileVersions {
-  const { workingCopy, commit } = retrieval;
-  return new FileVersions({ ...known, files, copy: workingCopy, commit });
+  const { repositories, paths } = retrieval;
+  const placeOf = (sessionPath: string): FilePlace => {
+    const { repo, path } = splitPath(paths, sessionPath);
+    const isSeveral = paths.names.length > 0;
+    const scope = isSeveral ? repositories.find((each) => each.repo === repo) : repositories[0];
+    return { path, copy: scope?.workingCopy ?? null, commit: scope?.commit ?? null };
+  };
+  return new FileVersions({ ...known, files, placeOf });
 }
 
 /** Returns the news as they are recorded, so that later turns do not repeat them. */

@@ -6,11 +6,12 @@ import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domai
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { AptoveError, failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
-import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { AlreadySent, SentContext } from "../../../domain/lineage.ts";
+import { joinPath, splitPath } from "../../../domain/repositories.ts";
 import { whenAborted } from "../../../system/abort.ts";
 import type { EngineLimits } from "../../dependencies.ts";
+import type { RepositoryScope } from "./accept-repositories.ts";
 import type { RetrievalScope } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
@@ -66,7 +67,7 @@ export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent, bu
       gathered.toSend.push({
         path: file.path,
         sha256: file.hash,
-        language: languageOf(file.path),
+        language: file.language,
         text: file.text ?? "",
       });
     } else if (!isKnown) {
@@ -135,37 +136,47 @@ export interface GatheredChunks {
   warned: string[];
   /** True if an earlier search had found them (Q7). */
   isKept: boolean;
-  /** The commit of the index, or empty if it has none. Null if nothing was found. */
-  indexed: string | null;
+  /** The commit of each index in which something was found, by its repository. Empty: it has none. */
+  indexed: ReadonlyMap<string, string>;
 }
 
-const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], isKept: false, indexed: null };
+const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], isKept: false, indexed: new Map() };
 
 /**
- * Searches the repository for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
- * If the search fails, this throws, unless retrieval is optional (Q5).
+ * Searches the repositories for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
+ * If the search fails, this throws, unless retrieval is optional (Q5). One of several repositories that cannot be searched is
+ * a warning, and the others are searched (M7).
  */
 export async function gatherChunks(
   scope: RetrievalScope,
   instruction: string,
   known: KnownContext,
 ): Promise<GatheredChunks> {
-  const { repo, policy } = scope;
+  const { repo, policy, repositories } = scope;
   if (policy === "off" || repo === null || instruction.trim() === "") return nothing;
+  const searched = repositories.flatMap((each) => (each.repo === null ? [] : [{ ...each, repo: each.repo }]));
+  const behind = await bringAllUpToDate(scope, searched, known.deadline);
   try {
-    const behind = await bringUpToDate(scope, repo, known.deadline);
-    const { chunks: candidates, isKept } = await search(scope, repo, { text: instruction, searches: known.searches });
-    const stale = behind === null ? await staleness(scope, repo, candidates) : null;
-    const isNew = stale !== null && !known.sent.warned.has(stale.once);
-    const warnings = [...(behind === null ? [] : [behind]), ...(isNew ? [stale.warning] : [])];
+    const found = await searchAll(scope, searched, { text: instruction, known });
+    const { isKept } = found;
+    const candidates = found.chunks.filter(({ path }) => !scope.leftOut.some((folder) => path.startsWith(folder)));
+    const stale = await Promise.all(
+      found.searched
+        .filter((each) => !behind.has(each.repo))
+        .map(async (each) => await staleness(scope, each, found.chunks)),
+    );
+    const isNew = ({ once }: { once: string }): boolean => !known.sent.warned.has(once);
+    const once = [...searched.flatMap(goneWarning), ...found.missing, ...stale.flatMap((one) => one ?? [])].filter(
+      isNew,
+    );
     const obstacles = await obstaclesOf(candidates, known.versions);
     const chosen = chooseChunks(candidates, { sent: known.sent, obstacles }, known.bounds);
     return {
       ...chosen,
-      warnings,
-      warned: isNew ? [stale.once] : [],
+      warnings: [...behind.values(), ...found.warnings, ...once.map(({ warning }) => warning)],
+      warned: once.map((one) => one.once),
       isKept,
-      indexed: candidates[0] === undefined ? null : (candidates[0].commit ?? ""),
+      indexed: new Map(candidates.map((chunk) => [chunk.repo, chunk.commit ?? ""])),
     };
   } catch (error) {
     const { code, message } = failureOf(error);
@@ -173,6 +184,62 @@ export async function gatherChunks(
     if (mayLack) return withoutChunks({ code, message }, repo, known.sent);
     if (error instanceof AptoveError && /^(?:index_|data_newer)/.test(error.code)) throw error;
     throw new AptoveError("retrieval_failed", message, { cause: error });
+  }
+}
+
+/** A warning, and the key by which later turns know that it was given. */
+interface OnceWarning {
+  warning: Warning;
+  once: string;
+}
+
+/** The folder of a session's repository may be deleted. What its index has is found as before. */
+function goneWarning({ repo, isGone }: SearchedScope): OnceWarning[] {
+  const message = `the folder of ${repo} is gone or no longer a repository: its code is found as it was indexed`;
+  return isGone ? [{ warning: { code: "index_behind", message }, once: `index_behind ${repo}` }] : [];
+}
+
+type SearchedScope = RepositoryScope & { repo: string };
+
+interface FoundChunks extends SearchResults {
+  /** The repositories that could be searched. */
+  searched: readonly SearchedScope[];
+  /** The warnings about the others. Those that stay true are in `missing`. */
+  warnings: Warning[];
+  missing: OnceWarning[];
+}
+
+/**
+ * Searches all repositories at once. One that cannot be searched is left out, as long as another one is left. The chunks have the
+ * paths of the session.
+ */
+async function searchAll(
+  scope: RetrievalScope,
+  searched: readonly SearchedScope[],
+  asked: { text: string; known: KnownContext },
+): Promise<FoundChunks> {
+  const isSeveral = scope.paths.names.length > 0;
+  const filters = filtersOf(scope, searched);
+  try {
+    const within = searched.filter(({ repo }) => filters.has(repo));
+    const { chunks, isKept } = await search(scope, { repositories: within, filters }, asked);
+    const inSession = chunks.map((chunk) => ({ ...chunk, path: joinPath(chunk) }));
+    return { chunks: isSeveral ? inSession : chunks, isKept, searched: within, warnings: [], missing: [] };
+  } catch (error) {
+    const cause = error instanceof AptoveError ? error : null;
+    const others = searched.filter(({ repo }) => repo !== cause?.facts["repo"]);
+    if (cause === null || others.length === searched.length || others.length === 0) throw error;
+    const found = await searchAll(scope, others, asked).catch((later: unknown) => {
+      // If none has an index, the first one's error says what to do.
+      throw failureOf(later).code === "index_missing" ? error : later;
+    });
+    const repo = String(cause.facts["repo"]);
+    const message = `answered without the code of ${repo}: ${cause.detail}`;
+    if (cause.code !== "index_missing") {
+      return { ...found, warnings: [{ code: "retrieval_failed", message }, ...found.warnings] };
+    }
+    const missing = { warning: { code: "index_missing" as const, message }, once: `index_missing ${repo}` };
+    return { ...found, missing: [missing, ...found.missing] };
   }
 }
 
@@ -198,20 +265,63 @@ async function obstaclesOf(
   return obstacles;
 }
 
+/**
+ * Returns the path filter of each repository, by its name. A path with the name of a repository is one of it alone; if there are only
+ * such paths, the repositories without one are not searched.
+ */
+function filtersOf(
+  { pathPrefixes, paths }: RetrievalScope,
+  searched: readonly SearchedScope[],
+): ReadonlyMap<string, string[]> {
+  const isSeveral = paths.names.length > 0;
+  const placed = pathPrefixes.map((path) => splitPath({ ...paths, home: null }, path));
+  const filters = searched.map(({ repo }): [string, string[]] => [
+    repo,
+    isSeveral
+      ? placed.filter((each) => each.repo === null || each.repo === repo).map(({ path }) => path)
+      : pathPrefixes,
+  ]);
+  return new Map(filters.filter(([, filter]) => pathPrefixes.length === 0 || filter.length > 0));
+}
+
 async function search(
-  { retriever, orgId, language, pathPrefixes }: RetrievalScope,
-  repo: string,
-  { text, searches }: { text: string; searches: SearchParts },
+  { retriever, orgId, language }: RetrievalScope,
+  { repositories, filters }: { repositories: readonly SearchedScope[]; filters: ReadonlyMap<string, string[]> },
+  { text, known }: { text: string; known: KnownContext },
 ): Promise<SearchResults> {
   if (retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
-  return await keptSearch(searches, retriever, {
+  const [first, ...others] = repositories.map(({ repo }) => {
+    const pathPrefixes = filters.get(repo) ?? [];
+    return { repo, ...(pathPrefixes.length > 0 && { pathPrefixes: [...pathPrefixes] }) };
+  });
+  if (first === undefined) return { chunks: [], isKept: false };
+  return await keptSearch(known.searches, retriever, {
     text,
     orgId,
-    repo,
+    ...first,
+    ...(others.length > 0 && { others }),
     ...(language !== null && { language }),
-    ...(pathPrefixes.length > 0 && { pathPrefixes: [...pathPrefixes] }),
     candidates: limits.retrievalCandidatesMax,
   });
+}
+
+/**
+ * Brings the indexes up to date within one time, one after the other, because they may be in one file. Returns the warnings by
+ * repository.
+ */
+async function bringAllUpToDate(
+  scope: RetrievalScope,
+  searched: readonly SearchedScope[],
+  deadline: KnownContext["deadline"],
+): Promise<Map<string, Warning>> {
+  const behind = new Map<string, Warning>();
+  let signal: AbortSignal | null = null;
+  const over = (): AbortSignal => (signal ??= deadline(limits.indexRefreshMsMax));
+  for (const each of searched) {
+    const warning = await bringUpToDate(scope, each, over);
+    if (warning !== null) behind.set(each.repo, warning);
+  }
+  return behind;
 }
 
 /**
@@ -219,14 +329,14 @@ async function search(
  * the index as it was.
  */
 async function bringUpToDate(
-  { retriever, workingCopy, orgId }: RetrievalScope,
-  repo: string,
-  deadline: KnownContext["deadline"],
+  { retriever, orgId }: RetrievalScope,
+  { repo, workingCopy }: SearchedScope,
+  over: () => AbortSignal,
 ): Promise<Warning | null> {
   const root = workingCopy?.root;
   if (retriever?.refresh === undefined || root === undefined) return null;
   const refreshed = retriever.refresh({ root, orgId, repo }).catch((error: unknown) => failureOf(error));
-  const late = whenAborted(deadline(limits.indexRefreshMsMax)).then(() => "busy" as const);
+  const late = whenAborted(over()).then(() => "busy" as const);
   const outcome = await Promise.race([refreshed, late]);
   if (outcome === "current" || outcome === "missing") return null;
   const message =
@@ -238,11 +348,12 @@ async function bringUpToDate(
 
 /** Warns if the index was made at another commit than the caller's. Every chunk names that commit; the index is asked only if none was found. */
 async function staleness(
-  { commit, retriever, orgId }: RetrievalScope,
-  repo: string,
-  [found]: readonly Chunk[],
-): Promise<{ warning: Warning; once: string } | null> {
+  { retriever, orgId }: RetrievalScope,
+  { repo, commit }: SearchedScope,
+  chunks: readonly Chunk[],
+): Promise<OnceWarning | null> {
   if (commit === null) return null;
+  const found = chunks.find((chunk) => chunk.repo === repo);
   const index = found ?? (await retriever?.list(orgId))?.find((each) => each.repo === repo);
   if (index === undefined || index.commit === commit) return null;
   const then = index.commit === null ? "before the first commit" : `at commit ${shortCommit(index.commit)}`;
@@ -257,11 +368,15 @@ function shortCommit(commit: string): string {
 }
 
 /** Returns the chunks and files that are recorded as sent, so that later turns do not send them again (X3, Q4). */
-export function sentWith(chunks: GatheredChunks, files: GatheredFiles): SentContext {
+export function sentWith(chunks: GatheredChunks, files: GatheredFiles, { repo, paths }: RetrievalScope): SentContext {
   const { indexed, warned } = chunks;
+  const indexOf = (path: string): string | undefined => indexed.get(splitPath(paths, path).repo ?? repo ?? "");
   return {
     ...(warned.length > 0 && { warned }),
     chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
-    files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash, ...(indexed !== null && { indexed }) })),
+    files: files.toSend.map(({ path, sha256: hash }) => {
+      const commit = indexOf(path);
+      return { path, hash, ...(commit !== undefined && { indexed: commit }) };
+    }),
   };
 }

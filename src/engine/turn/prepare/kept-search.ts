@@ -6,7 +6,12 @@
 import { canonicalJson } from "../../../system/canonical-json.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { readChunks, writeChunks } from "../../../retrieval/stored-chunks.ts";
-import type { RetrievalQuery, RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import {
+  repositoriesOf,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+} from "../../../retrieval/retriever.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 
 export type SearchParts = Pick<EngineDependencies, "cache" | "version">;
@@ -23,7 +28,7 @@ export async function keptSearch(
   retriever: Retriever,
   query: RetrievalQuery,
 ): Promise<SearchResults> {
-  const generation = cache === undefined ? null : ((await retriever.generation?.(query)) ?? null);
+  const generation = cache === undefined ? null : await generationOf(retriever, query);
   if (cache === undefined || generation === null) {
     return { chunks: await retriever.search(query), isKept: false };
   }
@@ -35,6 +40,17 @@ export async function keptSearch(
   const chunks = await retriever.search(query);
   cache.set(key, writeChunks(chunks));
   return { chunks, isKept: false };
+}
+
+/** Returns the generations of all indexes of the query. Null: the results are not kept. */
+async function generationOf(retriever: Retriever, query: RetrievalQuery): Promise<string | null> {
+  const { orgId } = query;
+  const repositories = repositoriesOf(query);
+  const generations = await Promise.all(
+    repositories.map(async ({ repo }) => (await retriever.generation?.({ orgId, repo })) ?? null),
+  );
+  if (generations.includes(null)) return null;
+  return generations.length === 1 ? (generations[0] ?? null) : JSON.stringify(generations);
 }
 
 /** Another version of the program may rank differently. */

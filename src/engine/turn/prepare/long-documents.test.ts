@@ -269,3 +269,13 @@ test("[M8] [O3] a document of a turn that is not kept is split in the place of t
   assert.equal(turn.status, "completed");
   assert.ok(sentLines(turn)[0]?.includes(flamingos));
 });
+
+test("[M8] [C6] a chunk that a summary hides from the model is sent again when a question needs it", async (t) => {
+  const { ask, provider } = await testEngine(t);
+  const question = "How many birds did the flamingo census count?";
+  const { sessionId } = await ask(question, { input: [attached()] });
+  const again = await ask(question, { sessionId, compact: true });
+  assert.equal(again.status, "completed");
+  assert.ok(sentLines(again)[0]?.includes(flamingos));
+  assert.ok(JSON.stringify(provider.exchanges.at(-1)?.context).includes("4711 birds"));
+});

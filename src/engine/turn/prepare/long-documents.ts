@@ -45,7 +45,7 @@ function keptDocument(ref: PartRef, blobs: EngineDependencies["blobs"]): SizedDo
   return { name, sha256, bytes, isNew: false, read: async () => decodeText(await readPart(blobs, ref)) };
 }
 
-const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], isKept: false, indexed: null };
+const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [], warned: [], isKept: false, indexed: new Map() };
 
 type DocumentParts = Pick<EngineDependencies, "documents" | "blobs" | "contextTokens">;
 type Asking = Attached & Pick<AcceptedRequest, "instruction" | "retrieval" | "model">;

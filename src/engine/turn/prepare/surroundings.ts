@@ -5,6 +5,7 @@
 import { pathFault } from "../../../domain/active-file.ts";
 import type {
   ChangedRules,
+  Place,
   RulesFile,
   RulesRef,
   Surroundings,
@@ -13,6 +14,7 @@ import type {
 } from "../../../domain/context.ts";
 import type { SkillFile } from "../../../domain/skill.ts";
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
+import { joinPath, sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
 import {
   knownPlace,
   notedRules,
@@ -50,8 +52,10 @@ interface SurroundingsInput {
 }
 
 interface SurroundingsSource {
-  /** The folder of the working copy on this machine. Null: there is none. */
-  folder: string | null;
+  /** How paths are read. */
+  paths: PathNames;
+  /** The folder of this machine with each repository's working copy, by its name. */
+  folders: ReadonlyMap<string, string>;
   workspaceId: string | null;
   context: SurroundingsChoice;
 }
@@ -63,14 +67,15 @@ export async function acceptSurroundings(
   source: SurroundingsSource,
 ): Promise<AcceptedSurroundings> {
   const { request, keptRules: before } = input;
-  const { folder, context } = source;
-  const { rules, place, skills } = await foundAround(deps, request, folder);
-  const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules));
+  const { paths, context } = source;
+  const { rules, place, skills, unknownIn } = await foundAround(deps, request, source);
+  const now = rules === null || context.rules === false ? null : boundRules(checkedRules(rules, paths));
   return {
-    rules: context.rules === false ? null : before === undefined ? beginning(now) : before,
+    rules: context.rules === false ? null : before === undefined ? beginning(now, paths) : before,
     now,
-    place: context.place === false ? null : place,
+    place: context.place === false || place === null ? null : inSession(place, paths),
     isBeginning: before === undefined,
+    unknownIn,
     skills: await skillsAround(deps, input, { ...source, repository: skills ?? [] }),
   };
 }
@@ -79,7 +84,7 @@ export async function acceptSurroundings(
 async function skillsAround(
   deps: EngineDependencies,
   { caller, request, skills: inherited }: SurroundingsInput,
-  { folder, workspaceId, context, repository }: SurroundingsSource & { repository: readonly SkillFile[] },
+  { paths, folders, workspaceId, context, repository }: SurroundingsSource & { repository: readonly SkillFile[] },
 ): Promise<TurnSkills> {
   const isOff = context.skills === false || request.withoutModel === true || request.onlyNamedTools === true;
   if (isOff) return { ...noSkills, read: [] };
@@ -87,36 +92,69 @@ async function skillsAround(
   return await offeredSkills(deps.skills, {
     repository,
     // The paths in a request begin in the folder that it names. Without one they are on another machine.
-    root: typeof request.workingCopy === "string" ? folder : null,
+    root: typeof request.workingCopy === "string" ? homeFolder(paths, folders) : null,
     workspaceId: ownsWorkspaces(caller) ? workspaceId : null,
   });
 }
 
+type FoundSurroundings = { [Part in keyof Required<Surroundings>]: Exclude<Surroundings[Part], undefined> };
+
 async function foundAround(
   deps: EngineDependencies,
   request: TurnRequest,
-  folder: string | null,
-): Promise<{ [Part in keyof Required<Surroundings>]: Exclude<Surroundings[Part], undefined> }> {
+  { paths, folders }: Pick<SurroundingsSource, "paths" | "folders">,
+): Promise<FoundSurroundings & { unknownIn: string[] }> {
   const isWhole = request.rules !== undefined && request.place !== undefined && request.skills !== undefined;
+  const folder = homeFolder(paths, folders);
   const read = folder !== null && !isWhole ? await deps.surroundings?.(folder) : undefined;
   const { rules = read?.rules ?? null, place = read?.place ?? null, skills = read?.skills ?? null } = request;
-  return { rules, place, skills };
+  const named = new Set(rules?.map(({ path }) => splitPath(paths, path).repo));
+  const [readable, unknownIn] = partition(
+    paths.names.filter((name) => name !== paths.home && !named.has(name)),
+    (name) => folders.has(name),
+  );
+  const ofOthers = await Promise.all(readable.map(async (name) => await rulesIn(deps, name, folders.get(name) ?? "")));
+  if (rules === null) unknownIn.push(...paths.names.filter((name) => name === paths.home));
+  const isKnown = rules !== null || readable.length > 0;
+  return { rules: isKnown ? [...ofOthers.flat(), ...(rules ?? [])] : null, place, skills, unknownIn };
 }
 
-function checkedRules(files: readonly RulesFile[]): readonly RulesFile[] {
+/** Returns the folder of the repository in which the person works. Null: it is on another machine, or unknown. */
+function homeFolder({ home }: PathNames, folders: ReadonlyMap<string, string>): string | null {
+  return (home === null ? [...folders.values()][0] : folders.get(home)) ?? null;
+}
+
+function partition(names: readonly string[], isFirst: (name: string) => boolean): [string[], string[]] {
+  return [names.filter(isFirst), names.filter((name) => !isFirst(name))];
+}
+
+/** Returns the rules of a repository that the session is about, beside that in which the person works. */
+async function rulesIn(deps: EngineDependencies, repo: string, folder: string): Promise<RulesFile[]> {
+  const read = await deps.surroundings?.(folder);
+  return (read?.rules ?? []).map((file) => ({ ...file, path: joinPath({ repo, path: file.path }) }));
+}
+
+/** Returns the rules with the paths that the session has for them. */
+function checkedRules(files: readonly RulesFile[], names: PathNames): readonly RulesFile[] {
   const paths = new Set<string>();
-  for (const { path } of files) {
-    const fault = paths.has(path) ? "is given twice" : pathFault(path);
+  return files.map((file) => {
+    const path = sessionPath(names, file.path);
+    const fault = paths.has(path) ? "is given twice" : pathFault(splitPath(names, path).path);
     if (fault !== null) throw new AptoveError("request_invalid", `rules: the path ${JSON.stringify(path)} ${fault}`);
     paths.add(path);
-  }
-  return files;
+    return { ...file, path };
+  });
+}
+
+function inSession(place: Place, paths: PathNames): Place {
+  if (paths.names.length === 0) return place;
+  return { ...place, modified: place.modified?.map((path) => sessionPath(paths, path)) ?? null };
 }
 
 /** Returns the rules of the boot prompt of a conversation that begins. */
-function beginning(now: BoundedRules | null): KeptRules | null {
+function beginning(now: BoundedRules | null, { names }: PathNames): KeptRules | null {
   const texts = now?.texts ?? [];
-  const section = rulesSection(texts);
+  const section = rulesSection(texts, names);
   const ref = rulesRef(texts, section);
   return ref === null ? null : { section, ref };
 }
@@ -144,10 +182,10 @@ export function surroundingsNews(
   own: OwnMessage = { message: [], sent: { chunks: [], files: [] } },
 ): SurroundingsNews {
   const { now, place } = surroundings;
-  const block = place === null ? null : placeBlock(place, retrieval.repo);
+  const block = place === null ? null : placeBlock(place, retrieval);
   const known = own.message.find((text) => text.startsWith(placeHeader)) ?? knownPlace(state);
   const before = knownRules(surroundings.rules?.ref ?? null, state, own.sent.rules);
-  const rules = now === null ? { texts: [], gone: [] } : newRules(now, before);
+  const rules = now === null ? { texts: [], gone: [] } : newRules(now, before, surroundings.unknownIn);
   return {
     rules,
     had: new Map([...before, ...(rulesSent(rules).rules ?? []).map(({ path, hash }) => [path, hash] as const)]),
@@ -158,12 +196,18 @@ export function surroundingsNews(
   };
 }
 
-function newRules({ texts, unused }: BoundedRules, known: ReadonlyMap<string, string>): RulesNews {
+function newRules(
+  { texts, unused }: BoundedRules,
+  known: ReadonlyMap<string, string>,
+  unknownIn: readonly string[],
+): RulesNews {
+  const isUnknown = (path: string): boolean =>
+    unused.has(path) || unknownIn.some((repo) => path.startsWith(`${repo}:`));
   const current = new Set(texts.map(({ path }) => path));
   return {
     texts: texts.filter(({ path, hash }) => known.get(path) !== hash),
     gone: [...known]
-      .filter(([path, hash]) => hash !== "" && !current.has(path) && !unused.has(path))
+      .filter(([path, hash]) => hash !== "" && !current.has(path) && !isUnknown(path))
       .map(([path]) => path),
   };
 }
@@ -216,7 +260,7 @@ export function surroundingsRefs(
   const ref = rules?.ref ?? (changed.length === 0 ? null : noRules);
   return {
     ...(ref !== null && { rules: { ...ref, ...(changed.length > 0 && { changed }) } }),
-    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval.repo), news.place !== null) }),
+    ...(isTold && { place: placeRef(place, placeBlock(place, retrieval), news.place !== null) }),
     ...(skills !== null && { skills }),
   };
 }

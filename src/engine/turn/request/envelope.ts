@@ -55,6 +55,10 @@ export interface ClosedCalls {
   results: ToolResultItem[];
   /** The calls that were allowed. They run before the model is called. */
   approved: ToolCallItem[];
+  /** The budgets that the caller let the next call of the model pass (F11). */
+  passedBudgets: string[];
+  /** True if the caller did not let it pass. */
+  isPassDenied: boolean;
   /** The number of calls that were closed without an answer of the caller. */
   unanswered: number;
 }
@@ -88,12 +92,16 @@ export function closeCalls(open: readonly DeferredCall[], feedback: readonly Too
     const answer = given.get(callId);
     return answer !== undefined && "approved" in answer && answer.approved;
   };
+  const ofTools = open.filter(({ budgetIds }) => budgetIds === undefined);
+  const ofBudgets = open.filter(({ callId, budgetIds }) => budgetIds !== undefined && given.has(callId));
   return {
-    results: open.filter((call) => !isApproved(call)).map((call) => resultItem(call, given.get(call.callId))),
-    approved: open
+    results: ofTools.filter((call) => !isApproved(call)).map((call) => resultItem(call, given.get(call.callId))),
+    approved: ofTools
       .filter(isApproved)
       .map(({ callId, name, arguments: args }) => ({ type: "tool_call", callId, name, arguments: args })),
-    unanswered: open.length - given.size,
+    passedBudgets: ofBudgets.filter(isApproved).flatMap(({ budgetIds = [] }) => budgetIds),
+    isPassDenied: ofBudgets.some((call) => !isApproved(call)),
+    unanswered: ofTools.filter(({ callId }) => !given.has(callId)).length,
   };
 }
 

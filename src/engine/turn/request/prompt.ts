@@ -6,14 +6,25 @@ import { limits } from "../../../domain/limits.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 
 /**
- * Returns the system message: the boot prompt, the instructions of each mode, and the rules of the repository (M1). A turn
- * then only names its mode (E2).
+ * Returns the system message: the boot prompt, the instructions of each mode, and what `ends` has: the names of several
+ * repositories (M7), and the rules of the repository at the end (M1). A turn then only names its mode (E2).
  */
-export function bootPrompt(context: Pick<ConversationContext, "bootPrompt" | "modes">, rules = ""): string {
+export function bootPrompt(context: Pick<ConversationContext, "bootPrompt" | "modes">, ...ends: string[]): string {
   const sections = context.modes
     .filter((mode) => mode.instructions !== "")
     .map((mode) => `When a message says [MODE: ${mode.id}]:\n${mode.instructions}`);
-  return [context.bootPrompt, ...sections, rules].filter((section) => section !== "").join("\n\n");
+  return [context.bootPrompt, ...sections, ...ends].filter((section) => section !== "").join("\n\n");
+}
+
+/** Returns the part of the boot prompt that names the repositories of a session about several. Empty if it is about one. */
+export function repositoriesSection(names: readonly string[]): string {
+  const [first] = names;
+  if (first === undefined) return "";
+  return [
+    "[REPOSITORIES]",
+    `This session is about ${names.length} repositories, in this order: ${names.map((name) => `\`${name}\``).join(", ")}.`,
+    `Each path begins with the name of its repository and a colon, for example \`${first}:src/main.ts\`. Give paths in this form, in answers, in changes and to tools. The same path in two repositories is two files.`,
+  ].join("\n");
 }
 
 /**

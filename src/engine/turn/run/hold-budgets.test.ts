@@ -10,7 +10,10 @@ import {
   type TestEngineOptions,
 } from "../../../../testing/engine.ts";
 import { dayMs, nanoUsd, type BudgetStart, type BudgetState } from "../../../domain/budget.ts";
+import { failure } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/ids.ts";
+import type { ProviderEvent } from "../../../providers/provider.ts";
+import { failedEvent } from "../../../providers/terminal-event.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
@@ -180,6 +183,18 @@ test("[F11] a call whose end is not known counts all that was held for it, also 
   assert.ok(last.spent > after.spent && last.reserved === 0);
 });
 
+test("[F11] an answer that was cut off after some counts counts all that was held", async (t) => {
+  async function* cut(): AsyncGenerator<ProviderEvent> {
+    yield { type: "text_delta", itemId: "m1", delta: "half" };
+    yield failedEvent(failure("provider_stream_cut", "cut"), { usage: { ...usage, isPartial: true } });
+  }
+  const { ask, engine } = await worldOf(t, { script: cut });
+  await engine.people.budgets.set(alice, person);
+  assert.equal(codeOf(await ask("a question")), "provider_stream_cut");
+  const { spent, reserved } = await only(engine);
+  assert.ok(spent > nanoUsd(0.01) && reserved === 0, `${spent}, and the counts cost ${cost}`);
+});
+
 test("[F11] a call that the provider refused, or that was never sent, costs nothing", async (t) => {
   const { ask, engine } = await worldOf(t, { script: () => [{ fails: "provider_rejected" }] });
   await engine.people.budgets.set(alice, person);
@@ -286,4 +301,108 @@ test("[F11] [C6] the call for a summary is held too", async (t) => {
   // The model's own limit of the output counts, because a summary has no other.
   assert.equal(codeOf(turn), "budget_exceeded");
   assert.equal(provider.exchanges.length, 1);
+});
+
+const waiting: BudgetStart = { ...person, limit: 0, onLimit: "wait" };
+
+function waitsFor(turn: FinishedTurn): { callId: string; arguments: string } {
+  assert.equal(turn.status, "awaiting_tool_results");
+  assert.ok(turn.status === "awaiting_tool_results");
+  const [call, ...others] = turn.deferredCalls;
+  assert.ok(call !== undefined && others.length === 0);
+  assert.equal(call.waitsFor, "approval");
+  return call;
+}
+
+test("[F11] a budget that waits parks the turn like an approval, and a person lets one call pass", async (t) => {
+  const { ask, engine, provider, answer } = await worldOf(t);
+  await engine.people.budgets.set(alice, waiting);
+  const parked = await ask("a question");
+  const call = waitsFor(parked);
+  assert.match(call.arguments, /could use \$0\.01\d+, but the budget of the person .* has \$0\.00 left of \$0\.00/);
+  assert.equal(parked.warnings[0]?.code, "budget_waits");
+  assert.equal(provider.exchanges.length, 0);
+  const [listed] = await engine.turns.waiting(alice);
+  assert.deepEqual([listed?.callId, listed?.isParked], [call.callId, true]);
+  assert.equal(listed?.view?.title, "Let the next call of the model pass its budget");
+
+  const toolResults = [{ callId: call.callId, approved: true }];
+  const done = await ask("", { sessionId: parked.sessionId, toolResults });
+  assert.equal(done.status, "completed");
+  assert.equal(await answer(done.id), "done");
+  assert.deepEqual(
+    provider.exchanges[0]?.context.map(({ type }) => type),
+    ["user"],
+    "the model sees the question, and nothing of the approval",
+  );
+  assert.equal((await only(engine)).spent, cost);
+  // One call was let through, and no more.
+  waitsFor(await ask("more", { sessionId: parked.sessionId }));
+});
+
+test("[F11] [T8] a loop of tools that waits for its budget goes on where it stopped", async (t) => {
+  let looks = 0;
+  const tool: Tool = {
+    definition: { name: "look", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: async () => {
+      looks += 1;
+      if (looks === 2) await engine.people.budgets.set(alice, waiting);
+      return { output: `seen ${looks}`, isError: false };
+    },
+  };
+  const script = (_call: unknown, n: number): ScriptedPart[] =>
+    n < 4 ? [{ calls: "look", with: { n } }] : says("done");
+  const { ask, engine, provider } = await worldOf(t, { tools: [tool], script });
+  const parked = await ask("look around");
+  waitsFor(parked);
+  assert.equal(looks, 2);
+  await engine.people.budgets.set(alice, person);
+  const done = await ask("", {
+    sessionId: parked.sessionId,
+    toolResults: [{ callId: waitsFor(parked).callId, approved: true }],
+  });
+  assert.equal(done.status, "completed");
+  assert.equal(looks, 3, "no tool ran twice");
+  const results = provider.exchanges
+    .at(-1)
+    ?.context.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+  assert.deepEqual(results, ["seen 1", "seen 2", "seen 3"]);
+  assert.equal((await engine.explain.verify(alice, parked.sessionId)).fault, null);
+});
+
+test("[F11] a denied call fails the turn, and the session goes on when there is room", async (t) => {
+  const { ask, engine, provider } = await worldOf(t);
+  await engine.people.budgets.set(alice, waiting);
+  const parked = await ask("a question");
+  const toolResults = [{ callId: waitsFor(parked).callId, approved: false }];
+  const denied = await ask("", { sessionId: parked.sessionId, toolResults });
+  assert.equal(codeOf(denied), "budget_exceeded");
+  assert.match(denied.status === "failed" ? denied.failures[0].message : "", /a person did not let/);
+  await engine.people.budgets.set(alice, { ...person, onLimit: "wait" });
+  assert.equal((await ask("go on", { sessionId: parked.sessionId })).status, "completed");
+  assert.equal(provider.exchanges.length, 1);
+});
+
+test("[F11] [H4] only who may set a budget lets a call pass it, and who may not tries again", async (t) => {
+  const { engine, provider } = await worldOf(t);
+  const bob = { ...alice, userId: newId(), role: "member" as const };
+  await engine.people.budgets.set(alice, { ...waiting, scope: "org" });
+  const parked = await (await engine.turns.run(bob, { instruction: "a question" })).finished;
+  const allow = async (turn: FinishedTurn): Promise<FinishedTurn> => {
+    const toolResults = [{ callId: waitsFor(turn).callId, approved: true }];
+    const next = await engine.turns.run(bob, { instruction: "", sessionId: turn.sessionId, toolResults });
+    return await next.finished;
+  };
+  const again = await allow(parked);
+  waitsFor(again);
+  assert.equal(provider.exchanges.length, 0);
+  await engine.people.budgets.set(alice, { ...person, scope: "org" });
+  assert.equal((await allow(again)).status, "completed");
+});
+
+test("[F11] a client that cannot show that a turn waits gets the failure", async (t) => {
+  const { ask, engine } = await worldOf(t);
+  await engine.people.budgets.set(alice, waiting);
+  assert.equal(codeOf(await ask("a question", { cannotWait: true })), "budget_exceeded");
 });

@@ -12,10 +12,12 @@ import {
   type BudgetRefusal,
   type CallAmount,
 } from "../../../domain/budget.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Usage } from "../../../domain/usage.ts";
-import { budgetTargets } from "../../access/budgets.ts";
+import { budgetTargets, maySetBudget } from "../../access/budgets.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { callBound } from "./call-bound.ts";
 import type { ModelRun } from "./model-run.ts";
@@ -40,23 +42,77 @@ export async function holdBudgets(
   run: ModelRun,
   request: ModelRequest,
 ): Promise<HeldCall | { failure: Failure }> {
+  const { accepted, turnId } = run.plan;
+  if (run.closed.isPassDenied && accepted.instruction === "") return { failure: deniedPass };
   if (!run.live.hasBudget) return nothingHeld;
   const { deps } = core;
-  const { accepted, turnId } = run.plan;
-  const bound = boundOf(core, run, request);
   const call = { turnId, step: request.step };
-  const result = await deps.records.budgets.reserve({
+  const reservation = {
     ...call,
     runnerId: deps.runner.id,
     targets: budgetTargets(accepted.caller, run.live.sessionId),
-    bound,
-    passed: [],
-  });
-  if (result.outcome === "refused") return { failure: refusedCall(result.refusals, request.request.model) };
+    bound: boundOf(core, run, request),
+  };
+  let result = await deps.records.budgets.reserve({ ...reservation, passed: [] });
+  if (result.outcome === "refused" && run.passedBudgets.length > 0) {
+    const passed = await passable(deps, accepted.caller, { refusals: result.refusals, ids: run.passedBudgets });
+    run.passedBudgets = [];
+    result = await deps.records.budgets.reserve({ ...reservation, passed });
+  }
+  if (result.outcome === "refused") return refused(core, run, { request, refusals: result.refusals });
   const { holds } = result;
   if (holds.length === 0) return nothingHeld;
   const asked = { model: request.request.model, isFree: accepted.provider.isFree === true };
   return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
+}
+
+const waitWords =
+  "the turn waits until a person lets its next call pass a budget, or raises the budget and allows the call";
+const deniedPass = failure("budget_exceeded", "a person did not let the call of the model pass its budget");
+
+/** Returns the budgets that the caller lets the call pass, and may set. */
+async function passable(
+  deps: EngineDependencies,
+  caller: Caller,
+  { refusals, ids }: { refusals: readonly BudgetRefusal[]; ids: readonly string[] },
+): Promise<string[]> {
+  const meant = refusals.map(({ budget }) => budget).filter(({ id }) => ids.includes(id));
+  const mayPass = await Promise.all(meant.map((budget) => maySetBudget(deps, caller, budget)));
+  return meant.filter((_, n) => mayPass[n] === true).map(({ id }) => id);
+}
+
+interface RefusedCall {
+  request: ModelRequest;
+  refusals: readonly BudgetRefusal[];
+}
+
+/** Refuses the call. If all of its budgets say so, the turn waits for a person in place of failing. */
+function refused({ deps }: EngineCore, run: ModelRun, { request, refusals }: RefusedCall): { failure: Failure } {
+  const { plan, recorder, closed } = run;
+  const { accepted, turnId } = plan;
+  const reason = refusedCall(refusals, request.request.model);
+  const [first] = refusals;
+  const isMeant = refusals.every(({ reason: why, budget }) => why === "over" && budget.onLimit === "wait");
+  const mayWait = isMeant && accepted.subagent === null && !accepted.cannotWait && !closed.isPassDenied;
+  deps.observer.note({ type: "budget_refused", scope: first?.budget.scope ?? "org", waits: mayWait });
+  if (!mayWait) return { failure: reason };
+  const callId = `budget-${turnId}-${request.step}`;
+  const title = "Let the next call of the model pass its budget";
+  const content = [{ type: "text" as const, text: reason.message }];
+  recorder.emit({
+    type: "tool_call_view",
+    callId,
+    view: { title, kind: "other", locations: [], content, permission: null },
+  });
+  recorder.warn({ code: "budget_waits", message: waitWords });
+  run.waitsFor = {
+    callId,
+    name: "pass_budget",
+    arguments: JSON.stringify({ reason: reason.message }),
+    waitsFor: "approval",
+    budgetIds: refusals.map(({ budget }) => budget.id),
+  };
+  return { failure: reason };
 }
 
 function boundOf(core: EngineCore, { plan, recorder, place }: ModelRun, { call, request }: ModelRequest): CallAmount {

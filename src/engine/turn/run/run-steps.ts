@@ -28,7 +28,25 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
     return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
   }
   const { plan } = turn.prepared;
-  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core, plan) };
+  const { passedBudgets } = turn.closed;
+  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core, plan), passedBudgets, waitsFor: null };
+  return parkedByBudget(run, await runPlanned(core, run));
+}
+
+/** A turn that a budget stopped waits for a person, if the budget says so and a person can be asked (F11). */
+function parkedByBudget({ plan, recorder, waitsFor }: ModelRun, outcome: RunOutcome): RunOutcome {
+  const { answer } = outcome;
+  if (waitsFor === null || answer.ended !== "failed" || answer.failure.code !== "budget_exceeded") return outcome;
+  const step = recorder.modelRequests;
+  return {
+    plan,
+    answer: { ended: "answered", stopReason: "tool_calls", responseId: null, step },
+    deferredCalls: [waitsFor],
+  };
+}
+
+async function runPlanned(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
+  const { plan } = run;
   try {
     if (plan.approved.length > 0) run.plan = withResults(plan, await runApproved(core, run, plan.approved));
     if (plan.isTooLong) await shorten(core, run, { wasRefused: false });

@@ -39,8 +39,9 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const versions = versionsOf(accepted, { sent, state: plan.visible, wholePaths: files.wholePaths });
   const known = { sent, versions, bounds: chunkBounds(deps.limits), searches: deps, deadline: deps.deadline };
   const documents = await gatherDocuments(deps, accepted, known);
-  // The commit is left out, because its warning was already in the plan of the turn.
-  const scope = { ...accepted.retrieval, commit: null };
+  // The commits are left out, because their warnings were already in the plan of the turn.
+  const repositories = accepted.retrieval.repositories.map((each) => ({ ...each, commit: null }));
+  const scope = { ...accepted.retrieval, repositories };
   const code = await gatherChunks(scope, accepted.instruction, { ...known, bounds: documents.left });
   const chunks = joinedChunks(documents.chunks, code);
   const memory = memoryNews(accepted, { visible: plan.visible, warned: sent.warned, sent: plan.sent.facts ?? [] });
@@ -61,7 +62,7 @@ interface Again {
 /** Returns the plan with the blocks in front of the message, which stays byte for byte what was stored (E7). */
 function withContext(plan: TurnPlan, { blocks, around, memory, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: blocks };
-  const sentNow = sentWith(chunks, files);
+  const sentNow = sentWith(chunks, files, plan.accepted.retrieval);
   const facts = [...(plan.sent.facts ?? []), ...memory.sent];
   const at = plan.newItems.findLastIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);

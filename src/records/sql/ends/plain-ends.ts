@@ -1,5 +1,5 @@
 /** The ends of turns as plain rows: a document, a row for each step, and a row with the texts. */
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { ImportedTurn } from "../../imports.ts";
 import { inBatches } from "../batches.ts";
 import { textToRow } from "../rows/text-row.ts";
@@ -19,6 +19,7 @@ export const plainEnds: TurnEnds = {
     await tx.deleteFrom("texts").where("session_id", "=", sessionId).where("sequence", "in", sequences).execute();
     await tx.deleteFrom("turns").where("id", "in", ids).execute();
   },
+  sealedRoom: sql`0`,
   listSteps: selectSteps,
 };
 

@@ -1,5 +1,5 @@
 /** The end of a turn in SQL: its row, its steps and its texts. They are written once and never change. */
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, RawBuilder, Transaction } from "kysely";
 import type { Step } from "../../../domain/step.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { ImportedTurn } from "../../imports.ts";
@@ -24,6 +24,8 @@ export interface TurnEnds {
   insert(tx: Transaction<Tables>, turns: readonly ImportedTurn[]): Promise<void>;
   /** Deletes turns with their steps and texts. */
   delete(tx: Transaction<Tables>, sessionId: string, turns: readonly DeletedTurn[]): Promise<void>;
+  /** The bytes of what is sealed of the turn `t`, as an expression. */
+  readonly sealedRoom: RawBuilder<number>;
   /** Returns the steps in their order. */
   listSteps(db: Kysely<Tables>, dialect: Placeholders, turnId: string): Promise<Step[]>;
 }

@@ -17,8 +17,10 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   rating: null,
   model: null,
   settings: {},
+  otherRepos: [],
   defaultLanguage: null,
   metadata: {},
+  pins: [],
 };
 
 export function sessionToRow(session: Session): SessionRow {

@@ -96,6 +96,7 @@ export function sealedEnds(database: Database.Database, db: Kysely<Tables>): Sea
       await tx.deleteFrom("words").where("id", "in", contentIds).execute();
       await sql`pragma incremental_vacuum`.execute(tx);
     },
+    sealedRoom: sql`coalesce((select length(c.sealed) from contents c where c.id = t.content_id), 0)`,
     async listSteps(at, dialect, turnId) {
       // Turns that run, and those that an earlier version wrote, have their steps in rows.
       const stored = await selectSteps(at, dialect, turnId);
