@@ -64,8 +64,8 @@ export function listOfSent({ manifest }: WireTurn, context: WireTurnContext | nu
     const why = "skill, offered by its name";
     lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
   }
-  for (const { id, wasSent } of manifest.facts ?? []) {
-    lists[wasSent ? "now" : "before"].push({
+  for (const { id, wasSent: isNew } of manifest.facts ?? []) {
+    lists[isNew ? "now" : "before"].push({
       path: id,
       lines: null,
       sizeBytes: null,
