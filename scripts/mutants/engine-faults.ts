@@ -22,8 +22,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "budget-bound-without-output",
     does: "holds only the input of a call, so that a budget is passed by its answers (F11)",
     file: "src/engine/turn/run/call-bound.ts",
-    find: "usd: usdBound(plan.accepted, request.model, { input, output }) };",
-    replace: "usd: usdBound(plan.accepted, request.model, { input, output: 0 }) };",
+    find: "usd: usdBound(provider, request.model, { input, output }) };",
+    replace: "usd: usdBound(provider, request.model, { input, output: 0 }) };",
     tests: ["src/engine/turn/run/hold-budgets.test.ts", "testing/budgets.test.ts"],
   },
   {
