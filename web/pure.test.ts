@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { AgUiEvent, WireTurn, WireTurnContext } from "../src/client/client.ts";
 import { emptyView, withEvent } from "./api/turn-view.ts";
 import { csvOf, daysOf, sumsBy, type CostCell } from "./costs/sums.ts";
+import { listOfSent } from "./inspector/sent.ts";
 import { windowOfTurn } from "./inspector/window.ts";
 import { changeOf } from "./parts/diff-lines.ts";
 import { allBlocks, GrowingBlocks } from "./parts/growing-blocks.ts";
@@ -120,6 +121,33 @@ test("[U6] the parts of the window add up to what the provider counted", () => {
   assert.deepEqual(
     bar.parts.find(({ kind }) => kind === "code")?.pieces.map(({ name }) => name),
     ["a.ts:1-3"],
+  );
+});
+
+test("[M3] [U6] each fact of the memory is a piece of its own, by its id", () => {
+  const facts = ["[MEMORY]\nabout", "=== FACT f-1 ===\n```\nlong fact\n```", "=== FACT f-2 ===\n```\nx\n```"];
+  const message = [...context.message, ...facts];
+  const bar = windowOfTurn({ turn: turnOf({}), context: { ...context, message }, request: null });
+  assert.deepEqual(
+    bar.parts.find(({ kind }) => kind === "memory")?.pieces.map(({ name }) => name),
+    ["f-1", "f-2", "about the memory"],
+  );
+});
+
+test("[U6] [M4] the list of skills is a part of its own, and what was offered and read is listed by what became of it", () => {
+  const message = [...context.message, "[SKILLS]\nabout\n```plaintext\n- release (repository): Makes one.\n```"];
+  const bar = windowOfTurn({ turn: turnOf({}), context: { ...context, message }, request: null });
+  assert.deepEqual(
+    bar.parts.find(({ kind }) => kind === "skills")?.pieces.map(({ name }) => name),
+    ["list of skills"],
+  );
+  const skill = { name: "release", contentHash: "h", path: ".agents/skills/release/SKILL.md" };
+  const manifest = { history: "none", historyTurns: 0, chunks: [], activeFiles: [], skippedFiles: [] };
+  const skills = { offered: [{ ...skill, source: "repository" }], contentHash: "h", wasSent: false, read: [skill] };
+  const { now, before } = listOfSent(turnOf({ manifest: { ...manifest, skills } }), null);
+  assert.deepEqual(
+    [now.map(({ why }) => why), before.map(({ why }) => why)],
+    [["skill that it read"], ["skill, offered by its name"]],
   );
 });
 

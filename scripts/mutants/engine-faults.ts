@@ -22,8 +22,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "budget-bound-without-output",
     does: "holds only the input of a call, so that a budget is passed by its answers (F11)",
     file: "src/engine/turn/run/call-bound.ts",
-    find: "usd: usdBound(plan.accepted, request.model, { input, output }) };",
-    replace: "usd: usdBound(plan.accepted, request.model, { input, output: 0 }) };",
+    find: "usd: usdBound(provider, request.model, { input, output }) };",
+    replace: "usd: usdBound(provider, request.model, { input, output: 0 }) };",
     tests: ["src/engine/turn/run/hold-budgets.test.ts", "testing/budgets.test.ts"],
   },
   {
@@ -74,6 +74,31 @@ export const engineFaults: readonly Mutant[] = [
     find: "timeOfId(id) < core.deps.now() - limits.garbageAgeMs",
     replace: "timeOfId(id) < core.deps.now()",
     tests: ["src/engine/sessions/purging.test.ts"],
+  },
+  {
+    name: "pin-dropped",
+    does: "drops the pinned passages with the turns that a summary replaces (M6)",
+    file: "src/engine/turn/run/compaction.ts",
+    find: "withTool(core, run, await withPins(core, withSummary(plan, summary), pins))",
+    replace: "withTool(core, run, withSummary(plan, summary))",
+    tests: ["src/engine/turn/run/pins.test.ts"],
+  },
+  {
+    name: "pin-dropped-again",
+    does: "repeats a pinned passage after the first compaction only (M6)",
+    file: "src/engine/turn/prepare/summarised/pins.ts",
+    find: "return entry !== undefined && summarisedItems(entry, summary) > 0;",
+    replace:
+      "return entry !== undefined && summarisedItems(entry, summary) > 0 && !repeatedPins(state).has(pin.id) && state.entries.filter((one) => one.summary).length < 2;",
+    tests: ["src/engine/turn/run/pins.test.ts"],
+  },
+  {
+    name: "summary-names-invented-turns",
+    does: "keeps numbers of turns that a summary does not stand for (M6)",
+    file: "src/engine/turn/run/turn-names.ts",
+    find: "return from >= 1 && from <= to && to <= through;",
+    replace: "return from >= 1 && from <= to;",
+    tests: ["src/engine/turn/run/pins.test.ts"],
   },
   {
     name: "health-reads-only",

@@ -4,6 +4,7 @@ import type { WireSessionSize, WireSizes, WireVerifyReport } from "../protocol/e
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
+import type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type { WireHeadMove, WireHeadMoves, WirePurgeReport, WireSessionGraph, WireUndo } from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";
@@ -73,6 +74,12 @@ export interface SessionTurnMethods {
   steer(id: string, text: string): Promise<string>;
   /** Returns the answers of subagents, oldest first. A turn with `fire` takes those that wait. */
   mailbox(id: string, options?: QueryOf<"getMailbox">): Promise<WireMailbox>;
+  /** Returns what no compaction of the history drops, oldest turn first (M6). */
+  pins(id: string): Promise<WirePin[]>;
+  /** Pins a turn, or a passage of one. Throws `pin_invalid`, `pins_too_large`. */
+  pin(id: string, passage: WirePinStart): Promise<WirePin>;
+  /** Removes a pin, and returns the pins that are left. */
+  unpin(id: string, pinId: string): Promise<WirePin[]>;
 }
 
 export function sessionMethods(send: SendRequest, call: FetchJson): SessionMethods {
@@ -122,5 +129,8 @@ function sessionTurnMethods(call: FetchJson): SessionTurnMethods {
     interrupt: async (id) => (await call("interruptSession", { id })).interruptedTurnId,
     steer: async (id, text) => (await call("steerSession", { id, body: { text } })).steeredTurnId,
     mailbox: (id, query = {}) => call("getMailbox", { id, query }),
+    pins: async (id) => (await call("listPins", { id })).pins,
+    pin: (id, body) => call("addPin", { id, body }),
+    unpin: async (id, pinId) => (await call("removePin", { params: { id, pinId } })).pins,
   };
 }

@@ -7,6 +7,7 @@ import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
 import type { FactRef } from "./fact.ts";
 import type { MailboxRef } from "./mailbox.ts";
+import type { Passage } from "./pin.ts";
 import { sha256, type Millis } from "./ids.ts";
 import type { SkillFile, SkillsRef } from "./skill.ts";
 import type { ToolDefinition } from "./tool.ts";
@@ -213,8 +214,20 @@ export interface ContextManifest extends SurroundingsRefs {
   clientTools?: string;
   /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
+  /** The pinned passages of the history, oldest turn first (M6). Absent: none. */
+  pins?: PinRef[];
   /** The facts of the workspace's memory that the model has (M3). Absent: none. */
   facts?: FactRef[];
+}
+
+/** A pinned passage of the history. */
+export interface PinRef extends Passage {
+  /** SHA-256 of the passage. */
+  contentHash: string;
+  /** `turn`: the model has the turn itself. `passage`: a summary stands for the turn, and the passage is given beside it. */
+  given: "turn" | "passage";
+  /** True if a request of this turn was the first that had the passage beside the summary. */
+  wasSent: boolean;
 }
 
 /** A file with rules of the boot prompt. */

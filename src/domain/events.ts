@@ -78,6 +78,8 @@ export interface GatheredContext {
   rulesChanged?: string[];
   /** The names of the skills that the message offers (M4). Absent: none, or the model has the same list. */
   skills?: string[];
+  /** The ids of the facts of the workspace's memory that the message brings (M3). Absent: none. */
+  facts?: string[];
 }
 
 /**
@@ -89,6 +91,15 @@ export interface SequencedEvent {
 }
 
 /** Returns true for the last event of a turn. */
+/** Returns the messages of an answer, in order, with one blank line between two messages. */
+export function answerOf(events: readonly TurnEvent[]): string {
+  const messages = new Map<string, string>();
+  for (const event of events) {
+    if (event.type === "text_delta") messages.set(event.messageId, (messages.get(event.messageId) ?? "") + event.delta);
+  }
+  return [...messages.values()].join("\n\n");
+}
+
 export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
   return event.type === "run_finished" || event.type === "run_failed";
 }

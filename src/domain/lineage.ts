@@ -5,7 +5,7 @@
  */
 import type { PartRef } from "./input-part.ts";
 import type { SentFact } from "./fact.ts";
-import { rememberedIn } from "./remembered.ts";
+import { concernsRemember } from "./remembered.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
@@ -53,7 +53,10 @@ export interface ItemRef {
 }
 
 /** What one turn gave to the model beside the conversation, and what it hid. */
-export type SentContext = Pick<StateEntry, "chunks" | "files" | "warned" | "rules" | "hides" | "facts" | "forgets">;
+export type SentContext = Pick<
+  StateEntry,
+  "chunks" | "files" | "warned" | "rules" | "hides" | "facts" | "forgets" | "pins"
+>;
 
 /** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
@@ -66,6 +69,8 @@ export interface StateEntry {
   rules?: NotedRules[];
   /** Items that no model receives from this turn on. They remain in the store (O2). Absent: none. */
   hides?: ItemRef[];
+  /** The pins whose passages the message repeats, because a summary stands for their turns (M6). Absent: none. */
+  pins?: string[];
   /** The facts of the workspace's memory that the message brought (M3). Absent: none. */
   facts?: SentFact[];
   /** The ids of facts that no model receives from this turn on (M3). Absent: none. */
@@ -89,6 +94,10 @@ export interface HistorySummary {
   provider: string;
   model: string;
   text: string;
+  /** The turns that the summary stands for and that its text does not name, as numbers (M6). Absent: it names all of them. */
+  unnamed?: string;
+  /** The pinned passages of the turns that the summary stands for, word for word (M6). Absent: there are none. */
+  pinned?: { ids: string[]; block: string };
 }
 
 /** The content of `turns/{turnId}/state.json` (K2). */
@@ -162,8 +171,8 @@ function marksOf(state: State): HistoryMarks {
 }
 
 function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
-  const { items, chunks, files, rules, warned, inputs, summary = before.summary } = entry;
-  const hasMore = [chunks, files, rules, warned, inputs].some((list) => list !== undefined && list.length > 0);
+  const { items, chunks, files, rules, warned, inputs, pins, summary = before.summary } = entry;
+  const hasMore = [chunks, files, rules, warned, inputs, pins].some((list) => list !== undefined && list.length > 0);
   return {
     summary,
     place: newestPart(entry, placeHeader) ?? before.place,
@@ -174,7 +183,7 @@ function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
 }
 
 function hasFacts({ items, facts, forgets }: StateEntry): boolean {
-  return facts !== undefined || forgets !== undefined || rememberedIn(items).length > 0;
+  return facts !== undefined || forgets !== undefined || concernsRemember(items);
 }
 
 /** Returns the entries of a history that brought, made or forgot facts (M3). */
@@ -305,8 +314,12 @@ export function historyTexts(state: State): string[] {
     .toReversed();
 }
 
-export function summaryItem({ text, instruction }: Pick<HistorySummary, "text" | "instruction">): HistoryItem {
-  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`];
+type SummaryTexts = Pick<HistorySummary, "text" | "instruction" | "unnamed" | "pinned">;
+
+export function summaryItem({ text, instruction, unnamed, pinned }: SummaryTexts): HistoryItem {
+  const others = unnamed === undefined ? "" : `\n\nTurns that no line names: ${unnamed}`;
+  const parts = [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}${others}`];
+  if (pinned !== undefined) parts.push(pinned.block);
   if (instruction !== undefined) parts.push(`[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${instruction}`);
   return { type: "user", parts };
 }
@@ -316,6 +329,13 @@ function hidesMessage(entry: StateEntry, summary: HistorySummary | null): boolea
   if (summary === null || entry.depth > summary.throughDepth) return false;
   const hidden = summarisedItems(entry, summary);
   return hidden === entry.items.length || entry.items.slice(0, hidden).some(({ type }) => type === "user");
+}
+
+/** Returns the ids of the pins whose passages the model receives word for word, beside or instead of their turns (M6). */
+export function repeatedPins(state: State): Set<string> {
+  const { entries, summary } = marksOf(state);
+  const visible = entries.filter((entry) => !hidesMessage(entry, summary));
+  return new Set([...(summary?.pinned?.ids ?? []), ...visible.flatMap(({ pins = [] }) => pins)]);
 }
 
 /** Everything that the model already received in this history (Q4, X3, X6). */

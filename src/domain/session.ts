@@ -5,6 +5,7 @@
 import type { ModelSettings } from "./context.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
+import type { Pin } from "./pin.ts";
 import type { TurnStatus } from "./turn.ts";
 
 /** A session with all of its fields (S1). Rows and the wire have the same fields. */
@@ -37,6 +38,8 @@ export interface Session {
   defaultLanguage: string | null;
   /** Data of the client. It is stored and returned, and the program never reads it. */
   metadata: Record<string, unknown>;
+  /** What no compaction drops (M6), oldest first. A fork takes over the pins of its history. */
+  pins: Pin[];
   /** The turn that a fork started from. Null if the session is no fork. */
   originTurnId: string | null;
   headTurnId: string | null;

@@ -15,7 +15,7 @@ import {
   type ForeseenBudget,
 } from "../domain/budget.ts";
 import { isoTime } from "../domain/ids.ts";
-import { contextManifestSchema } from "./turn.ts";
+import { contextManifestSchema } from "./manifest/manifest.ts";
 import { timeSchema, usageSchema, warningSchema } from "./values.ts";
 
 export const costsQuerySchema = z.strictObject({

@@ -1,6 +1,5 @@
 /** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import * as z from "zod";
-import { skipReasons } from "../domain/active-file.ts";
 import { foreignTools, type ForeignRef } from "../domain/foreign.ts";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
@@ -9,15 +8,13 @@ import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
 import { countedContext, type RunSummary } from "../domain/usage.ts";
-import { mailboxKindSchema } from "./mailbox.ts";
+import { contextManifestSchema } from "./manifest/manifest.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, stepSchema } from "./step.ts";
 import {
-  chunkRefSchema,
   deferredCallSchema,
   failureSchema,
   idSchema,
-  modelSettingsSchema,
   stopReasonSchema,
   timeSchema,
   toWireUsage,
@@ -25,110 +22,6 @@ import {
   usageSchema,
   warningSchema,
 } from "./values.ts";
-import { factRefSchema } from "./workspaces/memory.ts";
-
-const contextRef = z.object({
-  id: z.string(),
-  hash: z.string(),
-  version: z
-    .int()
-    .optional()
-    .describe("Version of the org's record that was used. Absent if the context came from the configuration."),
-});
-
-const rules = z
-  .object({
-    files: z
-      .array(z.object({ path: z.string(), contentHash: z.string(), sizeBytes: z.int() }))
-      .describe("The files at the end of the boot prompt, which are those of the session's start."),
-    hash: z.string().describe("SHA-256 of that part of the boot prompt. Empty if it has none."),
-    characters: z.int().describe("Its length in UTF-16 code units."),
-    changed: z
-      .array(z.object({ path: z.string(), contentHash: z.string(), wasSent: z.boolean() }))
-      .optional()
-      .describe(
-        "Files that notes named since then; `wasSent`: in this turn. An empty hash: the file no longer counts.",
-      ),
-  })
-  .meta({ id: "RulesRef" });
-
-const place = z
-  .object({
-    folder: z.string(),
-    platform: z.string(),
-    date: z.string(),
-    branch: z.string().nullable(),
-    modifiedFiles: z.int().nullable().describe("How many files differed from the last commit. Null: unknown."),
-    contentHash: z.string(),
-    wasSent: z.boolean().describe("False if an earlier message of the history has the same text."),
-  })
-  .meta({ id: "PlaceRef" });
-
-const skillRef = z.object({
-  name: z.string(),
-  source: z.enum(["repository", "workspace"]),
-  path: z.string().describe("Of its SKILL.md, relative to the repository or to the folder of the workspace."),
-  contentHash: z.string().describe("SHA-256 of its SKILL.md."),
-});
-
-const skills = z
-  .object({
-    offered: z.array(skillRef),
-    contentHash: z.string().describe("SHA-256 of the list as the model has it."),
-    wasSent: z.boolean().describe("False if an earlier message of the history has the same list."),
-    read: z
-      .array(z.object({ name: z.string(), path: z.string(), contentHash: z.string() }))
-      .optional()
-      .describe("The files of skills that the model read in this turn. Absent: none."),
-  })
-  .meta({ id: "SkillsRef" });
-
-export const contextManifestSchema = z
-  .object({
-    agentContext: contextRef,
-    conversationContext: contextRef,
-    promptHash: z.string(),
-    toolsHash: z.string(),
-    history: z.enum(["none", "chain", "replay"]).describe("How the model received its history."),
-    historyTurns: z.int(),
-    settings: modelSettingsSchema,
-    chunks: z.array(chunkRefSchema),
-    searchWasKept: z
-      .literal(true)
-      .optional()
-      .describe(
-        "An earlier search found the chunks, with the same index, filters and question. Absent: it was searched.",
-      ),
-    activeFiles: z.array(
-      z.object({
-        path: z.string(),
-        contentHash: z.string(),
-        sizeBytes: z.int().nullable(),
-        isTouched: z.boolean(),
-        wasSentToLLM: z.boolean(),
-        wasTooLargeToSend: z.boolean(),
-      }),
-    ),
-    skippedFiles: z.array(
-      z.object({
-        path: z.string(),
-        reason: z.enum(skipReasons),
-        sizeBytes: z.int().nullable(),
-      }),
-    ),
-    mailbox: z
-      .array(z.object({ turnId: idSchema, subagentId: idSchema, kind: mailboxKindSchema, contentHash: z.string() }))
-      .optional()
-      .describe("Messages of subagents that the model received. Absent if there were none."),
-    rules: rules.optional().describe("Rules of the repository that the model has. Absent if it has none."),
-    place: place.optional().describe("The place in which the session worked. Absent if the model did not receive it."),
-    facts: z
-      .array(factRefSchema)
-      .optional()
-      .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
-    skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
-  })
-  .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 
 const turnPart = z
   .object({

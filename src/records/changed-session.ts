@@ -1,10 +1,12 @@
 /** The rule for changes to a session, which all drivers share (S2). */
+import { repinned } from "../domain/pin.ts";
 import type { Session } from "../domain/session.ts";
 import type { SessionChange } from "./sessions.ts";
 
 /** Returns the session with the change. A name that a user set replaces one that the program found, and not the reverse. */
-export function changedSession(session: Session, { proposedName, ...fields }: SessionChange): Session {
+export function changedSession(session: Session, { proposedName, pins: change, ...fields }: SessionChange): Session {
   const nameIsSet = session.nameIsSet || fields.name !== undefined;
   const name = nameIsSet ? session.name : (proposedName ?? session.name);
-  return { ...session, name, ...fields, nameIsSet };
+  const pins = change === undefined ? session.pins : repinned(session.pins, change);
+  return { ...session, name, ...fields, nameIsSet, pins };
 }

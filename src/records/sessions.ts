@@ -11,6 +11,7 @@
  * A driver may ignore who the caller is: the engine has already decided what the caller may see and do. Only the lists and
  * `search` take the user into account.
  */
+import type { PinChange } from "../domain/pin.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { TurnStatus } from "../domain/turn.ts";
 
@@ -62,6 +63,8 @@ export interface SessionRecords {
 export interface SessionChange extends SessionPatch {
   archivedAt?: number | null;
   deletedAt?: number | null;
+  /** A pin to add or to remove. `repinned` is the rule (M6). */
+  pins?: PinChange;
   /** A name that the program found. It is ignored if a user has set a name; `name` sets `nameIsSet`, this does not (S2). */
   proposedName?: string;
 }

@@ -9,6 +9,19 @@ export const knowledgeLimits = {
   /** M2: the modified files that the model receives by name, and one name, path or word of the place. */
   placeFilesMax: 30,
   placeWordCharactersMax: 500,
+  /**
+   * M6: the pins of a session, the tokens that their passages may have, also as a share of the model's window, and what is
+   * counted for the lines around one of them.
+   */
+  pinsPerSessionMax: 32,
+  pinsTokensMax: 16_000,
+  pinsWindowShareMax: 0.125,
+  /** The share of the room of a request that they may have when the history is summarised. */
+  pinsRoomShareMax: 0.25,
+  pinFrameTokens: 20,
+  /** M6: what one call of `read_turn` returns, and the ranges of turns that are named beside a summary one by one. */
+  turnPieceCharactersMax: 16_384,
+  unnamedRangesMax: 40,
   /** M3: the text of a fact, the facts of a workspace, the tokens of facts of one message, and the size of the file of a fact. */
   factBytesMax: 4_096,
   factsPerWorkspaceMax: 1_000,

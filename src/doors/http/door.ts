@@ -36,6 +36,7 @@ import {
   type UpgradeRequest,
 } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { pinHandlers } from "./handlers/pins.ts";
 import { budgetHandlers } from "./handlers/budgets.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
@@ -46,6 +47,7 @@ import { offerHandlers } from "./handlers/offers.ts";
 import { signInHandlers } from "./handlers/sign-in.ts";
 import { sessionHandlers } from "./handlers/sessions.ts";
 import { streamHandlers } from "./handlers/streams.ts";
+import { summaryHandlers } from "./handlers/summaries.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
 import { treeHandlers } from "./handlers/tree.ts";
 import { turnHandlers } from "./handlers/turns.ts";
@@ -103,8 +105,10 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...sessionHandlers(door),
     ...treeHandlers(door),
     ...transferHandlers(door),
+    ...summaryHandlers(door),
     ...turnHandlers(door),
     ...mailboxHandlers(door),
+    ...pinHandlers(door),
     ...streamHandlers(door),
     ...serverHandlers(door),
     ...deviceHandlers(door),

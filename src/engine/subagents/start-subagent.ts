@@ -11,6 +11,7 @@ import { hasHistory, summarize, type FinishedTurn, type Turn } from "../../domai
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
+import { withEarlierTurns } from "../turn/prepare/summarised/turn-tool.ts";
 import type { AcceptedRequest } from "../turn/prepare/accepted-request.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
@@ -118,7 +119,7 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   const clientTools = noClientTools;
   const skills = skillsOf(spawner.run.accepted, ref);
   const asked = { caller, request, session, subagent: ref, subagentTools, inherited, clientTools, keptRules, skills };
-  const accepted = await acceptRequest(core.deps, asked);
+  const accepted = await withEarlierTurns(core.histories, await acceptRequest(core.deps, asked), start.parent);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
   // The result of a stopped call states that it did not run, so the subagent must not run either.

@@ -46,6 +46,8 @@ const historySummary = z.strictObject({
   provider: z.string(),
   model: z.string(),
   text: z.string(),
+  unnamed: z.string().exactOptional(),
+  pinned: z.strictObject({ ids: list(uuid), block: z.string() }).exactOptional(),
 });
 
 const stateEntry = z.strictObject({
@@ -63,6 +65,7 @@ const stateEntry = z.strictObject({
   ),
   rules: list(z.strictObject({ path: z.string(), hash: z.string() })).exactOptional(),
   hides: list(z.strictObject({ turnId: uuid, at: wholeFromZero })).exactOptional(),
+  pins: list(uuid).exactOptional(),
   facts: list(z.strictObject({ id: z.string(), workspaceId: z.string(), hash: z.string() })).exactOptional(),
   forgets: list(z.string()).exactOptional(),
   warned: list(z.string()).exactOptional(),
@@ -160,6 +163,7 @@ const gatheredContext = z.strictObject({
   rules: list(z.string()).exactOptional(),
   rulesChanged: list(z.string()).exactOptional(),
   skills: list(z.string()).exactOptional(),
+  facts: list(z.string()).exactOptional(),
 });
 
 const planStep = z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });

@@ -106,6 +106,7 @@ function exported(session: Session): ExportedSession {
     category: session.category,
     rating: session.rating,
     metadata: session.metadata,
+    pins: session.pins,
     archivedAt: session.archivedAt,
   };
 }
@@ -126,6 +127,7 @@ function nameless(session: Session, first: Turn): ExportedSession {
     category: null,
     rating: null,
     metadata: {},
+    pins: [],
     archivedAt: null,
   };
 }

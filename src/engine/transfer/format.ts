@@ -41,6 +41,7 @@ export type ExportedSession = Pick<
   | "otherRepos"
   | "defaultLanguage"
   | "metadata"
+  | "pins"
   | "originTurnId"
   | "headTurnId"
   | "createdAt"

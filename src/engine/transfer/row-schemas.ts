@@ -5,6 +5,7 @@ import { chunkReasons } from "../../domain/chunk.ts";
 import { foreignTools } from "../../domain/foreign.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { pinnableParts } from "../../domain/pin.ts";
 import type { Step } from "../../domain/step.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
 import type { ExportedSession } from "./format.ts";
@@ -57,6 +58,19 @@ const settings = z.strictObject({
   cacheKey: z.string().exactOptional(),
 });
 
+const passage = {
+  turnId: uuid,
+  part: z.enum(pinnableParts),
+  from: wholeFromZero,
+  to: wholeFromOne,
+  contentHash: sha256Hex,
+};
+
+const pins = list(z.strictObject({ ...passage, id: uuid, depth: wholeFromOne, createdAt: wholeFromZero })).refine(
+  ({ length }) => length <= limits.pinsPerSessionMax,
+  `has more than ${limits.pinsPerSessionMax} pins`,
+);
+
 export const exportedSessionSchema = exactly<ExportedSession>()(
   z.strictObject({
     id: uuid,
@@ -78,6 +92,8 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     otherRepos: z.array(fieldText).max(limits.repositoriesPerSessionMax).default([]),
     defaultLanguage: fieldText.nullable(),
     metadata,
+    // Files of version 0.1.0 lack it.
+    pins: pins.default([]),
     originTurnId: uuid.nullable(),
     headTurnId: uuid.nullable(),
     createdAt: wholeFromZero,
@@ -184,6 +200,8 @@ const placeRef = z.strictObject({
   wasSent: z.boolean(),
 });
 
+const pinRef = z.strictObject({ ...passage, given: z.enum(["turn", "passage"]), wasSent: z.boolean() });
+
 const factRef = z.strictObject({
   id: z.string(),
   workspaceId: z.string(),
@@ -215,6 +233,7 @@ const manifest = z.strictObject({
   historyTurns: wholeFromZero,
   clientTools: uuid.exactOptional(),
   mailbox: list(mailboxRef).exactOptional(),
+  pins: list(pinRef).exactOptional(),
   rules: rulesRef.exactOptional(),
   place: placeRef.exactOptional(),
   facts: list(factRef).exactOptional(),

@@ -1,5 +1,6 @@
 /** Makes a new session, for its first turn or for its caller (S1, S3). */
 import { sessionKey, type Session, type StandingChoice } from "../../domain/session.ts";
+import type { Pin } from "../../domain/pin.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { SessionStart } from "../engine.ts";
 
@@ -11,10 +12,12 @@ interface BlankSession {
   choice: StandingChoice;
   nameIsSet: boolean;
   originTurnId: string | null;
+  /** The pins of the history that the session continues. */
+  pins: Pin[];
 }
 
 /** Returns a new session. It is owned by the caller, whatever the body of the request contains (S3). */
-export function blankSession({ id, caller, now, start, choice, nameIsSet, originTurnId }: BlankSession): Session {
+export function blankSession({ id, caller, now, start, choice, nameIsSet, originTurnId, pins }: BlankSession): Session {
   return {
     id,
     orgId: caller.orgId,
@@ -37,6 +40,7 @@ export function blankSession({ id, caller, now, start, choice, nameIsSet, origin
     otherRepos: start.otherRepos ?? [],
     defaultLanguage: start.defaultLanguage ?? null,
     metadata: start.metadata ?? {},
+    pins,
     originTurnId,
     headTurnId: null,
     lastSequence: 0,

@@ -8,6 +8,7 @@ import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
 import { acceptRequest } from "./prepare/accept.ts";
+import { withEarlierTurns } from "./prepare/summarised/turn-tool.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { KeptRules } from "./kept/kept-rules.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
@@ -81,7 +82,8 @@ export async function placeAndAccept(
     keptRules: await keptRulesOf(core, place),
     clientTools: { ...clientTools, ...listed },
   };
-  return { place, accepted: await acceptRequest(core.deps, accepting) };
+  const accepted = await acceptRequest(core.deps, accepting);
+  return { place, accepted: await withEarlierTurns(core.histories, accepted, place.parent) };
 }
 
 /** Returns the rules that the session keeps (M1): those of the parent, or of the first turn that is run again. */

@@ -1,6 +1,6 @@
 /** Reads the contents of a turn that are stored as blobs, exactly as they were (D3). */
 import { AptoveError } from "../../domain/errors.ts";
-import type { TurnEvent } from "../../domain/events.ts";
+import { answerOf, type TurnEvent } from "../../domain/events.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { AskedOfTurn, TurnReader } from "../engine.ts";
@@ -19,7 +19,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     inputContent: async ({ content }) => (content === null ? null : await readPart(blobs, content)),
     asked: async () => await askedOf(core, turn, await opening()),
     toolResults: async () => (await opening()).toolResults,
-    answer: async () => textOf(await eventsSoFar(core, turn)),
+    answer: async () => answerOf(await eventsSoFar(core, turn)),
     steps: () => records.turns.listSteps(turn.id),
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
     response: async (step) => await responseBytes(core, turn, step),
@@ -53,15 +53,6 @@ async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {
   const sequenced =
     turn.status === "pending" ? ((await core.deps.log.read(turn.id, 0)) ?? []) : await keptEvents(core.deps, turn);
   return sequenced.map(({ event }) => event);
-}
-
-/** Returns the messages of the answer, in order, with one blank line between two messages. */
-function textOf(events: readonly TurnEvent[]): string {
-  const messages = new Map<string, string>();
-  for (const event of events) {
-    if (event.type === "text_delta") messages.set(event.messageId, (messages.get(event.messageId) ?? "") + event.delta);
-  }
-  return [...messages.values()].join("\n\n");
 }
 
 async function requestBody(core: EngineCore, turn: Turn, step: number): Promise<string> {

@@ -13,6 +13,7 @@ import {
   sessionPatchSchema,
   sessionStartSchema,
 } from "../session.ts";
+import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from "../manifest/pin.ts";
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,
@@ -197,6 +198,30 @@ export const sessionRoutes = {
     status: 200,
     answer: mailboxSchema,
     errors: [],
+  },
+  listPins: {
+    summary: "Lists the pins of a session: what no compaction of its history drops.",
+    access: "read",
+    status: 200,
+    answer: pinListSchema,
+    errors: [],
+  },
+  addPin: {
+    summary:
+      "Pins a turn, or a passage of one, so that no compaction drops it. A passage that is pinned already keeps its pin.",
+    access: "write",
+    body: pinStartSchema,
+    status: 200,
+    answer: pinAnswerSchema,
+    errors: ["pin_invalid", "pins_too_large", ...storedTurnErrors, "storage_full"],
+  },
+  removePin: {
+    summary: "Removes a pin, and returns the pins that are left. The request is idempotent.",
+    access: "write",
+    params: pinParamsSchema,
+    status: 200,
+    answer: pinListSchema,
+    errors: [...storedTurnErrors, "storage_full"],
   },
   sessionEvents: {
     summary:

@@ -99,6 +99,7 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     otherRepos: [],
     defaultLanguage: null,
     metadata: {},
+    pins: [],
     originTurnId: null,
     headTurnId: null,
     lastSequence: 0,

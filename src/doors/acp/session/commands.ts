@@ -33,6 +33,14 @@ export const sessionCommands: AvailableCommand[] = [
     description: "Give the model the answers of subagents that wait in the mailbox",
     input: { hint: "what else to do with them" },
   },
+  {
+    name: "pin",
+    description:
+      "Keep the last prompt and its answer, or a passage of them, word for word when the session is summarised",
+    input: { hint: "the passage; default: both as a whole" },
+  },
+  { name: "unpin", description: "Remove a pin, or all of them", input: { hint: "the pin, as /pins shows it, or all" } },
+  { name: "pins", description: "Show what is pinned" },
   { name: "title", description: "Name this session", input: { hint: "the name" } },
 ];
 
@@ -68,6 +76,12 @@ export async function runSessionCommand(text: string, commanded: CommandContext)
       return await undo(commanded);
     case "fire":
       return await fire(commanded, rest.trim());
+    case "pin":
+      return await pin(commanded, rest.trim());
+    case "unpin":
+      return await unpin(commanded, rest.trim());
+    case "pins":
+      return await showPins(commanded);
     case "title":
       return await title(commanded, rest.trim());
     default:
@@ -128,6 +142,35 @@ async function fire(commanded: CommandContext, instruction: string): Promise<Ses
   const { messages } = await opened.engine.sessions.mailbox(opened.caller, sessionId, { waiting: true, limit: 1 });
   if (messages.length === 0) return await sendMessage(commanded, "The mailbox has no new answers of subagents.");
   return { kind: "turn", turn: { sessionId, fire: true, instruction } };
+}
+
+async function pin(commanded: CommandContext, text: string): Promise<SessionCommandOutcome> {
+  const { opened, session } = commanded;
+  const { headTurnId, originTurnId } = await sessionOf(commanded);
+  const turnId = headTurnId ?? originTurnId;
+  if (turnId === null) return await sendMessage(commanded, "There is no prompt in this session to pin.");
+  await opened.engine.sessions.pins.add(opened.caller, session.facts.id, { turnId, ...(text !== "" && { text }) });
+  return await showPins(commanded);
+}
+
+async function showPins(commanded: CommandContext): Promise<SessionCommandOutcome> {
+  const { opened, session } = commanded;
+  const pins = await opened.engine.sessions.pins.list(opened.caller, session.facts.id);
+  const lines = pins.map(({ text }, index) => {
+    const words = (text ?? "its text cannot be read").replaceAll(/\s+/g, " ");
+    return `${index + 1}. ${words.length > 100 ? `${words.slice(0, 100).toWellFormed()}…` : words}`;
+  });
+  return await sendMessage(commanded, pins.length === 0 ? "Nothing is pinned." : `Pinned:\n\n${lines.join("\n")}`);
+}
+
+async function unpin(commanded: CommandContext, which: string): Promise<SessionCommandOutcome> {
+  const { opened, session } = commanded;
+  const { pins } = opened.engine.sessions;
+  const all = await pins.list(opened.caller, session.facts.id);
+  const chosen = which === "all" ? all : all.filter((_, index) => String(index + 1) === which);
+  if (chosen.length === 0) return await sendMessage(commanded, "Add the number of the pin, as /pins shows it, or all.");
+  for (const { id } of chosen) await pins.remove(opened.caller, session.facts.id, id);
+  return await showPins(commanded);
 }
 
 async function title(commanded: CommandContext, name: string): Promise<SessionCommandOutcome> {

@@ -1,7 +1,7 @@
 /** How prompts end, and which updates are sent beside the answer (P1, P4). */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
@@ -10,6 +10,7 @@ import { requestErrorOf } from "../../../../testing/acp/request-error.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { Tool } from "../../../tools/tool.ts";
+import { surroundingsOf } from "../../../working-copy/surroundings.ts";
 import type { OpenedPorts } from "../agent.ts";
 
 function withTools(tools: readonly Tool[]): Pick<OpenedPorts, "openSessionTools"> {
@@ -240,8 +241,29 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "title"],
+    ["rerun", "retry", "review", "compact", "init", "undo", "fire", "pin", "unpin", "pins", "title"],
   );
+});
+
+test("[M6] [P1] /pin pins the last prompt or a passage of it, /pins lists, and /unpin removes", async (t) => {
+  const world = await acpTest(t, { script: () => "an answer" });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const replyTo = async (text: string): Promise<string> => {
+    const before = only(connection.updates(sessionId), "agent_message_chunk").length;
+    await connection.prompt(sessionId, text);
+    const chunks = only(connection.updates(sessionId), "agent_message_chunk").slice(before);
+    return chunks.map(({ content }) => (content.type === "text" ? content.text : "")).join("");
+  };
+  assert.match(await replyTo("/pin"), /no prompt in this session/);
+  await connection.prompt(sessionId, "what to keep");
+  assert.equal(await replyTo("/pins"), "Nothing is pinned.");
+  assert.equal(await replyTo("/pin to keep"), "Pinned:\n\n1. to keep");
+  assert.equal(await replyTo("/pin"), "Pinned:\n\n1. to keep\n2. what to keep an answer");
+  assert.match(await replyTo("/unpin 7"), /Add the number/);
+  assert.equal(await replyTo("/unpin 1"), "Pinned:\n\n1. what to keep an answer");
+  assert.equal(await replyTo("/unpin all"), "Nothing is pinned.");
+  assert.equal(world.provider.exchanges.length, 1);
 });
 
 test("[P1] the answer to a prompt tells what its turn used, if the provider counted it", async (t) => {
@@ -429,13 +451,13 @@ test("[M1] [M2] an editor's session has the rules and the place of its folder, a
   const world = await acpTest(t);
   const asked: string[] = [];
   const place = { folder: ".", platform: "linux", date: "2026-11-23", branch: "main", modified: [], modifiedMore: 0 };
-  const surroundingsOf = async (folder: string) => {
+  const around = async (folder: string) => {
     asked.push(folder);
     return { rules: [{ path: "AGENTS.md", text: "Use tabs." }], place };
   };
   for (const notices of [false, true]) {
     const capabilities = notices ? { session: { notices: {} } } : {};
-    const connection = await world.connect({ capabilities, ports: { surroundingsOf } });
+    const connection = await world.connect({ capabilities, ports: { surroundingsOf: around } });
     const { sessionId } = await connection.begin();
     await connection.prompt(sessionId, "one");
     await connection.prompt(sessionId, "two");
@@ -452,6 +474,27 @@ test("[M1] [M2] an editor's session has the rules and the place of its folder, a
     );
   }
   assert.deepEqual(new Set(asked), new Set([world.project]));
+});
+
+test("[M4] [P4] an editor's session has the skills of its folder, and the model reads one without a question", async (t) => {
+  const world = await acpTest(t, {
+    script: ({ items }) =>
+      items.at(-1)?.type === "tool_result" ? "done" : [{ calls: "read_skill", with: { name: "release" } }],
+  });
+  await mkdir(join(world.project, ".agents/skills/release"), { recursive: true });
+  const file = join(world.project, ".agents/skills/release/SKILL.md");
+  await writeFile(file, "---\ndescription: Makes a release.\n---\nRun release.sh.\n");
+  const connection = await world.connect({ ports: { surroundingsOf } });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "make a release");
+  const { call } = world.provider.exchanges.at(-1) ?? assert.fail();
+  assert.match(
+    JSON.stringify(call.items),
+    /\[SKILLS\].*- release \(repository\): Makes a release\..*Run release\.sh\./,
+  );
+  const updates = connection.updates(sessionId);
+  assert.match(JSON.stringify(only(updates, "agent_thought_chunk")), /skills: release/);
+  assert.match(JSON.stringify(updates), /"title":"Read the skill release"/);
 });
 
 test("[P1] [C6] /compact has the next prompt begin with a summary, once", async (t) => {

@@ -52,6 +52,13 @@ const commands: Record<string, ChatCommand> = {
     about: "have the model summarise the conversation so far before the next line, which may follow at once",
     run: compact,
   },
+  "/pin": {
+    usage: "[n] [text]",
+    about: "keep the last turn, or turn n, or a passage of it, word for word when the conversation is summarised",
+    run: pin,
+  },
+  "/pins": { usage: "", about: "show what is pinned", isShowing: true, run: showPins },
+  "/unpin": { usage: "<pin>", about: "remove a pin", run: unpin },
   "/diff": {
     usage: "[n m]",
     about: "compare what two turns saw and answered; without numbers: the last two",
@@ -225,6 +232,30 @@ async function compact(state: ChatState, rest: string): Promise<void> {
   state.compactsNext = true;
   if (rest !== "") await runChatTurn(state, { instruction: rest });
   else state.call.output.note("the next line begins with a summary of the conversation so far");
+}
+
+async function pin(state: ChatState, rest: string): Promise<void> {
+  const { client, sessionId, call } = state;
+  const [, number = "", text = ""] = /^(?:([1-9]\d{0,8})(?:\s+|$))?([\s\S]*)$/.exec(rest) ?? [];
+  const turnId = number === "" ? await lastTurn(state) : await turnOfNumber(state, number);
+  if (turnId === null || sessionId === null) return call.output.note("there is no turn yet");
+  const { pinLines } = await import("../pins/pins.ts");
+  const pinned = await client.sessions.pin(sessionId, { turnId, ...(text !== "" && { text }) });
+  for (const line of pinLines([pinned], call.output)) call.output.note(line);
+}
+
+async function showPins({ client, sessionId, call: { output } }: ChatState): Promise<void> {
+  const pins = sessionId === null ? [] : await client.sessions.pins(sessionId);
+  if (pins.length === 0) return output.note("nothing is pinned");
+  const { pinLines } = await import("../pins/pins.ts");
+  for (const line of pinLines(pins, output)) output.line(line);
+}
+
+async function unpin(state: ChatState, rest: string): Promise<void> {
+  if (state.sessionId === null) return state.call.output.note("there is no turn yet");
+  const { removePin } = await import("../pins/pins.ts");
+  await removePin(state.client, state.sessionId, rest);
+  await showPins(state);
 }
 
 async function fire(state: ChatState, rest: string): Promise<void> {

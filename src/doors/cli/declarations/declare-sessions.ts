@@ -1,9 +1,12 @@
 /** Declares the commands about sessions, with their options and their help (L1). */
 import { Option, type Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
+import type { PinOptions } from "../pins/pins.ts";
+import { pinnableParts } from "../../../domain/pin.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
+import type { SummarizeOptions } from "../summaries/summarize-session.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
@@ -19,6 +22,7 @@ export function addSessionCommands(session: Command, run: RunCommand): void {
   addComparingCommands(session, run);
   addControlCommands(session, run);
   addMailboxCommands(session, run);
+  addPinCommands(session, run);
   addKeepingCommands(session, run);
   addTransferCommands(session, run);
 }
@@ -64,6 +68,7 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .action((id: string | undefined, options: ShowOptions) =>
       run(async (call) => (await commands()).showSession(call, id, options)),
     );
+  addSummaryCommands(session, run);
   session
     .command("log")
     .description("list the turns of a session, one line each")
@@ -73,6 +78,25 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .action((id: string | undefined, options: LogOptions) =>
       run(async (call) => (await commands()).logSession(call, id, options)),
     );
+}
+
+function addSummaryCommands(session: Command, run: RunCommand): void {
+  const commands = () => import("../summaries/summarize-session.ts");
+  session
+    .command("summarize")
+    .description("summarize a session: goal, decisions, files, open points, each with the turns that it rests on")
+    .argument("[id]", someSession)
+    .addOption(new Option("--turn <n>", "only the branch that ends at this turn").argParser(wholeNumber(1, 1e9)))
+    .option("--model <model>", "the model that writes it; default: that of the session")
+    .option("--fresh", "do not begin with an earlier summary")
+    .action((id: string | undefined, options: SummarizeOptions) =>
+      run(async (call) => (await commands()).summarizeSession(call, id, options)),
+    );
+  session
+    .command("summaries")
+    .description("list the summaries of a session, with their costs")
+    .argument("[id]", someSession)
+    .action((id: string | undefined) => run(async (call) => (await commands()).listSummaries(call, id)));
 }
 
 function addBranchCommands(session: Command, run: RunCommand): void {
@@ -156,6 +180,32 @@ function addMailboxCommands(session: Command, run: RunCommand): void {
     .action((id: string, words: string[], options: FireOptions) =>
       run(async (call) => (await commands()).fireMailbox(call, id, { words, options })),
     );
+}
+
+function addPinCommands(session: Command, run: RunCommand): void {
+  const commands = () => import("../pins/pins.ts");
+  const ofSession = "the session in whose history the turn is; default: the session of the turn";
+  session
+    .command("pin")
+    .description("pin a turn, or a passage of it: the model keeps it word for word when the history is summarised")
+    .argument("<turn>", theTurn)
+    .argument("[text...]", "the passage, word for word; default: all of it")
+    .addOption(new Option("--of <part>", "what the passage is a part of").choices(pinnableParts))
+    .option("-s, --session <id>", ofSession)
+    .action((turn: string, words: string[], options: PinOptions) =>
+      run(async (call) => (await commands()).pinTurn(call, { turn, words }, options)),
+    );
+  session
+    .command("unpin")
+    .description("remove a pin; the next summary of the history may drop what it kept")
+    .argument("<pin>", "the pin (its id, or its end)")
+    .option("-s, --session <id>", someSession)
+    .action((pin: string, options: PinOptions) => run(async (call) => (await commands()).unpin(call, pin, options)));
+  session
+    .command("pins")
+    .description("list what is pinned in a session")
+    .argument("[id]", someSession)
+    .action((id: string | undefined) => run(async (call) => (await commands()).listPins(call, id)));
 }
 
 function addKeepingCommands(session: Command, run: RunCommand): void {

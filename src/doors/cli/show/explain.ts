@@ -2,6 +2,7 @@
 import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
 import { directionWords } from "./usage-words.ts";
 
@@ -51,6 +52,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   const sections: Section[] = [
     { title: retrievedTitle(turn), rows: chunkRows(turn), whenEmpty: "nothing" },
     { title: "files", rows: fileRows(turn), whenEmpty: null },
+    { title: "pinned", rows: pinRows(turn), whenEmpty: null },
     { title: "rules", rows: rulesRows(turn), whenEmpty: null },
     { title: "memory", rows: factRows(turn), whenEmpty: null },
     { title: "skills", rows: skillRows(turn), whenEmpty: null },
@@ -66,6 +68,16 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     ...failureWords(turn).flatMap((words) => output.rows([["", words]]).map((line) => red(line))),
     ...sections.flatMap((section) => sectionLines(output, section)),
   ];
+}
+
+function pinRows({ manifest: { pins = [] } }: WireTurn): string[][] {
+  return pins.map(({ turnId, part, from, to, contentHash, given, wasSent }) => [
+    `turn ${shortId(turnId)}`,
+    part === "turn" ? "instruction and answer" : part,
+    `characters ${from}-${to}`,
+    contentHash.slice(0, 8),
+    given === "turn" ? "the model has the turn" : `beside the summary${wasSent ? "" : ", from an earlier turn"}`,
+  ]);
 }
 
 /** Lists the rules of the repository: those of the boot prompt, and what notes have brought since then. */

@@ -327,6 +327,7 @@ class ForeignFile {
         "aptove.dev/foreign": { tool, id, version },
         ...(folder !== null && { [folderKey]: folder }),
       },
+      pins: [],
       originTurnId: null,
       headTurnId,
       createdAt,

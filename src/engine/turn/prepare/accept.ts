@@ -9,7 +9,7 @@ import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { modelInfo, modelsOf } from "../../../domain/models.ts";
-import type { PathNames } from "../../../domain/repositories.ts";
+import { sessionPath, type PathNames } from "../../../domain/repositories.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
@@ -42,7 +42,7 @@ import {
 } from "../request/prompt.ts";
 import { acceptEarlier } from "./earlier.ts";
 import { noModel } from "./no-model.ts";
-import { skillTool, type TurnSkills } from "./skills.ts";
+import { skillFoldersOf, skillTool, type TurnSkills } from "./skills.ts";
 import { withProviderContexts } from "../../contexts/model-words.ts";
 import { modeOf, settingsOf, quoted } from "../../contexts/resolve-contexts.ts";
 import { changedChoice, contextsAlone, meaningOf, standingChoice } from "../../contexts/session-choice.ts";
@@ -115,6 +115,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     // A summary needs the model.
     ...(request.withoutModel === true && !model.compacts && noModel),
     withoutModel: request.withoutModel === true,
+    pins: session?.pins ?? [],
     hides: [...(request.hides ?? [])],
     surroundings,
     memory,
@@ -133,6 +134,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
       ifNotIndexed: request.ifNotIndexed ?? "fail",
       language: request.language ?? session?.defaultLanguage ?? null,
       pathPrefixes: [...(request.pathPrefixes ?? scopePaths)],
+      leftOut: skillFoldersOf(surroundings.skills).map((folder) => sessionPath(paths, folder)),
     },
   };
 }
@@ -217,7 +219,7 @@ async function chooseModel(
 }
 
 /** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
-function modelOf({ model }: ConversationContext, provider: Provider): string {
+export function modelOf({ model }: ConversationContext, provider: Provider): string {
   const owner = model === null ? undefined : modelInfo(model)?.provider;
   const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
@@ -276,7 +278,7 @@ function mayBeginSubagents({ subagents }: ConversationContext, subagent: Subagen
   return subagents === true && (subagent?.level ?? 0) < limits.subagentLevelsMax;
 }
 
-async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
+export async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
   const provider = await providers.get(agentContext.provider);
   if (provider !== undefined) return provider;
   const fault = providers.fault?.(agentContext.provider) ?? null;

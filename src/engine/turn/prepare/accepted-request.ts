@@ -12,6 +12,7 @@ import type {
 import type { Memory } from "../../../domain/fact.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { ItemRef } from "../../../domain/lineage.ts";
+import type { Pin } from "../../../domain/pin.ts";
 import type { StandingChoice } from "../../../domain/session.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
@@ -40,6 +41,8 @@ export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelCho
   subagent: SubagentRef | null;
   /** True if the turn only stores what it is given. */
   withoutModel: boolean;
+  /** The pins of the session (M6). */
+  pins: readonly Pin[];
   /** The items of the history that this turn hides. */
   hides: ItemRef[];
   /** The messages of the session's mailbox that this turn delivers (A2). */
@@ -147,4 +150,6 @@ export interface RetrievalScope {
   ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];
+  /** The folders of skills, with a slash at the end. The model reads them when it needs them, so no search finds them (M4). */
+  leftOut: readonly string[];
 }

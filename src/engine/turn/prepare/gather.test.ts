@@ -5,7 +5,14 @@ import { testEngine } from "../../../../testing/engine.ts";
 import type { ActiveFile } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
-import type { IndexInfo, RetrievalQuery, RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import type { FinishedTurn } from "../../../domain/turn.ts";
+import {
+  repositoriesOf,
+  type IndexInfo,
+  type RetrievalQuery,
+  type RetrievedChunk,
+  type Retriever,
+} from "../../../retrieval/retriever.ts";
 
 function file(path: string, content: string | Uint8Array | null, hash: string | null = null): ActiveFile {
   return { path, content: typeof content === "string" ? Buffer.from(content) : content, sha256: hash, isTouched: true };
@@ -41,6 +48,23 @@ function chunk(path: string, text: string): RetrievedChunk {
     score: 1,
   };
 }
+
+test("[M4] [Q3] no search sends what is in the folder of a skill that is offered, also in a session about several repositories", async (t) => {
+  const skill = { path: ".agents/skills/release/SKILL.md", text: "---\ndescription: d\n---\n" };
+  const paths = [".agents/skills/release/SKILL.md", ".agents/skills/release/x.md", ".agents/skills/releases.md"];
+  const retrievers = finding((query) =>
+    repositoriesOf(query).flatMap(({ repo }) =>
+      paths.map((path) => ({ ...chunk(path, `${repo} ${path}`), id: `${repo} ${path}`, repo })),
+    ),
+  );
+  const { ask } = await testEngine(t, { retrievers });
+  const pathsOf = ({ manifest }: FinishedTurn): string[] => manifest.chunks.map(({ path }) => path);
+  const [kept, left] = [".agents/skills/releases.md", ".agents/skills/release/x.md"];
+  assert.deepEqual(pathsOf(await ask("one", { repo: "shop", skills: [skill] })), [kept]);
+  assert.equal(pathsOf(await ask("one", { repo: "shop", skills: [] })).length, 3);
+  const several = pathsOf(await ask("one", { repo: "shop", otherRepos: [{ repo: "other" }], skills: [skill] }));
+  assert.deepEqual([several.includes(`shop:${left}`), several.includes(`other:${left}`)], [false, true]);
+});
 
 test("[X3] a file is sent again only if its hash differs from the one last sent", async (t) => {
   const { ask, provider } = await testEngine(t);

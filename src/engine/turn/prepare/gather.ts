@@ -158,7 +158,8 @@ export async function gatherChunks(
   const behind = await bringAllUpToDate(scope, searched, known.deadline);
   try {
     const found = await searchAll(scope, searched, { text: instruction, known });
-    const { chunks: candidates, isKept } = found;
+    const { isKept } = found;
+    const candidates = found.chunks.filter(({ path }) => !scope.leftOut.some((folder) => path.startsWith(folder)));
     const stale = await Promise.all(
       found.searched
         .filter((each) => !behind.has(each.repo))

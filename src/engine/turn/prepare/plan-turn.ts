@@ -39,6 +39,7 @@ import { rulesNotes } from "../request/rules-block.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import { earlierHistory } from "./earlier.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
+import { missingPins, pinRefs, pinsInManifest, type RepeatedPins } from "./summarised/pins.ts";
 import {
   factRefs,
   forgottenWarnings,
@@ -152,6 +153,8 @@ interface TurnContext {
   /** The facts of the history that were forgotten since the last turn. */
   forgets: readonly string[];
   input: PlacedInput;
+  /** The pinned passages that the message repeats. */
+  pinned: RepeatedPins;
   message: UserItem | null;
 }
 
@@ -175,7 +178,8 @@ async function gatherContext(
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const gathered = { files, chunks, news: versions.news, around, memory, forgets, input };
+  const pinned = await missingPins(deps, accepted.pins, state);
+  const gathered = { files, chunks, news: versions.news, around, memory, forgets, input, pinned };
   const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
   const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
   const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
@@ -183,7 +187,10 @@ async function gatherContext(
 }
 
 /** Adds what the note names, so that later turns do not repeat it. */
-function withNews(sent: TurnPlan["sent"], { news, around, files, memory, forgets }: TurnContext): TurnPlan["sent"] {
+function withNews(
+  sent: TurnPlan["sent"],
+  { news, around, files, memory, forgets, pinned }: TurnContext,
+): TurnPlan["sent"] {
   const warned = [...(sent.warned ?? []), ...memory.warned];
   return {
     ...sent,
@@ -192,6 +199,7 @@ function withNews(sent: TurnPlan["sent"], { news, around, files, memory, forgets
     ...(warned.length > 0 && { warned }),
     ...(memory.sent.length > 0 && { facts: memory.sent }),
     ...(forgets.length > 0 && { forgets: [...forgets] }),
+    ...(pinned.ids.length > 0 && { pins: pinned.ids }),
   };
 }
 
@@ -263,6 +271,7 @@ interface MessageContent {
   files: GatheredFiles;
   input: PlacedInput;
   around: SurroundingsNews;
+  pinned: RepeatedPins;
   memory: MemoryNews;
   /** What the model must know about the history, one line each (E2). */
   notes: readonly string[];
@@ -271,7 +280,7 @@ interface MessageContent {
 /** Returns the user message. A turn that only brings tool results still names files that changed. */
 function buildMessage(
   accepted: AcceptedRequest,
-  { chunks, files, input, around, memory, notes }: MessageContent,
+  { chunks, files, input, around, memory, pinned, notes }: MessageContent,
 ): UserItem | null {
   const note = noteBlock(notes);
   const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
@@ -279,10 +288,10 @@ function buildMessage(
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
   if (instruction !== "" || own.length > 0) {
-    const blocks = [note, around.place, around.skills, ...memory.parts, mailboxBlock(mail), context];
+    const blocks = [note, around.place, around.skills, pinned.block, ...memory.parts, mailboxBlock(mail), context];
     return { ...userMessage(mode.id, instruction, ...blocks), ...media };
   }
-  const parts = [note, context].filter((part) => part !== null);
+  const parts = [note, pinned.block, context].filter((part) => part !== null);
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
 
@@ -297,7 +306,7 @@ function manifest(
   accepted: AcceptedRequest,
   { gathered, visible, decision }: ManifestInput,
 ): ContextManifest {
-  const { files, chunks, news, around, memory } = gathered;
+  const { files, chunks, news, around, memory, pinned } = gathered;
   return {
     ...bareManifest(turnId, accepted),
     ...surroundingsRefs(accepted, visible, around),
@@ -308,6 +317,7 @@ function manifest(
     activeFiles: files.refs,
     skippedFiles: [...files.skipped, ...skippedByNews(files, news)],
     historyTurns: visible.entries.length,
+    ...pinsInManifest(pinRefs(accepted.pins, visible, pinned.ids)),
   };
 }
 
@@ -352,7 +362,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills, facts = [] } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -366,6 +376,9 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(facts.some(({ wasSent }) => wasSent) && {
+      facts: facts.filter(({ wasSent }) => wasSent).map(({ id }) => id),
+    }),
     ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

@@ -90,6 +90,13 @@ function checkedFile(file: SkillFile): SkillFile {
   return fault === null ? file : { ...file, text: null, fault: `its path ${fault}` };
 }
 
+/** Returns the folders of the repository that have the skills, with a slash at the end. */
+export function skillFoldersOf({ skills }: TurnSkills): string[] {
+  return skills.flatMap(({ source, path }) =>
+    source === "repository" ? [path.slice(0, path.lastIndexOf("/") + 1)] : [],
+  );
+}
+
 /** What the message says about skills. */
 export interface SkillsNews {
   /** Null: there is nothing to say, or the model has the same list. */

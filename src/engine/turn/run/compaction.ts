@@ -5,16 +5,21 @@
  * blindly (C4): if a part cannot be summarised, the turn fails.
  */
 import assert from "node:assert/strict";
+import { AptoveError } from "../../../domain/errors.ts";
 import type { UserItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import { historySummary, type HistorySummary, type State, type StateEntry } from "../../../domain/lineage.ts";
+import { pinsTokens, type Pin } from "../../../domain/pin.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { frameTokens, itemsTokens, requestTokens } from "../prepare/history-size.ts";
 import { losesSummary } from "../prepare/facts/turn-memory.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
+import { pinRefs, pinsOfHistory, repeatPins, summarisedPins } from "../prepare/summarised/pins.ts";
+import { withTurnTool } from "../prepare/summarised/turn-tool.ts";
 import { bestCut, placedItems, type PlacedItem } from "./history-cut.ts";
 import type { ModelRun } from "./model-run.ts";
 import { Summariser } from "./summarise.ts";
+import { unnamedTurns } from "./turn-names.ts";
 
 export interface TooLong {
   /** The size of the request that is too long, in tokens. */
@@ -32,21 +37,41 @@ export interface TooLong {
 export async function compact(core: EngineCore, run: ModelRun, tooLong: TooLong): Promise<TurnPlan | null> {
   const { plan, recorder } = run;
   const items = placedItems(plan, recorder.items);
-  const sizes = sizesOf(run, tooLong);
+  const pins = await pinsNow(core, run);
+  const sizes = { ...sizesOf(run, tooLong), pins: pinsTokens(pins) };
+  // Without a window, nothing says how much is too much until the provider refuses it.
+  if (tooLong.window !== null || tooLong.wasRefused) refuseLargePins(sizes);
   const summariser = new Summariser(core, run, sizes.room);
   let done = 0;
   for (;;) {
     const at = cutOf(run, { ...sizes, items, room: summariser.room });
     // The room may turn out to be smaller while the summary is written. Then more has to be summarised.
     if (at === null || at <= done) break;
-    await summariser.add(items.slice(done, at).map(({ item }) => item));
+    await summariser.add(items.slice(done, at));
     done = at;
   }
   if (done === 0) return null;
   recorder.warn(compactionWarning(items.slice(0, done), plan));
   recorder.isRebuilt = plan.decision !== null;
   recorder.contextTokens = null;
-  return withSummary(plan, summaryOf(run, { text: summariser.text, items, done }));
+  const summary = summaryOf(run, { text: summariser.text, items, done });
+  return withTool(core, run, await withPins(core, withSummary(plan, summary), pins));
+}
+
+/** Returns the pins of this history, with those that were made while the turn runs. */
+async function pinsNow({ deps }: EngineCore, { plan, place }: ModelRun): Promise<Pin[]> {
+  const session = place.model === null ? null : await deps.records.sessions.get(place.model.id);
+  return pinsOfHistory(session?.pins ?? plan.accepted.pins, plan.state);
+}
+
+/** Throws if the pinned passages leave too little room, for example since the model has a smaller window than before. */
+function refuseLargePins({ room, pins }: Pick<CutSizes, "room" | "pins">): void {
+  if (pins <= room * limits.pinsRoomShareMax) return;
+  const most = Math.floor(room * limits.pinsRoomShareMax);
+  throw new AptoveError(
+    "pins_too_large",
+    `the history must be summarised, and the pinned passages need about ${pins} tokens; this model leaves ${most} for them; remove some pins, or choose a model with a larger window`,
+  );
 }
 
 /** The sizes that a request may have, in tokens by our own estimate. */
@@ -83,15 +108,17 @@ function isAskedFor({ plan, recorder }: Pick<ModelRun, "plan" | "recorder">): bo
 
 interface CutSizes extends Sizes {
   items: readonly PlacedItem[];
+  /** The tokens of the pinned passages. Any of them may have to be repeated beside the summary. */
+  pins: number;
 }
 
 /** Returns how many items are to be summarised. Null if there are none, or if the rest would not fit even then. */
-function cutOf({ plan, recorder }: ModelRun, { items, room, tooLong }: CutSizes): number | null {
+function cutOf({ plan, recorder }: ModelRun, { items, room, tooLong, pins }: CutSizes): number | null {
   const isFirstCall = recorder.items.length === 0;
   // The message of a turn is never summarised before the model has received it.
   const message = items.findLastIndex(({ item, turnId }) => turnId === plan.turnId && item.type === "user");
   const keepItems = isFirstCall && message !== -1 ? items.length - message : 0;
-  const frame = frameTokens(plan);
+  const frame = frameTokens(plan) + pins;
   const most = Math.min(room * limits.compactionKeepShare, room * (1 - limits.summaryShare) - frame);
   const keepTokens = isAskedFor({ plan, recorder }) ? 0 : most;
   const at = bestCut(items, { keepTokens, keepItems });
@@ -122,6 +149,7 @@ function summaryOf({ plan }: ModelRun, { text, items, done }: Summarised): Histo
   const last = items[done - 1];
   assert(last !== undefined, "a summary stands for at least one item");
   const instruction = instructionOf(plan, { text, items, done });
+  const unnamed = unnamedTurns(text, last.depth);
   return {
     throughTurnId: last.turnId,
     throughDepth: last.depth,
@@ -130,6 +158,7 @@ function summaryOf({ plan }: ModelRun, { text, items, done }: Summarised): Histo
     provider: plan.accepted.provider.name,
     model: plan.accepted.model,
     text,
+    ...(unnamed !== null && { unnamed }),
   };
 }
 
@@ -150,4 +179,23 @@ function withSummary(plan: TurnPlan, summary: HistorySummary): TurnPlan {
   const before = plan.visible.entries.filter(({ turnId }) => turnId !== plan.turnId);
   const visible: State = { ...plan.visible, entries: [...before, entry] };
   return { ...plan, summary, visible, decision: "replay" };
+}
+
+/** Returns the plan with the pinned passages of the turns that its summary stands for, word for word (M6). */
+async function withPins({ deps }: EngineCore, plan: TurnPlan, pins: readonly Pin[]): Promise<TurnPlan> {
+  const { summary, visible, sent } = plan;
+  if (summary === null || pins.length === 0) return plan;
+  // The message of this turn may have repeated some already, and the model still has it.
+  const ofMessage = summary.throughTurnId === plan.turnId ? [] : (sent.pins ?? []);
+  const hidden = summarisedPins(pins, visible).filter(({ id }) => !ofMessage.includes(id));
+  const { ids, block } = await repeatPins(deps, hidden);
+  const pinned = block === null ? {} : { pinned: { ids, block } };
+  const refs = pinRefs(pins, visible, [...ids, ...ofMessage]);
+  return { ...withSummary(plan, { ...summary, ...pinned }), manifest: { ...plan.manifest, pins: refs } };
+}
+
+/** Returns the plan with the tool that opens the summarised turns again. This turn and all later ones offer it (M6, E6). */
+function withTool({ histories }: EngineCore, { place }: ModelRun, plan: TurnPlan): TurnPlan {
+  const accepted = withTurnTool(histories, plan.accepted, place.parent?.id ?? null);
+  return { ...plan, accepted, manifest: { ...plan.manifest, toolsHash: accepted.toolsHash } };
 }

@@ -10,12 +10,14 @@ import {
   nanoUsd,
   type BudgetHold,
   type BudgetRefusal,
+  type BudgetTargets,
   type CallAmount,
 } from "../../../domain/budget.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Usage } from "../../../domain/usage.ts";
+import type { CallKey } from "../../../records/record-store.ts";
 import { budgetTargets, maySetBudget } from "../../access/budgets.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -66,6 +68,29 @@ export async function holdBudgets(
   return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
 }
 
+/** A call that belongs to no turn. No person can let it pass a budget. */
+export interface PlainCall {
+  call: CallKey;
+  targets: BudgetTargets;
+  bound: CallAmount;
+  asked: Answered["asked"];
+}
+
+/** Holds the bound of a call that belongs to no turn. Returns the held call, or why it may not be made. */
+export async function holdPlainCall(
+  { deps }: EngineCore,
+  { call, targets, bound, asked }: PlainCall,
+): Promise<HeldCall | { failure: Failure }> {
+  const { budgets } = deps.records;
+  const result = await budgets.reserve({ ...call, runnerId: deps.runner.id, targets, bound, passed: [] });
+  if (result.outcome === "refused") return { failure: refusedCall(result.refusals, asked.model) };
+  const { holds } = result;
+  if (holds.length === 0) return nothingHeld;
+  return { settle: (used) => budgets.settle(call, amountsOf(holds, { ...used, asked })) };
+}
+
+const waitWords =
+  "the turn waits until a person lets its next call pass a budget, or raises the budget and allows the call";
 const deniedPass = failure("budget_exceeded", "a person did not let the call of the model pass its budget");
 
 /** Returns the budgets that the caller lets the call pass, and may set. */
@@ -102,7 +127,7 @@ function refused({ deps }: EngineCore, run: ModelRun, { request, refusals }: Ref
     callId,
     view: { title, kind: "other", locations: [], content, permission: null },
   });
-  recorder.warn({ code: "budget_waits", message: `the turn waits for a person: ${reason.message}` });
+  recorder.warn({ code: "budget_waits", message: waitWords });
   run.waitsFor = {
     callId,
     name: "pass_budget",

@@ -20,6 +20,7 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   otherRepos: [],
   defaultLanguage: null,
   metadata: {},
+  pins: [],
 };
 
 export function sessionToRow(session: Session): SessionRow {
