@@ -39,7 +39,7 @@ import { readMemory, withMemory, type SessionMemory } from "./session/session-me
 import { defaultMode } from "./session/editor-modes.ts";
 import {
   checkSetup,
-  repositoriesOf,
+  repositoriesOfNew,
   deviceOf,
   openSession,
   setupAnswer,
@@ -83,7 +83,7 @@ export class AcpDoor {
     // The workspace of a device is one conversation. An editor that opens a new session wants a new conversation (W3).
     const beginning = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
     const fresh = metaFlag(request._meta, metaKeys.fresh) ?? beginning === "fresh";
-    const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repositoriesOf(setup) };
+    const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repositoriesOfNew(setup) };
     const { session, warnings } = await engine.workspaceSessions.begin(caller, { ...start, fresh });
     const open = await this.#open(opened, session, setup);
     this.#tellCommands(open);
@@ -152,7 +152,7 @@ export class AcpDoor {
       ...(from.model !== null && { model: from.model }),
       settings: from.settings,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
-      ...repositoriesOf(setup),
+      ...repositoriesOfNew(setup),
       ...(forkOf !== null && { forkOf }),
     };
     const session = await opened.engine.sessions.create(opened.caller, start);

@@ -47,7 +47,7 @@ export async function checkSetup(
 }
 
 /** Returns the repositories of a new session. One whose working directory is in no repository searches none. */
-export function repositoriesOf({ repo, repositories }: SessionSetup): Pick<SessionStart, "repo" | "otherRepos"> {
+export function repositoriesOfNew({ repo, repositories }: SessionSetup): Pick<SessionStart, "repo" | "otherRepos"> {
   if (repo === null) return {};
   const others = [...repositories.keys()].filter((name) => name !== repo);
   return { repo, ...(others.length > 0 && { otherRepos: others }) };

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDoor } from "../../../../testing/http-door.ts";
 import type { ExecuteAnswer } from "../../../client/client.ts";
-import type { RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
-import { repositoriesOf } from "../../../retrieval/retriever.ts";
+import { repositoriesOf, type RetrievedChunk, type Retriever } from "../../../retrieval/retriever.ts";
 
 /** Finds one chunk in each repository. */
 const retriever: Retriever = {
