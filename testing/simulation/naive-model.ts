@@ -169,7 +169,7 @@ export function shownItems(entries: readonly NaiveEntry[]): HistoryItem[] {
   const task = summary.instruction === undefined ? [] : [summary.instruction];
   // The summaries of the simulation name no turn (M6).
   const through = summary.throughDepth;
-  const unnamed = `\n\nTurns that no line names: ${through === 1 ? "1" : `1–${through}`}`;
+  const unnamed = `\n\nTurns that no line names: ${through === 1 ? "1" : `1-${through}`}`;
   const parts = [
     `[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}${unnamed}`,
     ...task.map((text) => `[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${text}`),
