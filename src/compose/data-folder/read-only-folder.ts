@@ -115,6 +115,8 @@ function readOnlyRecords(records: RecordStore, file: string): RecordStore {
   return wrapMethods(records, (method, name) => {
     if (none.includes(name)) return async () => [];
     if (name === "unkept.failLost") return async () => 0;
+    // What calls of dead processes have reserved is settled by those that can write, too.
+    if (name === "budgets.settleLost") return async () => undefined;
     if (reads.test(name) || ownNotes.includes(name) || name === "close") return method;
     return async () => {
       throw onlyRead(file);
