@@ -40,6 +40,14 @@ export const embeddedFaults: readonly Mutant[] = [
     tests: moves,
   },
   {
+    name: "content-of-a-purged-turn",
+    does: "refers to contents that another process deleted (K6, S6)",
+    file: "src/records/sql/sqlite/sealed/contents.ts",
+    find: "    this.#entries.clear();\n    this.#deletions",
+    replace: "    this.#deletions",
+    tests: sealed,
+  },
+  {
     name: "size-tells-of-forks",
     does: "tells a reader which turns of a session others forked (B7, H4)",
     file: "src/engine/explain/history-size.ts",

@@ -231,3 +231,20 @@ async function lastLine(engine: Engine, sessionId: string): Promise<string | und
 async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
+
+for (const who of ["this process", "another process"]) {
+  test(`[K6] [S6] a session that ${who} purged and imported again goes on with the contents that it has now`, async (context) => {
+    const made = await world(context);
+    const { sessionId } = await converse(made, 9);
+    const other = who === "this process" ? made : await testEngine(context, await openEmbeddedStore(made));
+    const lines = await all(other.engine.transfer.export(alice, { sessionId }));
+    await other.engine.tree.remove(alice, sessionId);
+    await other.engine.tree.purge(alice, sessionId);
+    await other.engine.transfer.import(alice, eachOf(lines));
+    const ids: string[] = [];
+    for (let turn = 1; turn <= 3; turn += 1) ids.push((await made.ask(words(400, turn), { sessionId })).id);
+    assertAsWritten(await readAgain(made, ids), made.written);
+    const { fault } = await made.engine.explain.verify(alice, sessionId);
+    assert.equal(fault, null);
+  });
+}

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import type { Pin } from "../../domain/pin.ts";
 import { sessionListTests } from "./session-lists.ts";
 import { sessionTreeTests } from "./session-tree.ts";
 import {
@@ -150,6 +151,30 @@ function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(patched, { ...session, ...patch, updatedAt: noon + 5 });
     assert.deepEqual(await store.sessions.get(session.id), patched);
     assert.equal(await store.sessions.update(newId(), { name: "x" }, noon), null);
+  });
+
+  test("[M6] simultaneous pins are all kept as far as they fit; one is removed without the others", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const pinOf = (from: number): Pin => {
+      const place = { turnId: session.id, depth: 1, part: "answer" as const, from, to: from + 400 };
+      return { id: newId(), ...place, contentHash: "c", createdAt: noon };
+    };
+    const pins = [0, 1, 2, 3, 4].map(pinOf);
+    const room = 4 * 130;
+    await Promise.all(pins.map((pin) => store.sessions.update(session.id, { pins: { add: pin, room } }, noon + 1)));
+    const kept = (await store.sessions.get(session.id))?.pins ?? [];
+    assert.equal(kept.length, 4);
+    for (const pin of kept)
+      assert.deepEqual(
+        pin,
+        pins.find(({ id }) => id === pin.id),
+      );
+    const [first] = kept;
+    const again = { add: { ...pinOf(first?.from ?? 0) }, room: 10_000 };
+    assert.deepEqual((await store.sessions.update(session.id, { pins: again }, noon + 2))?.pins, kept);
+    const left = await store.sessions.update(session.id, { pins: { remove: first?.id ?? "" } }, noon + 3);
+    assert.deepEqual(left?.pins, kept.slice(1));
   });
 
   test("[S2] a given name is marked as set; other changes leave the name and the mark unchanged", async (context) => {

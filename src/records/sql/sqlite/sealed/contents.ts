@@ -29,8 +29,19 @@ const seedBytesMax = 65_536;
 interface Statements {
   find: Database.Statement<[number], ContentRow>;
   hasBlobs: Database.Statement<[number]>;
-  place: Database.Statement<[string], { depth: number; content_id: number | null; seed_id: number | null }>;
+  place: Database.Statement<[string], TurnPlace>;
 }
+
+interface TurnPlace {
+  depth: number;
+  content_id: number | null;
+  seed_id: number | null;
+  /** Changes whenever a process deletes contents. */
+  deletions: string | null;
+}
+
+/** The name of the fact that changes with each deletion of contents. */
+export const deletionsFact = "contents_deleted";
 
 export class Contents {
   readonly #database: Database.Database;
@@ -39,8 +50,10 @@ export class Contents {
   readonly #rows = new BoundedCache<Buffer>(cacheBytesMax);
   readonly #states = new BoundedCache<Buffer>(cacheBytesMax);
   readonly #seeds = new BoundedCache<Seed>(cacheBytesMax);
-  /** What turns added to the history, by turn. */
+  /** What turns added to the history, by turn. A turn that was deleted and imported again has another content. */
   readonly #entries = new BoundedCache<StoredEntry>(cacheBytesMax);
+  /** The deletions of contents that the entries in memory know of. */
+  #deletions: string | null = null;
 
   constructor(database: Database.Database) {
     this.#database = database;
@@ -54,7 +67,8 @@ export class Contents {
       ),
       hasBlobs: this.#database.prepare("select 1 from contents where id = ? and blobs is not null"),
       place: this.#database.prepare(
-        "select t.depth, t.content_id, c.seed_id from turns t left join contents c on c.id = t.content_id where t.id = ?",
+        `select t.depth, t.content_id, c.seed_id, (select value from store_facts where name = '${deletionsFact}') as deletions
+          from turns t left join contents c on c.id = t.content_id where t.id = ?`,
       ),
     };
     return this.#statements;
@@ -102,12 +116,21 @@ export class Contents {
 
   /** Returns the seed of a child of this turn. */
   async seedBelow(parentId: string | null): Promise<Seed> {
-    const parent = parentId === null ? undefined : this.#prepared.place.get(parentId);
+    const parent = parentId === null ? undefined : this.#placeOf(parentId);
     if (parent === undefined || parent.content_id === null) return noSeed;
     const isPowerOfTwo = (parent.depth & (parent.depth - 1)) === 0;
     const id = isPowerOfTwo ? parent.content_id : (parent.seed_id ?? parent.content_id);
     // A turn that ends does not fail because an earlier one is damaged. Turns of version 2 were not sealed.
     return await this.#seed(id).catch(() => noSeed);
+  }
+
+  /** Another process may have deleted the turns whose entries are in memory; what it imported then has the same ids. */
+  #placeOf(turnId: string): TurnPlace | undefined {
+    const place = this.#prepared.place.get(turnId);
+    if (place === undefined || place.deletions === this.#deletions) return place;
+    this.#entries.clear();
+    this.#deletions = place.deletions;
+    return place;
   }
 
   /** Returns the seed of a stored content. */
@@ -188,7 +211,7 @@ export class Contents {
   async entryOf(turnId: string): Promise<StoredEntry | null> {
     const known = this.#entries.get(turnId);
     if (known !== undefined) return known;
-    const id = this.#prepared.place.get(turnId)?.content_id ?? null;
+    const id = this.#placeOf(turnId)?.content_id ?? null;
     if (id === null || this.find(id).blobs === null) return null;
     const entry = { id, bytes: await this.ownEntry(id) };
     if (entry.bytes.length === 0) return null;

@@ -19,7 +19,7 @@ import { sqlite } from "../sqlite-placeholder.ts";
 import type { StoredEntry } from "./blob-pack.ts";
 import { packBlobs } from "./pack-blobs.ts";
 import { textBytes, type ContentText } from "./content-row.ts";
-import { Contents } from "./contents.ts";
+import { Contents, deletionsFact } from "./contents.ts";
 
 /** The blobs of a turn that go into its content. */
 export interface BlobsToSeal {
@@ -94,6 +94,7 @@ export function sealedEnds(database: Database.Database, db: Kysely<Tables>): Sea
       if (contentIds.length === 0) return;
       await tx.deleteFrom("contents").where("id", "in", contentIds).execute();
       await tx.deleteFrom("words").where("id", "in", contentIds).execute();
+      await noteDeletion(tx);
       await sql`pragma incremental_vacuum`.execute(tx);
     },
     sealedRoom: sql`coalesce((select length(c.sealed) from contents c where c.id = t.content_id), 0)`,
@@ -204,6 +205,16 @@ async function insertContent(
   const id = wordsId ?? (await insertWords(tx, words));
   await runPlain(tx, sqlite, plain`insert into contents ${plainRow({ id, ...columns })}`);
   return id;
+}
+
+/** Tells every process to forget which contents turns have. */
+async function noteDeletion(tx: Transaction<Tables>): Promise<void> {
+  const again = plain`update set value = cast(cast(value as integer) + 1 as text)`;
+  await runPlain(
+    tx,
+    sqlite,
+    plain`insert into store_facts (name, value) values (${deletionsFact}, '1') on conflict (name) do ${again}`,
+  );
 }
 
 async function insertWords(tx: Transaction<Tables>, words: ContentText): Promise<number> {
