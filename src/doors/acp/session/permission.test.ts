@@ -244,12 +244,12 @@ test("[F11] [P4] a user who is asked lets the next call of the model pass its bu
   assert.equal((await connection.prompt(sessionId, "a question")).stopReason, "end_turn");
   assert.equal(world.provider.exchanges.length, 1);
   assert.equal(questions[0]?.toolCall.title, "Let the next call of the model pass its budget");
-  const said = connection
+  const shown = connection
     .updates(sessionId)
     .flatMap((update) =>
       update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],
     );
-  assert.equal(said.join(""), "the answer");
+  assert.equal(shown.join(""), "the answer");
 
   await assert.rejects(connection.prompt(sessionId, "more"), /a person did not let the call of the model pass/);
   assert.equal(world.provider.exchanges.length, 1);
