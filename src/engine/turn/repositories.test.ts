@@ -151,6 +151,21 @@ test("[M7] [M1] [M2] rules and the place name their repositories", async (t) => 
   assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
 });
 
+test("[M7] [M1] rules of a repository about which nothing is known are not gone", async (t) => {
+  const { ask, sent } = await world(t);
+  const rules = [
+    { path: "web:AGENTS.md", text: "Be brief.\n" },
+    { path: "AGENTS.md", text: "Be kind.\n" },
+  ];
+  const elsewhere = { workingCopy: null, otherRepos: [{ repo: "web", workingCopy: null }] };
+  const { sessionId } = await ask(question, { ...both, ...elsewhere, rules });
+  const later = await ask("go on", { sessionId, ...elsewhere, rules: rules.slice(1) });
+  assert.deepEqual(later.manifest.rules?.changed, undefined);
+  await ask("go on", { sessionId, ...elsewhere, rules: [] });
+  assert.match(sent(), /The rules of api:AGENTS\.md no longer count/);
+  assert.doesNotMatch(sent(), /web:AGENTS\.md no longer/);
+});
+
 test("[M7] [Q3] a path of a search scope with a name is of that repository alone", async (t) => {
   const { ask } = await world(t);
   const { sessionId, ...first } = await ask(question, { ...both, pathPrefixes: ["web:src"] });

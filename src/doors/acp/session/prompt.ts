@@ -2,8 +2,10 @@
 import { join } from "node:path";
 import type { ContentBlock, PromptResponse } from "@agentclientprotocol/sdk";
 import type { RunFailed } from "../../../domain/events.ts";
+import { joinPath } from "../../../domain/repositories.ts";
+import type { RulesFile } from "../../../domain/context.ts";
 import type { Usage } from "../../../domain/usage.ts";
-import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { OtherRepository, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
@@ -83,9 +85,10 @@ async function readBlocks(
   { session, client, run }: PromptContext,
   blocks: readonly ContentBlock[],
 ): Promise<PromptContent> {
-  const { id, folders } = session.facts;
+  const { id, folders, repositories } = session.facts;
   return await readPrompt(blocks, {
     folder: folders[0],
+    repositories,
     files: clientFiles(client, id),
     signal: AbortSignal.any([run.signal, client.gone]),
   });
@@ -132,10 +135,11 @@ async function turnRequest(
   const { ports, opened, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
   const { turnMode, plans } = options.modeChosen;
-  const [tools, commit, around] = await Promise.all([
+  const [tools, commit, around, others] = await Promise.all([
     toolsOf(prompting),
     repo === null ? null : ports.headOf(folders[0]),
     ports.surroundingsOf(folders[0]),
+    otherRepositories(prompting),
   ]);
   for (const { path } of activeFiles) session.shownFiles.add(path);
   const disk = ports.workingCopy(folders[0]);
@@ -164,9 +168,40 @@ async function turnRequest(
     // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
     workingCopy: disk === null ? null : workingCopyOf(prompting, disk),
     ...around,
+    ...(others.length > 0 && { otherRepos: others.map(({ other }) => other) }),
+    // The rules of the working directory come last, because they count more.
+    ...(around.rules != null && { rules: [...others.flatMap(({ rules }) => rules), ...around.rules] }),
     // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };
+}
+
+/** Returns the other repositories of the session whose folders the client has opened, and their rules (M7, M1). */
+async function otherRepositories(prompting: PromptContext): Promise<{ other: OtherRepository; rules: RulesFile[] }[]> {
+  const { ports, session, client, run } = prompting;
+  const { id, repositories, repo: own } = session.facts;
+  const others = repositories.filter(({ repo }) => repo !== own);
+  return await Promise.all(
+    others.map(async ({ repo, root }) => {
+      const [commit, { rules }] = await Promise.all([ports.headOf(root), ports.surroundingsOf(root)]);
+      const disk = ports.workingCopy(root);
+      const inSession = (path: string): string => joinPath({ repo, path });
+      const workingCopy =
+        disk === null
+          ? null
+          : clientCopy({
+              disk,
+              files: clientFiles(client, id),
+              shown: { has: (path) => session.shownFiles.has(inSession(path)) },
+              absolutePath: (path) => join(root, path),
+              signal: AbortSignal.any([run.signal, client.gone]),
+            });
+      return {
+        other: { repo, ...(commit !== null && { commit }), workingCopy },
+        rules: (rules ?? []).map((file) => ({ ...file, path: inSession(file.path) })),
+      };
+    }),
+  );
 }
 
 function workingCopyOf({ client, session, run }: PromptContext, disk: WorkingCopy): WorkingCopy {
