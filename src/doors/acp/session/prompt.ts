@@ -8,6 +8,7 @@ import type { Usage } from "../../../domain/usage.ts";
 import type { OtherRepository, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
+import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { clientCopy } from "../client/client-copy.ts";
@@ -15,6 +16,7 @@ import { clientFiles } from "../client/client-files.ts";
 import { isSessionCommand, runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import type { OpenSession, PromptRun } from "./open-session.ts";
+import { askToPassBudget } from "./pass-budget.ts";
 import { decidedAlready } from "./permission.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readPrompt, type PromptContent } from "./prompt-content.ts";
@@ -100,11 +102,29 @@ async function answer(prompting: PromptContext, blocks: readonly ContentBlock[])
   const command = await runSessionCommand(content.instruction, { opened, session, client: prompting.client });
   if (command.kind === "answered") return { stopReason: "end_turn" };
   const request = command.kind === "turn" ? command.turn : { sessionId: id, instruction: content.instruction };
-  const turn = await turnRequest(prompting, content, request);
-  if (run.signal.aborted) return cancelled;
-  const running = await start(prompting, turn);
-  if (running !== null) session.compactsNext = false;
-  return running === null ? cancelled : await follow(prompting, running);
+  let turn = await turnRequest(prompting, content, request);
+  for (;;) {
+    if (run.signal.aborted) return cancelled;
+    const running = await start(prompting, turn);
+    if (running === null) return cancelled;
+    session.compactsNext = false;
+    const end = await follow(prompting, running);
+    const passed = await askToPass(prompting, running.turnId, end);
+    if (passed === null) return promptAnswer(prompting, running.turnId, end);
+    turn = await turnRequest(prompting, nothing, { sessionId: id, instruction: "", toolResults: [passed] });
+  }
+}
+
+const nothing: PromptContent = { instruction: "", activeFiles: [], input: [] };
+
+/** A turn that waits for its budget goes on in the same prompt, once the user has answered (F11). */
+async function askToPass(
+  { ports, opened, client, session, run }: PromptContext,
+  turnId: string,
+  end: FollowedEnd | null,
+): Promise<ToolFeedback | null> {
+  const asking = { client, session, turnId, permissions: opened.permissions, report: ports.report };
+  return await askToPassBudget(asking, end, run.signal);
 }
 
 async function turnRequest(
@@ -128,7 +148,8 @@ async function turnRequest(
     // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
     ifBusy: "queue",
     mode: turnMode,
-    instruction: plans === true ? withPlanNote(request.instruction) : request.instruction,
+    instruction:
+      plans === true && request.toolResults === undefined ? withPlanNote(request.instruction) : request.instruction,
     // The mode may have changed since the prompt that is repeated.
     repeatInstruction: (old) => (plans === true ? withPlanNote(withoutPlanNote(old)) : withoutPlanNote(old)),
     ...(session.compactsNext && { compact: true }),
@@ -222,15 +243,14 @@ async function start({ opened, session, run }: PromptContext, turn: TurnRequest)
   return await Promise.race([starting, run.cancelled()]);
 }
 
-async function follow(prompting: PromptContext, running: RunningTurn): Promise<PromptResponse> {
+async function follow(prompting: PromptContext, running: RunningTurn): Promise<FollowedEnd | null> {
   const { run, ports } = prompting;
   const { report } = ports;
-  const end = await followTurn({ ...prompting, report }, running).catch((error: unknown) => {
+  return await followTurn({ ...prompting, report }, running).catch((error: unknown) => {
     if (!run.signal.aborted) throw error;
     report(`the end of the cancelled turn ${running.turnId} could not be sent to the client`, error);
     return null;
   });
-  return promptAnswer(prompting, running.turnId, end);
 }
 
 /** Answers with the end of the turn. A client that cancelled always receives `cancelled`, never an error (P4). */
