@@ -3,6 +3,22 @@ import type { Mutant } from "./mutant.ts";
 
 export const engineFaults: readonly Mutant[] = [
   {
+    name: "summary-quote-unchecked",
+    does: "takes the quotes of a summary for true, so that a line rests on a turn that does not have its words (M5)",
+    file: "src/engine/summaries/check-answer.ts",
+    find: "if (!place.texts.some((one) => comparable(one).includes(wanted)))",
+    replace: "if (place.texts.length === 0)",
+    tests: ["src/engine/summaries/summaries.test.ts"],
+  },
+  {
+    name: "summary-forged-heading",
+    does: "lets the text of a turn pretend to be another turn in the request for a summary (M5)",
+    file: "src/engine/summaries/turn-text.ts",
+    find: "map((line) => `> ${line}`)",
+    replace: "map((line) => line)",
+    tests: ["src/engine/summaries/summaries.test.ts"],
+  },
+  {
     name: "state-chain-of-three",
     does: "loses the oldest turns of a history of four and more files (K2, C3)",
     file: "src/engine/turn/kept/histories.ts",

@@ -37,8 +37,6 @@ export interface SummaryRecords {
    * It gives them to the runner, with a lease, so that it ends them. Each is given to one caller only.
    */
   takeLost(taking: SummaryLease & { sparedRunnerIds?: readonly string[] }): Promise<Summary[]>;
-  /** Inserts an ended summary of another store, unless its id exists. */
-  import(summary: EndedSummary): Promise<void>;
 }
 
 export interface SummaryLease {

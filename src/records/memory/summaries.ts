@@ -58,11 +58,6 @@ export function summaryRecords(rows: Rows, now: () => number): SummaryRecords {
       for (const row of lost) rows.summaries.set(row.summary.id, { ...row, runnerId, leaseExpiresAt: now() + leaseMs });
       return lost.map(({ summary }) => summary);
     },
-    async import(summary) {
-      if (rows.summaries.has(summary.id)) return;
-      rows.summaries.set(summary.id, { summary, runnerId: "", leaseExpiresAt: 0, isStopping: false });
-      addToSession(rows, summary);
-    },
   };
 }
 

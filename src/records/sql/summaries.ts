@@ -57,17 +57,6 @@ export function summaryRecords(db: Kysely<Tables>, dialect: SqlDialect): Summary
         return rows.map(({ id, is_stopping }) => ({ id, isStopping: is_stopping === 1 }));
       }),
     takeLost: (lease) => takeLost(db, dialect, lease),
-    async import(summary) {
-      await db.transaction().execute(async (tx) => {
-        const row = { ...columnsOf(summary), is_stopping: 0, runner_id: null, lease_expires_at: null };
-        const inserted = tx
-          .insertInto("summaries")
-          .values(row)
-          .onConflict((conflict) => conflict.column("id").doNothing());
-        const { numInsertedOrUpdatedRows = 0n } = await inserted.executeTakeFirst();
-        if (numInsertedOrUpdatedRows > 0n) await addToSession(tx, summary);
-      });
-    },
   };
 }
 

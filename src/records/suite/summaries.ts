@@ -183,13 +183,4 @@ export function summaryTests(open: OpenRecordsForTest<Parts>): void {
     assert.equal(await store.purges.purgeSession(session.id, []), true);
     assert.equal(await store.summaries.get(one.id), null);
   });
-
-  test("[M5] an imported summary is stored once", async (context) => {
-    const { store, session, turn } = await begin(context);
-    const before = await readSession(store, session.id);
-    const one = completed(begun(turn));
-    for (let n = 0; n < 2; n += 1) await store.summaries.import(one);
-    assert.deepEqual(await store.summaries.list(session.id, { limit: 9 }), [one]);
-    assert.equal((await readSession(store, session.id)).tokensTotal, before.tokensTotal + 35);
-  });
 }
