@@ -64,6 +64,11 @@ test("[M5] each line of a summary leads to turns that contain what it quotes; ex
   assert.ok(summary.end.usage.total > 0);
   assert.equal(after.tokensTotal, before.tokensTotal + summary.end.usage.total);
   assert.equal(after.headTurnId, id);
+  const { cells } = await engine.engine.sessions.costs(alice, { from: 0, until: Date.now() + 1 });
+  assert.deepEqual(
+    cells.map(({ turns, usage }) => [turns, usage.total]),
+    [[1, after.tokensTotal]],
+  );
 });
 
 test("[M5] lines of a model that lies about turns are rejected with the reason, and never rest on a turn that does not say it", async (t) => {

@@ -4,7 +4,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, fixOf, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
-import { duration, firstLine } from "../output.ts";
+import { duration, firstLine, plural } from "../output.ts";
 import { localTime } from "../show/explain.ts";
 import { shownSummary } from "./shown-summary.ts";
 import { totalWords } from "../show/usage-words.ts";
@@ -81,7 +81,7 @@ function rowOf(summary: WireSummary): string[] {
     localTime(createdAt).slice(0, 16),
     failure === null ? status : `failed ${failure.code}`,
     `${provider}/${model}`,
-    `${turnCount} turns`,
+    plural(turnCount, "turn"),
     usage === null ? "" : totalWords(usage).join(" "),
     endedAt === null ? "" : duration(Date.parse(endedAt) - Date.parse(createdAt)),
     firstLine(lines[0]?.text ?? "", 60),
