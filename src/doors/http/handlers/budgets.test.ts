@@ -3,8 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDoor } from "../../../../testing/http-door.ts";
 
+/** Every call returns a later time, so that the list has the order in which the budgets were made. */
+function ticking(): { now: () => number } {
+  let now = 1_800_000_000_000;
+  return { now: () => (now += 1) };
+}
+
 test("[F11] [H4] who sees which budgets, and who may change them", async (t) => {
-  const door = await testDoor(t);
+  const door = await testDoor(t, ticking());
   const { people, keys, budgets } = door.client();
   const user = await people.add({ name: "Grace", email: "grace@example.org" });
   const { key, secret } = await keys.create({ name: "hers", userId: user.id });
