@@ -7,6 +7,12 @@ const vm = require("node:vm");
 
 const root = dirname(__dirname);
 
+// Node warns that the loader below is experimental when the bundle first imports a package. The person at the terminal cannot act on it.
+const { emitWarning } = process;
+process.emitWarning = (warning, ...details) => {
+  if (!String(warning).startsWith("vm.USE_MAIN_CONTEXT")) emitWarning.call(process, warning, ...details);
+};
+
 // Node keeps the compiled code of sources and of packages here. The programs that this one starts must not keep theirs there.
 const compileCache = join(root, "node_modules", ".cache", "compiled");
 if (process.env.NODE_COMPILE_CACHE === compileCache) delete process.env.NODE_COMPILE_CACHE;

@@ -72,6 +72,12 @@ test("[L1] a clone runs its bundle, and its sources from their first change to t
   assert.deepEqual(run(clone, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
 });
 
+test("[L1] a package that the bundle loads on the way causes no warning of Node", async (t) => {
+  const { clone, program } = await bundledClone(t);
+  writeFileSync(program, '(function () { import("picocolors").then(() => console.log("loaded")); })');
+  assert.deepEqual(run(clone, "bin/run.cjs"), { stdout: "loaded\n", stderr: "" });
+});
+
 test("[L1] a copy of a clone runs the copied bundle, though all files have new times", async (t) => {
   const { clone, program } = await bundledClone(t);
   mark(program);

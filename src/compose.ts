@@ -147,5 +147,9 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       conversationContextId: configuration.conversationContext,
     },
     scopePaths: configuration.scope.paths,
+    summaries: {
+      whenArchived: configuration.summaries.whenArchived,
+      ...(configuration.summaries.model !== null && { model: configuration.summaries.model }),
+    },
   };
 }

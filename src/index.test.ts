@@ -69,6 +69,7 @@ test("[B5] [Y1] the contracts' suites and the client are exported by name", () =
     "bindingStoreSuite",
     "blobStoreSuite",
     "eventLogSuite",
+    "factStoreSuite",
     "providerSuite",
     "recordStoreSuite",
     "retrieverSuite",

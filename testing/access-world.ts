@@ -36,6 +36,8 @@ export type Outcome = "ok" | ErrorCode;
 export interface Target {
   sessionId: string;
   turnId: string;
+  /** A summary of the session. Absent: there is none. */
+  summaryId?: string;
 }
 
 export interface Wanted {
@@ -212,10 +214,12 @@ async function newTarget({ server, keys, ids, records }: World, { isPublic, isRe
   const second = await engine.turns.run(owner, { instruction: "more", sessionId: first.sessionId });
   await second.finished;
   const { sessionId } = first;
+  const summary = await engine.sessions.summaries.start(owner, { sessionId });
+  await engine.sessions.summaries.wait(owner, summary.id, { waitMs: 10_000 });
   await records.sessions.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
   if (isPublic) await records.sessions.update(sessionId, { isPublic }, Date.now());
   if (isRemoved) await records.sessions.update(sessionId, { deletedAt: Date.now() }, Date.now());
-  return { sessionId, turnId: second.turnId };
+  return { sessionId, turnId: second.turnId, summaryId: summary.id };
 }
 
 interface Sample {
@@ -234,7 +238,11 @@ async function askRoute(world: World, name: RouteName, one: Case): Promise<Outco
   return outcome;
 }
 
-async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId }: Target): Promise<Sample> {
+async function sampleOf(
+  { ids, spend }: World,
+  name: RouteName,
+  { sessionId, turnId, summaryId = sessionId }: Target,
+): Promise<Sample> {
   const { path } = paths[name];
   const bodies: Partial<Record<RouteName, object>> = {
     execute: { instruction: "x", sessionId },
@@ -243,6 +251,7 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
     updateSession: { name: "new" },
     moveHead: { from: turnId, to: sessionId },
     changeSharing: { invite: [ids.participant] },
+    startSummary: {},
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
     answerQuestion: { callId: "c1", approved: true },
@@ -270,19 +279,21 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
   const json = bodies[name];
   const id = path.startsWith("/api/turns")
     ? turnId
-    : path.startsWith("/api/orgs")
-      ? ids.org
-      : path.startsWith("/api/users")
-        ? ids.owner
-        : path.startsWith("/api/keys/")
-          ? await spend("key")
-          : path.startsWith("/api/budgets/")
-            ? await spend("budget")
-            : path.startsWith("/api/devices/pairing-codes/")
-              ? await spend("code")
-              : path.startsWith("/api/devices/{id}")
-                ? await spend("device")
-                : sessionId;
+    : path.startsWith("/api/summaries")
+      ? summaryId
+      : path.startsWith("/api/orgs")
+        ? ids.org
+        : path.startsWith("/api/users")
+          ? ids.owner
+          : path.startsWith("/api/keys/")
+            ? await spend("key")
+            : path.startsWith("/api/budgets/")
+              ? await spend("budget")
+              : path.startsWith("/api/devices/pairing-codes/")
+                ? await spend("code")
+                : path.startsWith("/api/devices/{id}")
+                  ? await spend("device")
+                  : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
   // The memory exists also for the routes that name no fact.
   const fact = path.includes("{workspace}") ? { fact: await spend("fact") } : {};
@@ -292,6 +303,8 @@ async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, tur
 const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   getRequest: () => "?step=1",
   getResponse: () => "?step=1",
+  getSummaryRequest: () => "?call=1",
+  getSummaryResponse: () => "?call=1",
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
   listIndexedFiles: () => "?repo=none",
@@ -304,9 +317,9 @@ async function refusalOf(world: World, { who, target }: Case, sample: Sample): P
   const outcome = await answerOf(world, who, { sample, turnId: target.turnId });
   if (outcome.code !== "not_found") return outcome.code;
   const nothing = newId();
-  const { sessionId, turnId } = target;
+  const { sessionId, turnId, summaryId = sessionId } = target;
   const replaced = (text: string): string =>
-    [sample.id ?? sessionId, sessionId, turnId]
+    [sample.id ?? sessionId, sessionId, turnId, summaryId]
       .reduce((at, id) => at.replaceAll(id, nothing), text)
       .replaceAll(sample.context ?? "none", "none");
   const json = sample.json && (JSON.parse(replaced(JSON.stringify(sample.json))) as object);

@@ -43,6 +43,7 @@ export function sampleSession(number: number, more: Partial<WireSession> = {}): 
     lastTurnAt: at,
     tokensTotal: 0,
     costUsd: 0,
+    summary: null,
     createdAt: at,
     updatedAt: at,
     activeAt: at,

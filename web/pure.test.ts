@@ -124,6 +124,16 @@ test("[U6] the parts of the window add up to what the provider counted", () => {
   );
 });
 
+test("[M3] [U6] each fact of the memory is a piece of its own, by its id", () => {
+  const facts = ["[MEMORY]\nabout", "=== FACT f-1 ===\n```\nlong fact\n```", "=== FACT f-2 ===\n```\nx\n```"];
+  const message = [...context.message, ...facts];
+  const bar = windowOfTurn({ turn: turnOf({}), context: { ...context, message }, request: null });
+  assert.deepEqual(
+    bar.parts.find(({ kind }) => kind === "memory")?.pieces.map(({ name }) => name),
+    ["f-1", "f-2", "about the memory"],
+  );
+});
+
 test("[U6] [M4] the list of skills is a part of its own, and what was offered and read is listed by what became of it", () => {
   const message = [...context.message, "[SKILLS]\nabout\n```plaintext\n- release (repository): Makes one.\n```"];
   const bar = windowOfTurn({ turn: turnOf({}), context: { ...context, message }, request: null });

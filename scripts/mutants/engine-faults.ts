@@ -3,6 +3,22 @@ import type { Mutant } from "./mutant.ts";
 
 export const engineFaults: readonly Mutant[] = [
   {
+    name: "summary-quote-unchecked",
+    does: "takes the quotes of a summary for true, so that a line rests on a turn that does not have its words (M5)",
+    file: "src/engine/summaries/check-answer.ts",
+    find: "if (!place.texts.some((one) => comparable(one).includes(wanted)))",
+    replace: "if (place.texts.length === 0)",
+    tests: ["src/engine/summaries/summaries.test.ts"],
+  },
+  {
+    name: "summary-forged-heading",
+    does: "lets the text of a turn pretend to be another turn in the request for a summary (M5)",
+    file: "src/engine/summaries/turn-text.ts",
+    find: "map((line) => `> ${line}`)",
+    replace: "map((line) => line)",
+    tests: ["src/engine/summaries/summaries.test.ts"],
+  },
+  {
     name: "state-chain-of-three",
     does: "loses the oldest turns of a history of four and more files (K2, C3)",
     file: "src/engine/turn/kept/histories.ts",
@@ -22,8 +38,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "budget-bound-without-output",
     does: "holds only the input of a call, so that a budget is passed by its answers (F11)",
     file: "src/engine/turn/run/call-bound.ts",
-    find: "usd: usdBound(plan.accepted, request.model, { input, output }) };",
-    replace: "usd: usdBound(plan.accepted, request.model, { input, output: 0 }) };",
+    find: "usd: usdBound(provider, request.model, { input, output }) };",
+    replace: "usd: usdBound(provider, request.model, { input, output: 0 }) };",
     tests: ["src/engine/turn/run/hold-budgets.test.ts", "testing/budgets.test.ts"],
   },
   {
@@ -343,5 +359,29 @@ export const engineFaults: readonly Mutant[] = [
     find: "workspaceId: ownsWorkspaces(caller) ? workspaceId : null,",
     replace: "workspaceId,",
     tests: ["src/engine/turn/prepare/skills.test.ts"],
+  },
+  {
+    name: "one-repository-fails-all",
+    does: "fails a turn because one of its repositories has no index (M7)",
+    file: "src/engine/turn/prepare/gather.ts",
+    find: "if (cause === null || others.length === searched.length || others.length === 0) throw error;",
+    replace: "if (others.length !== -1) throw error;",
+    tests: ["src/engine/turn/repositories.test.ts"],
+  },
+  {
+    name: "paths-without-repository",
+    does: "sends chunks of several repositories under the paths in them (M7)",
+    file: "src/engine/turn/prepare/gather.ts",
+    find: "chunks: isSeveral ? inSession : chunks,",
+    replace: "chunks,",
+    tests: ["src/engine/turn/repositories.test.ts"],
+  },
+  {
+    name: "folders-of-other-repositories",
+    does: "takes the folder of another repository from any caller (M7, H4)",
+    file: "src/doors/http/handlers/execute.ts",
+    find: "otherRepos: otherRepos.map(({ workingCopy: _own, ...other }) => other) };",
+    replace: "otherRepos };",
+    tests: ["src/doors/http/handlers/repositories.test.ts"],
   },
 ];

@@ -180,4 +180,12 @@ export const storeFaults: readonly Mutant[] = [
     replace: ".filter((name) => name === own)",
     tests: ["src/workspace/files/file-facts.test.ts"],
   },
+  {
+    name: "own-scale-of-each-index",
+    does: "scores each of several repositories on a scale of its own (M7)",
+    file: "src/retrieval/local/search.ts",
+    find: "index.words.score(ranking, corpus)",
+    replace: "index.words.score(ranking, oneCorpus([index]))",
+    tests: ["src/retrieval/local/local-retriever.test.ts"],
+  },
 ];

@@ -46,6 +46,7 @@ import {
   type SendRequest,
   type RequestOptions,
 } from "./send.ts";
+import { summaryMethods, type SummaryMethods } from "./summaries.ts";
 import { memoryMethods, type MemoryMethods } from "./memory.ts";
 import { sessionMethods, type SessionMethods } from "./sessions.ts";
 import { turnMethods, type TurnMethods } from "./turns.ts";
@@ -94,6 +95,7 @@ export type {
   WireSearchHits,
   WireSessionGraph,
 } from "../protocol/tree.ts";
+export type { WireSummary, WireSummaryStart } from "../protocol/summary/summary.ts";
 export type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../protocol/turn.ts";
 export type { WireTokenUsage } from "../protocol/values.ts";
 export type { ExportFile, SessionListOptions, SessionMethods, TurnListOptions } from "./sessions.ts";
@@ -136,6 +138,7 @@ export interface AptoveClient {
   /** Yields a turn's events up to the terminal one. If the connection breaks, it resumes after the last event. */
   events(turnId: string, options?: EventsOptions): AsyncIterable<StreamedEvent>;
   sessions: SessionMethods;
+  summaries: SummaryMethods;
   turns: TurnMethods;
   /** Finds sessions that contain all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
@@ -204,6 +207,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     },
     events: (turnId, more = {}) => turnEvents(stream, turnId, more),
     sessions: sessionMethods(send, call),
+    summaries: summaryMethods(send, call),
     turns: turnMethods(send, call),
     search: async (q, more = {}) => (await call("search", { query: { q, ...more } })).hits,
     keys: keyMethods(send, call),

@@ -4,6 +4,7 @@ import { findWorkingCopy } from "../working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
+import type { FolderRepository } from "../doors/acp/ports.ts";
 import { surroundingsOf } from "../working-copy/surroundings.ts";
 import { openWorkingCopy } from "../retrieval/current-files.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
@@ -45,8 +46,8 @@ async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Pro
   }
 }
 
-/** Returns the name that the command line uses too, so that each finds the sessions of the other. */
-export async function repositoryOf(folder: string): Promise<string | null> {
-  const { repo, hasGit } = await findWorkingCopy(folder);
-  return hasGit ? repo : null;
+/** Returns the repository under the name that the command line uses too, so that each finds the sessions of the other. */
+export async function repositoryOf(folder: string): Promise<FolderRepository | null> {
+  const { repo, root, hasGit } = await findWorkingCopy(folder);
+  return hasGit ? { repo, root } : null;
 }

@@ -70,6 +70,8 @@ export interface Configuration extends StoreConfiguration, ObservationConfigurat
   oidc: OidcSettings;
   /** The paths below which a workspace searches for code (Q3). Empty: everywhere. */
   scope: { paths: string[] };
+  /** Summaries that are made without a request, and the model that writes them. Null: that of the session. */
+  summaries: { whenArchived: boolean; model: string | null };
   /** Hosts that may be read although they are not on the public internet (I2). */
   input: { allowedUrlHosts: string[] };
   /** `store: false` (O3): what is done for every org, and for single orgs, by id. */
@@ -146,6 +148,10 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       ratio: values.get<number>("traces.ratio") ?? 1,
     },
     scope: { paths: values.get<string[]>("scope.paths") ?? [] },
+    summaries: {
+      whenArchived: values.get<boolean>("summaries.when_archived") ?? false,
+      model: values.get<string>("summaries.model") ?? null,
+    },
     input: { allowedUrlHosts: values.get<string[]>("input.allowed_url_hosts") ?? [] },
     openaiApi: openaiApi(values),
     limits: { ...effectiveLimits(values), ...ownerLimits(values), ...orgLimits(values) },

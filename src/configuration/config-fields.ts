@@ -112,6 +112,10 @@ export const configFields: TableField = tableField("", {
   scope: tableField("The part of the repository that turns of a workspace search.", {
     paths: textListField("Search for code only below these paths. A request can name others.", ["src/api", "docs"]),
   }),
+  summaries: tableField("Summaries of sessions that are made without a request.", {
+    when_archived: booleanField("True if a session is summarized in the background when it is archived.", false),
+    model: text("Model that writes these summaries. If absent: that of the session.", "gpt-5.6-luna"),
+  }),
   retrieval: sharedTableField("Retrieval: how aptove finds code.", {
     embedding: choiceField("Source of the embedding vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),

@@ -50,6 +50,8 @@ test("[B6] only its owner can use a new folder, whatever the umask", async (t) =
     config: join(dir, "config.toml"),
     records: join(dir, "records.db"),
     blobs: join(dir, "blobs"),
+    blobsMoving: join(dir, "blobs-moving"),
+    blobsMoved: join(dir, "blobs-moved"),
     live: join(dir, "live"),
     index: join(dir, "index"),
     workspaces: join(dir, "workspaces"),

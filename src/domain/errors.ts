@@ -74,6 +74,8 @@ export const errorCatalogue = {
   turn_not_continuable: entry(409, "The turn cannot be continued"),
   turn_in_use: entry(409, "The turn is needed"),
   turn_not_running: entry(409, "The turn is not running"),
+  nothing_to_summarize: entry(409, "There is nothing to summarize"),
+  summary_running: entry(409, "Another summary of this session is being made", true),
   question_not_open: entry(409, "The question is not open"),
   turn_not_finished: entry(409, "The turn is still running", true),
   pin_invalid: entry(422, "The passage cannot be pinned"),

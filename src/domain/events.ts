@@ -78,6 +78,8 @@ export interface GatheredContext {
   rulesChanged?: string[];
   /** The names of the skills that the message offers (M4). Absent: none, or the model has the same list. */
   skills?: string[];
+  /** The ids of the facts of the workspace's memory that the message brings (M3). Absent: none. */
+  facts?: string[];
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { SentFact } from "./fact.ts";
 import type { HistoryItem, UserItem } from "./history.ts";
 import { factEntries, visibleFactEntries, type State, type StateEntry } from "./lineage.ts";
-import { forgottenArguments, rememberedIn } from "./remembered.ts";
+import { forgottenArguments, rememberedIn, type Remembered } from "./remembered.ts";
 
 /** Returns the first line of the part of a message that has a fact. */
 export function factHeader(id: string): string {
@@ -18,16 +18,21 @@ export const memoryHeader = "[MEMORY]\n";
 
 /** Returns the facts that the model has from the history, the newest version of each by id. */
 export function knownFacts(state: State): Map<string, SentFact> {
-  return new Map(visibleFactEntries(state).flatMap((entry) => factsOf(entry).map((fact) => [fact.id, fact] as const)));
+  return factsIn(state, visibleFactEntries(state));
 }
 
 /** Returns the facts that the history contains, also in what a summary stands for, by id. */
 export function containedFacts(state: State): Map<string, SentFact> {
-  return new Map(factEntries(state).flatMap((entry) => factsOf(entry).map((fact) => [fact.id, fact] as const)));
+  return factsIn(state, factEntries(state));
 }
 
-function factsOf({ facts = [], items }: StateEntry): SentFact[] {
-  return [...facts, ...rememberedIn(items)];
+function factsIn(state: State, entries: readonly StateEntry[]): Map<string, SentFact> {
+  const made = rememberedIn(factEntries(state));
+  return new Map(
+    entries.flatMap((entry) =>
+      [...(entry.facts ?? []), ...(made.get(entry) ?? [])].map((fact) => [fact.id, fact] as const),
+    ),
+  );
 }
 
 /**
@@ -42,18 +47,28 @@ export function withoutForgotten(state: State, now: readonly string[] = []): Sta
   const gone: { id: string; depth: number; before: number }[] = [];
   const entries = [...state.entries];
   const isTouched = new Set(touched);
+  const made = rememberedIn(touched);
   for (let at = entries.length - 1; at >= 0; at -= 1) {
     const entry = entries[at] as StateEntry;
     if (!isTouched.has(entry)) continue;
-    for (const { id } of factsOf(entry)) if (forgotten.has(id)) gone.push({ id, depth: entry.depth, before: at });
-    entries[at] = withoutFacts(entry, forgotten);
+    const own = made.get(entry) ?? [];
+    for (const { id } of [...(entry.facts ?? []), ...own]) {
+      if (forgotten.has(id)) gone.push({ id, depth: entry.depth, before: at });
+    }
+    entries[at] = withoutFacts(entry, { forgotten, made: own });
     for (const id of entry.forgets ?? []) forgotten.add(id);
   }
   return { ...state, entries: withoutSummaries(entries, { now, gone }) };
 }
 
-function withoutFacts(entry: StateEntry, forgotten: ReadonlySet<string>): StateEntry {
-  const remembered = rememberedIn(entry.items).filter(({ id }) => forgotten.has(id));
+interface Forgetting {
+  forgotten: ReadonlySet<string>;
+  /** The facts that calls of the entry made. */
+  made: readonly Remembered[];
+}
+
+function withoutFacts(entry: StateEntry, { forgotten, made }: Forgetting): StateEntry {
+  const remembered = made.filter(({ id }) => forgotten.has(id));
   const brought = (entry.facts ?? []).filter(({ id }) => forgotten.has(id));
   if (remembered.length === 0 && brought.length === 0) return entry;
   const headers = brought.map(({ id }) => factHeader(id));

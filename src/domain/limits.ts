@@ -127,6 +127,20 @@ export const limits = {
   summaryPieceShare: 0.5,
   summaryWordsMin: 50,
   summaryPieceCharactersMin: 1_000,
+  /** M5: the lines of a summary of a session, the length of a line and of a quote, and the shortest quote that is no part of its line. */
+  summaryLinesMax: 60,
+  summaryRejectedMax: 100,
+  summaryLineCharactersMax: 400,
+  summaryQuoteCharactersMax: 300,
+  summaryQuoteCharactersMin: 12,
+  /** M5: what one call reads at most, in tokens, and of each result of a tool in characters. */
+  summaryCallTokensMax: 60_000,
+  summaryResultCharactersMax: 2_000,
+  /** M5: how often an answer that is in no valid form is asked for again. */
+  summaryAnswersMax: 2,
+  /** M5: how long a request may wait for the end of a summary, and how often it looks if another process makes it. */
+  summaryWaitMsMax: 30_000,
+  summaryPollMs: 500,
   /** A longer instruction is only summarised. A shorter one stays word for word until it is carried out. */
   instructionKeptCharactersMax: 8_000,
   /** How many times more tokens a provider may count than the estimate, before the difference counts as its error. */

@@ -5,7 +5,7 @@
  */
 import type { PartRef } from "./input-part.ts";
 import type { SentFact } from "./fact.ts";
-import { rememberedIn } from "./remembered.ts";
+import { concernsRemember } from "./remembered.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
@@ -183,7 +183,7 @@ function extendMarks(before: HistoryMarks, entry: StateEntry): HistoryMarks {
 }
 
 function hasFacts({ items, facts, forgets }: StateEntry): boolean {
-  return facts !== undefined || forgets !== undefined || rememberedIn(items).length > 0;
+  return facts !== undefined || forgets !== undefined || concernsRemember(items);
 }
 
 /** Returns the entries of a history that brought, made or forgot facts (M3). */

@@ -25,7 +25,8 @@ export interface RepositoryPath {
 
 /** Returns the repositories of a session about several, in order. Empty: it is about one, or none. */
 export function repositoryNames({ repo, otherRepos }: Pick<Session, "repo" | "otherRepos">): string[] {
-  return repo === null || otherRepos.length === 0 ? [] : [repo, ...otherRepos];
+  // A session whose folder was moved may have got the name of another of its repositories.
+  return repo === null || otherRepos.length === 0 ? [] : [...new Set([repo, ...otherRepos])];
 }
 
 /** Returns the repository of a path, and the path in it. */

@@ -6,7 +6,7 @@ import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { noReader, pageLimit } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
-import type { Engine, Indexes, Sessions, Turns, UnkeptTurns } from "./engine.ts";
+import type { Engine, Indexes, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
@@ -35,6 +35,7 @@ import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
 import { sharing, updateOrShare } from "./people/sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
+import { SummaryMaker } from "./summaries/summaries.ts";
 import { tree } from "./sessions/tree.ts";
 import { subagentTools } from "./subagents/subagent-tools.ts";
 import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
@@ -47,9 +48,11 @@ import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const core = engineCore(deps, subagentTools);
   await deps.records.runners.insert(deps.runner);
+  const summaries = new SummaryMaker(core);
   await recoverLostTurns(core);
+  await summaries.recover();
   await dropLeftLogs(core);
-  const jobs = startBackgroundJobs(core);
+  const jobs = startBackgroundJobs(core, summaries);
   const watch = new KeyWatch(deps);
   const access = new AccessWatch(deps);
   return {
@@ -60,7 +63,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: sessions(core, access),
+    sessions: { ...sessions(core, access), summaries: summaries.api() },
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
@@ -69,7 +72,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     audit: auditLog(deps),
     indexes: indexes(deps),
     contexts: contexts(deps),
-    tree: tree(core),
+    tree: withSummaries(tree(core), summaries),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
@@ -92,9 +95,21 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
-      await close(core, jobs, options?.graceMs ?? deps.limits.shutdownGraceMs);
+      await close(core, { jobs, summaries }, options?.graceMs ?? deps.limits.shutdownGraceMs);
       watch.close();
       access.close();
+    },
+  };
+}
+
+/** A session that is archived may be summarised then (M5). */
+function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree {
+  return {
+    ...plain,
+    archive: async (caller, id) => {
+      const session = await plain.archive(caller, id);
+      summaries.whenArchived(caller, session);
+      return session;
     },
   };
 }
@@ -140,7 +155,7 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   };
 }
 
-function sessions(core: EngineCore, watch: AccessWatch): Sessions {
+function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summaries"> {
   const { deps } = core;
   return {
     create: (caller, start) => createSession(deps, caller, start),
@@ -181,15 +196,23 @@ function indexes(deps: EngineDependencies): Indexes {
  * Ends the engine (R4): it refuses new turns, waits for the running ones for a limited time, and interrupts the rest.
  * No turn is left pending.
  */
-async function close(core: EngineCore, jobs: BackgroundJobs, graceMs: number): Promise<void> {
+async function close(
+  core: EngineCore,
+  { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
+  graceMs: number,
+): Promise<void> {
   if (core.isShuttingDown) return;
   core.isShuttingDown = true;
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();
   const all = [core.live, ...core.beside];
-  const ended = async (): Promise<void> => void (await Promise.all(all.map((some) => some.untilAllEnded())));
+  const isOver = new AbortController();
+  const ended = async (): Promise<void> => {
+    await Promise.all([...all.map((some) => some.untilAllEnded()), summaries.close(isOver.signal)]);
+  };
   await Promise.race([ended().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
+  isOver.abort();
   for (const some of all) for (const live of some.all()) live.stop();
   await ended();
   await jobs.stop();

@@ -70,6 +70,16 @@ export interface WorkspaceSettings {
   defaults?: ContextIds;
   /** The paths that turns of the workspace search (Q3). Absent or empty: everywhere. */
   scopePaths?: readonly string[];
+  /** Absent: only on request. */
+  summaries?: SummarySettings;
+}
+
+/** Which sessions are summarised without a request, and by which model (M5). */
+export interface SummarySettings {
+  /** True if a session is summarised in the background when it is archived. */
+  whenArchived: boolean;
+  /** The words for the model (G3). Absent: that of the session. */
+  model?: string;
 }
 
 /** Reads the entry of a context. Throws `context_invalid`, which lists every fault. */
@@ -149,6 +159,8 @@ export interface EngineModels {
   conversationContexts: readonly ConversationContext[];
   /** The contexts of a turn whose request and session name none (G2). Default: those with the id `default`. */
   defaults?: ContextIds;
+  /** Which sessions outside of workspaces are summarised without a request. Absent: none. */
+  summaries?: SummarySettings;
   /**
    * Checks an entry in the form of `config.toml`, and fills in what it leaves out. Absent: contexts cannot be kept as
    * records.

@@ -20,6 +20,7 @@ export type * from "./api/memory.ts";
 export type * from "./api/people.ts";
 export type * from "./api/pins.ts";
 export type * from "./api/sessions.ts";
+export type * from "./api/summaries.ts";
 export type * from "./api/transfer.ts";
 export type * from "./api/turn-estimate.ts";
 export type * from "./api/turn-request.ts";

@@ -44,6 +44,7 @@ export const turnDiffSchema = z
         agentContext: z.boolean(),
         rules: z.boolean(),
         skills: z.boolean(),
+        facts: z.boolean(),
         place: z.boolean(),
       })
       .describe("True for each item that is the same in both turns."),
@@ -58,6 +59,9 @@ export const turnDiffSchema = z
     files: z.array(fileDifference),
     rules: z.array(fileDifference).describe("Files with rules of the repository that differ."),
     skills: z.array(fileDifference).describe("Skills that were offered and differ, by the path of SKILL.md."),
+    facts: z
+      .array(fileDifference)
+      .describe("Facts of the workspace's memory that differ; `path` is the id of the fact."),
     history: z.object({
       commonTurnId: idSchema.nullable().describe("The last turn that both histories share."),
       commonTurns: z.int(),

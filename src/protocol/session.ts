@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isoTime, type Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
+import { linesByPart, type CompletedSummary } from "../domain/summary.ts";
 import {
   columnText,
   idSchema,
@@ -47,7 +48,11 @@ export const sessionSchema = z
     lastTurnStatus: turnStatusSchema.nullable(),
     lastTurnAt: timeSchema.nullable(),
     tokensTotal: z.int(),
-    costUsd: z.number().describe("Cost in US dollars: the sum over the turns whose price is known."),
+    costUsd: z.number().describe("Cost in US dollars: the sum over the turns and summaries whose price is known."),
+    summary: z
+      .object({ id: idSchema, createdAt: timeSchema, throughTurnId: idSchema, text: z.string() })
+      .nullable()
+      .describe("The newest completed summary, with its first line. Null: there is none."),
     createdAt: timeSchema,
     updatedAt: timeSchema,
     activeAt: timeSchema.describe(
@@ -74,7 +79,7 @@ export function isoTimeOrNull(at: Millis | null): string | null {
   return at === null ? null : isoTime(at);
 }
 
-export function toWireSession(of: Session, names: ContextNames): WireSession {
+export function toWireSession(of: Session, names: ContextNames, summary: CompletedSummary | null): WireSession {
   return {
     id: of.id,
     name: of.name,
@@ -104,12 +109,18 @@ export function toWireSession(of: Session, names: ContextNames): WireSession {
     lastTurnAt: isoTimeOrNull(of.lastTurnAt),
     tokensTotal: of.tokensTotal,
     costUsd: of.costUsd,
+    summary: summary === null ? null : toWireBrief(summary),
     createdAt: isoTime(of.createdAt),
     updatedAt: isoTime(of.updatedAt),
     activeAt: isoTime(of.activeAt),
     archivedAt: isoTimeOrNull(of.archivedAt),
     deletedAt: isoTimeOrNull(of.deletedAt),
   };
+}
+
+function toWireBrief({ id, createdAt, throughTurnId, end }: CompletedSummary): WireSession["summary"] {
+  const [first] = linesByPart(end.lines);
+  return { id, createdAt: isoTime(createdAt), throughTurnId, text: first?.lines[0]?.text ?? "" };
 }
 
 const facts = {

@@ -93,7 +93,7 @@ export const searchHitsSchema = z
         session: sessionSchema,
         matches: z.array(
           z.object({
-            where: z.enum(["name", "label", "metadata", "instruction", "answer"]),
+            where: z.enum(["name", "label", "metadata", "summary", "instruction", "answer"]),
             turnId: idSchema
               .nullable()
               .describe("The turn that matches; null for a match in the session's name, labels or metadata."),

@@ -12,13 +12,13 @@ export interface PurgeRecords {
   sharedTurnIds(sessionId: string): Promise<string[]>;
   /**
    * Deletes the turns of a session whose ids are not in `kept`, with their steps, texts and idempotency keys. It empties the
-   * mailbox and deletes the log of head moves. A head that was deleted becomes null. A session without any turn left is deleted.
+   * mailbox, and deletes the log of head moves and the summaries of the session and of the deleted turns (M5). A head that was deleted becomes null. A session without any turn left is deleted.
    * Returns false and changes nothing if a turn runs, also a subagent's, or if other sessions need a turn that is not kept.
    * Returns true if there is no such session, because nothing of it is left.
    */
   purgeSession(sessionId: string, kept: readonly string[]): Promise<boolean>;
   /** Returns those of the ids that belong to a stored turn. The order is undefined. */
   existingTurnIds(ids: readonly string[]): Promise<string[]>;
-  /** Returns the keys of all blobs that a turn and its steps name, each once. Returns an empty list for an unknown turn. */
+  /** Returns the keys of all blobs that a turn, its steps and the summaries through it name, each once. Returns an empty list for an unknown turn. */
   blobKeysOf(turnId: string): Promise<string[]>;
 }

@@ -35,6 +35,7 @@ import { searchTests } from "./suite/search.ts";
 import { sessionTests } from "./suite/sessions.ts";
 import { storageTests } from "./suite/storage.ts";
 import { subagentTests } from "./suite/subagents.ts";
+import { summaryTests } from "./suite/summaries.ts";
 import { turnTests } from "./suite/turns.ts";
 import { unkeptTests } from "./suite/unkept.ts";
 
@@ -45,6 +46,7 @@ export const recordPartSuites = {
   turns: turnTests,
   unkept: unkeptTests,
   subagents: subagentTests,
+  summaries: summaryTests,
   runners: runnerTests,
   questions: questionTests,
   limits: limitTests,

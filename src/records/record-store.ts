@@ -28,6 +28,7 @@ import type { SearchRecords } from "./search.ts";
 import type { SessionRecords } from "./sessions.ts";
 import type { StorageRecords } from "./storage.ts";
 import type { SubagentRecords } from "./subagents.ts";
+import type { SummaryRecords } from "./summaries.ts";
 import type { TurnRecords } from "./turns.ts";
 import type { UnkeptRecords } from "./unkept.ts";
 
@@ -47,6 +48,7 @@ export type * from "./search.ts";
 export type * from "./sessions.ts";
 export type * from "./storage.ts";
 export type * from "./subagents.ts";
+export type * from "./summaries.ts";
 export type * from "./turns.ts";
 export type * from "./unkept.ts";
 
@@ -57,6 +59,7 @@ export interface RecordStore {
   turns: TurnRecords;
   unkept: UnkeptRecords;
   subagents: SubagentRecords;
+  summaries: SummaryRecords;
   runners: RunnerRecords;
   questions: QuestionRecords;
   limits: LimitRecords;

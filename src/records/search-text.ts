@@ -4,6 +4,7 @@
  */
 
 import type { Session } from "../domain/session.ts";
+import type { CompletedSummary } from "../domain/summary.ts";
 import type { TextMatch } from "./search.ts";
 
 /** How many matches of a session are shown, unless more are needed to show every word. */
@@ -59,6 +60,16 @@ export function detailMatches(session: Session, words: readonly string[]): TextM
   });
 }
 
+/** Returns the lines of a summary that contain any of the words. */
+export function summaryMatches(summary: CompletedSummary | undefined, words: readonly string[]): TextMatch[] {
+  if (summary === undefined) return [];
+  return summary.end.lines.flatMap(({ text }): TextMatch[] => {
+    const storable = storableText(text);
+    if (wordsIn(foldedText(storable), words) === 0) return [];
+    return [{ where: "summary", turnId: summary.throughTurnId, excerpt: excerptOf(storable, words) }];
+  });
+}
+
 function valuesOf(value: unknown, path = ""): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== "object") return [path === "" ? String(value) : `${path}: ${String(value)}`];
@@ -73,8 +84,8 @@ export function wordsIn(folded: string, words: readonly string[]): number {
 
 /** A part of a session that has some of the words. */
 export interface WordMatch {
-  where: "name" | "details" | "instruction" | "answer";
-  /** The sequence number of the turn. Infinity for the session itself: its name, labels and metadata. */
+  where: "name" | "details" | "summary" | "instruction" | "answer";
+  /** The sequence number of the turn. Infinity for the session itself: its name, labels, metadata and summaries. */
   sequence: number;
   /** The words in it, as `wordsIn` returns them. */
   words: number;

@@ -167,8 +167,11 @@ export function shownItems(entries: readonly NaiveEntry[]): HistoryItem[] {
     return entry.depth > summary.throughDepth ? entry.items : entry.items.slice(summary.throughItems ?? Infinity);
   });
   const task = summary.instruction === undefined ? [] : [summary.instruction];
+  // The summaries of the simulation name no turn (M6).
+  const through = summary.throughDepth;
+  const unnamed = `\n\nTurns that no line names: ${through === 1 ? "1" : `1-${through}`}`;
   const parts = [
-    `[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}`,
+    `[SUMMARY OF THE CONVERSATION SO FAR]\n${summary.text}${unnamed}`,
     ...task.map((text) => `[THE INSTRUCTION THAT IS BEING CARRIED OUT]\n${text}`),
   ];
   return [{ type: "user", parts }, ...items];

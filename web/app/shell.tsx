@@ -8,9 +8,8 @@ import { route } from "../routes.ts";
 import { Loading } from "../parts/states.tsx";
 import { Navigation } from "./navigation.tsx";
 import { listenForKeys, Palette } from "./palette.tsx";
-import { SignIn } from "./sign-in.tsx";
 import { spoken, Status } from "./status.tsx";
-import { View } from "./view.tsx";
+import { Late, View } from "./view.tsx";
 
 /** The title and the icon's count say when something waits, also while another tab is in front. */
 effect(() => {
@@ -33,7 +32,8 @@ export function Shell() {
       </main>
     );
   }
-  if (signInState.value === "out") return <SignIn />;
+  if (signInState.value === "out")
+    return <Late key="sign-in" load={async () => (await import("./sign-in.tsx")).SignIn} />;
   return (
     <div class="shell">
       <a class="skip" href="#view">

@@ -38,7 +38,7 @@ export function View() {
 }
 
 /** A view that is loaded when it is opened first. While the server is away, it says so and can be tried again. */
-function Late({ load }: { load: () => Promise<ComponentType> }) {
+export function Late({ load }: { load: () => Promise<ComponentType> }) {
   const [view, setView] = useState<{ Of: ComponentType } | null>(null);
   const [hasFailed, setFailed] = useState(false);
   const get = (): void => {

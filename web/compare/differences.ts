@@ -11,6 +11,7 @@ const labels = [
   ["prompt", "boot prompt"],
   ["rules", "rules"],
   ["skills", "skills"],
+  ["facts", "memory"],
   ["tools", "tools"],
   ["conversationContext", "context"],
   ["agentContext", "agent context"],
@@ -41,7 +42,7 @@ export function differencesOf(diff: WireTurnDiff): { rows: Difference[]; same: s
     const [left = "", right = ""] = words[change];
     rows.push({ what: `${path}:${startLine}-${endLine}`, left, right });
   }
-  for (const { path, hashA, hashB } of [...diff.files, ...diff.rules, ...diff.skills]) {
+  for (const { path, hashA, hashB } of [...diff.files, ...diff.rules, ...diff.skills, ...diff.facts]) {
     rows.push({ what: path, left: hashA?.slice(0, 8) ?? "not sent", right: hashB?.slice(0, 8) ?? "not sent" });
   }
   if (diff.chunks.length === 0) equal.push("code found");

@@ -1,4 +1,4 @@
-/** Chunks, files, rules and skills of a turn, by what became of them. Pure. */
+/** Chunks, files, rules, skills and facts of a turn, by what became of them. Pure. */
 import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
 
 export interface SentItem {
@@ -63,6 +63,15 @@ export function listOfSent({ manifest }: WireTurn, context: WireTurnContext | nu
   for (const { path } of offered) {
     const why = "skill, offered by its name";
     lists[wasSent ? "now" : "before"].push({ path, lines: null, sizeBytes: null, why, text: null });
+  }
+  for (const { id, wasSent: isNew } of manifest.facts ?? []) {
+    lists[isNew ? "now" : "before"].push({
+      path: id,
+      lines: null,
+      sizeBytes: null,
+      why: "fact of the memory",
+      text: null,
+    });
   }
   return lists;
 }

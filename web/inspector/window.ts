@@ -12,6 +12,7 @@ export const windowKinds = [
   ["code", "code found"],
   ["files", "files"],
   ["skills", "skills"],
+  ["memory", "memory"],
   ["message", "this message"],
   ["steps", "tool results of this turn"],
 ] as const;
@@ -97,6 +98,8 @@ function piecesOf({ turn, context, request }: WindowInput): Map<WindowKind, Piec
   const add = (kind: WindowKind, one: Piece): void => void found.set(kind, [...(found.get(kind) ?? []), one]);
   for (const text of context.message) {
     if (text.startsWith("[SKILLS]")) add("skills", piece("list of skills", text));
+    else if (text.startsWith("[MEMORY]")) add("memory", piece("about the memory", text));
+    else if (text.startsWith("=== FACT ")) add("memory", piece(/^=== FACT (\S+)/.exec(text)?.[1] ?? "fact", text));
     else if (text.startsWith("[CONTEXT]")) for (const [kind, one] of contextPieces(text)) add(kind, one);
     else add("message", piece(/^\[(\w+)/.exec(text)?.[1]?.toLowerCase() ?? "message", text));
   }

@@ -3,13 +3,14 @@ import type { GivenContext } from "../api/turn-view.ts";
 import { plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 
-export function Given({ given: { chunks, files, historyTurns, rules = [] } }: { given: GivenContext }) {
+export function Given({ given: { chunks, files, historyTurns, rules = [], facts = [] } }: { given: GivenContext }) {
   const sent = chunks.filter(({ wasSent }) => wasSent);
   if (chunks.length + files.length === 0) return null;
   const words = [
     chunks.length > 0 && plural(sent.length, "chunk"),
     files.length > 0 && plural(files.length, "file"),
     historyTurns > 0 && `${plural(historyTurns, "turn")} of history`,
+    facts.length > 0 && plural(facts.length, "fact"),
     rules.length > 0 && plural(rules.length, "rule file"),
   ].filter((one) => one !== false);
   return (

@@ -12,7 +12,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import type { EventLog } from "../../live/event-log.ts";
 import type { RecordStore } from "../../records/record-store.ts";
-import { wrapMethods } from "../../records/wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 
 /** Returns true if the folder has records that this user may not write, or if its file system is read-only. */
 export function isReadOnlyFolder({ dir, records }: Pick<DataFolder, "dir" | "records">): boolean {
@@ -114,7 +114,7 @@ const none = ["runners.list", "runners.takeLostTurns"];
 function readOnlyRecords(records: RecordStore, file: string): RecordStore {
   return wrapMethods(records, (method, name) => {
     if (none.includes(name)) return async () => [];
-    if (name === "unkept.failLost") return async () => 0;
+    if (["unkept.failLost", "budgets.settleLost"].includes(name)) return async () => 0;
     if (reads.test(name) || ownNotes.includes(name) || name === "close") return method;
     return async () => {
       throw onlyRead(file);

@@ -39,6 +39,7 @@ import { readMemory, withMemory, type SessionMemory } from "./session/session-me
 import { defaultMode } from "./session/editor-modes.ts";
 import {
   checkSetup,
+  repositoriesOfNew,
   deviceOf,
   openSession,
   setupAnswer,
@@ -82,7 +83,7 @@ export class AcpDoor {
     // The workspace of a device is one conversation. An editor that opens a new session wants a new conversation (W3).
     const beginning = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
     const fresh = metaFlag(request._meta, metaKeys.fresh) ?? beginning === "fresh";
-    const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repoOf(setup) };
+    const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repositoriesOfNew(setup) };
     const { session, warnings } = await engine.workspaceSessions.begin(caller, { ...start, fresh });
     const open = await this.#open(opened, session, setup);
     this.#tellCommands(open);
@@ -151,7 +152,7 @@ export class AcpDoor {
       ...(from.model !== null && { model: from.model }),
       settings: from.settings,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
-      ...repoOf(setup),
+      ...repositoriesOfNew(setup),
       ...(forkOf !== null && { forkOf }),
     };
     const session = await opened.engine.sessions.create(opened.caller, start);
@@ -388,8 +389,4 @@ interface Reopened {
 function reopenAnswer({ open, running }: Reopened): LoadSessionResponse {
   const { _meta: meta, ...answer } = setupAnswer(open);
   return { ...answer, ...metaOf({ ...meta, [metaKeys.runningTurnId]: running?.turn.id ?? null }) };
-}
-
-function repoOf({ repo }: SessionSetup): { repo?: string } {
-  return repo === null ? {} : { repo };
 }

@@ -19,8 +19,8 @@ export interface AcpPorts {
   beginning: "fresh" | "continue" | null;
   /** The mode of new sessions. Null: `edit`. */
   mode: string | null;
-  /** Returns the name under which the repository of a folder is listed and indexed, or null if the folder is in none. Never rejects. */
-  repositoryOf(folder: string): Promise<string | null>;
+  /** Returns the repository that a folder is in, or null if it is in none. Never rejects. */
+  repositoryOf(folder: string): Promise<FolderRepository | null>;
   /** Returns the commit that is checked out in a folder, or null if there is no commit or no Git. Never rejects. */
   headOf(folder: string): Promise<string | null>;
   /** Returns the rules of the repository and the place of a folder (M1, M2). Never rejects. */
@@ -33,6 +33,14 @@ export interface AcpPorts {
   open(): Promise<OpenedPorts>;
   /** Reports a fault to the operator. Must contain no secret (E8). */
   report(message: string, error?: unknown): void;
+}
+
+/** A repository of this machine. */
+export interface FolderRepository {
+  /** The name under which it is listed and indexed. */
+  repo: string;
+  /** Its top folder. */
+  root: string;
 }
 
 /** The keys of the machine that the client runs on. */

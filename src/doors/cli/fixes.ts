@@ -65,6 +65,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   turn_not_continuable: "continue another turn: aptove session log --graph",
   turn_in_use: "archive the turns that continue it first, or move the head: aptove session head",
   turn_not_running: 'send it as the next instruction: aptove ask --continue "…"',
+  nothing_to_summarize: 'run a turn first: aptove ask "…"',
+  summary_running: "wait for it, or stop it: aptove session summaries",
   question_not_open: "see how it was answered: aptove session show",
   turn_not_finished: "wait until it has ended: aptove session log",
   workspace_invalid: "see the workspaces: aptove workspace list",

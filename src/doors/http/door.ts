@@ -47,6 +47,7 @@ import { offerHandlers } from "./handlers/offers.ts";
 import { signInHandlers } from "./handlers/sign-in.ts";
 import { sessionHandlers } from "./handlers/sessions.ts";
 import { streamHandlers } from "./handlers/streams.ts";
+import { summaryHandlers } from "./handlers/summaries.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
 import { treeHandlers } from "./handlers/tree.ts";
 import { turnHandlers } from "./handlers/turns.ts";
@@ -104,6 +105,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...sessionHandlers(door),
     ...treeHandlers(door),
     ...transferHandlers(door),
+    ...summaryHandlers(door),
     ...turnHandlers(door),
     ...mailboxHandlers(door),
     ...pinHandlers(door),

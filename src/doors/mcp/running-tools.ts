@@ -20,13 +20,21 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
         instruction,
         name: z.string().optional().describe("The name of the session."),
         repo: z.string().optional().describe("An indexed repository in which code is searched for."),
+        other_repos: z
+          .array(z.string())
+          .optional()
+          .describe("More repositories that the session is about, in order. Paths then begin with a name and a colon."),
         model,
         mode,
       }),
       annotations,
     },
-    ({ name, ...request }, context) =>
-      run(client, context, { ...present(request), ...(name !== undefined && { session: { name } }) }),
+    ({ name, other_repos: others = [], ...request }, context) =>
+      run(client, context, {
+        ...present(request),
+        ...(others.length > 0 && { otherRepos: others.map((repo) => ({ repo })) }),
+        ...(name !== undefined && { session: { name } }),
+      }),
   );
   server.registerTool(
     "continue_session",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import type { RecordStore } from "../../records/record-store.ts";
-import { wrapMethods } from "../../records/wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine } from "../../../testing/engine.ts";
 import { rejectionOf } from "../../../testing/refusals.ts";

@@ -20,6 +20,7 @@ export interface TurnDiff {
     agentContext: boolean;
     rules: boolean;
     skills: boolean;
+    facts: boolean;
     place: boolean;
   };
   chunks: ChunkDifference[];
@@ -28,6 +29,8 @@ export interface TurnDiff {
   rules: FileDifference[];
   /** The skills that were offered and differ, by the paths of their SKILL.md files (M4). */
   skills: FileDifference[];
+  /** The facts of the workspace's memory that differ; `path` is the id of the fact (M3). */
+  facts: FileDifference[];
   /**
    * The histories that the two turns continued. A turn is not part of its own history, so a turn and its rerun have the
    * same one.

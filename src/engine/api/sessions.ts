@@ -1,6 +1,7 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
+import type { Summaries } from "./summaries.ts";
 import type { Pins } from "./pins.ts";
 import type { WorkspaceMemory } from "./memory.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
@@ -121,6 +122,8 @@ export interface Sessions {
   costs(caller: Caller, period: { from: Millis; until: Millis }): Promise<CostReport>;
   /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
   readonly attachments: Attachments;
+  /** Makes and reads summaries of sessions (M5). */
+  readonly summaries: Summaries;
   /** What no compaction drops (M6). */
   readonly pins: Pins;
 }

@@ -27,6 +27,7 @@ export async function diffTurns(core: EngineCore, caller: Caller, turns: { a: st
     files: fileDifferences(a, b),
     rules: versionDifferences(rulesOf, a.turn, b.turn),
     skills: versionDifferences(skillsOf, a.turn, b.turn),
+    facts: versionDifferences(factsOf, a.turn, b.turn),
     history: await historyDifference(core, a.state, b.state),
   };
 }
@@ -72,6 +73,7 @@ function sameness(a: Turn, b: Turn): TurnDiff["same"] {
     agentContext: same("agentContext"),
     rules: versionDifferences(rulesOf, a, b).length === 0,
     skills: versionDifferences(skillsOf, a, b).length === 0,
+    facts: versionDifferences(factsOf, a, b).length === 0,
     place: isDeepStrictEqual(placeOf(a), placeOf(b)),
   };
 }
@@ -100,6 +102,11 @@ function rulesOf({ manifest: { rules } }: Turn): Map<string, string> {
 /** Returns the hash of each skill that the model was offered, by path. */
 function skillsOf({ manifest: { skills } }: Turn): Map<string, string> {
   return new Map((skills?.offered ?? []).map(({ path, contentHash }) => [path, contentHash]));
+}
+
+/** Returns the hash of each fact of the memory that the model had, by its id. */
+function factsOf({ manifest: { facts = [] } }: Turn): Map<string, string> {
+  return new Map(facts.map(({ id, contentHash }) => [id, contentHash]));
 }
 
 /**

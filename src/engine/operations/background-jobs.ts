@@ -12,12 +12,18 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
 import { dropLeftLogs, recoverLostTurns } from "../turn/recover-turns.ts";
 
+/** What makes summaries of sessions (M5). */
+export interface SummaryJobs {
+  renew(): Promise<void>;
+  recover(): Promise<void>;
+}
+
 export interface BackgroundJobs {
   stop(): Promise<void>;
 }
 
 /** Starts the background jobs. `stop` waits for the ones that are running. */
-export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
+export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): BackgroundJobs {
   const dropOldAudit = auditRetention(core.deps);
   // Turns that outlive their lease are stopped by a timer that never waits. Each of the other jobs may wait for a store
   // that does not answer.
@@ -27,6 +33,12 @@ export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
     regularly(limits.leaseRenewMs, () => orReport(core, "new budgets could not be read", noteBudgets)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
+    regularly(limits.leaseRenewMs, () =>
+      orReport(core, "the leases of summaries could not be renewed", () => summaries.renew()),
+    ),
+    regularly(limits.recoverMs, () =>
+      orReport(core, "summaries that lost their process could not be searched", () => summaries.recover()),
+    ),
     regularly(limits.recoverMs, () =>
       orReport(core, "old entries of the audit log could not be deleted", dropOldAudit),
     ),

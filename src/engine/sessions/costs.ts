@@ -6,13 +6,14 @@ import { addUsage, type Usage } from "../../domain/usage.ts";
 import { isoTime, type Millis } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { scopeOf } from "../access/access.ts";
+import { maySee } from "../access/visible.ts";
 import type { CostCell, CostReport } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
 /** How many sessions one report reads. */
 const sessionsMax = 20_000;
 
-/** Adds up the turns that were created in the period. `until` itself is not part of it. */
+/** Adds up the turns and the summaries that were created in the period. `until` itself is not part of it. */
 export async function costsOf(
   deps: EngineDependencies,
   caller: Caller,
@@ -30,7 +31,32 @@ export async function costsOf(
     for await (const turn of turnsIn(deps, session, period)) addTurn(cells, turn);
     if (cells.size > before) sessions.push({ id: session.id, name: session.name });
   }
+  await addSummaries({ deps, caller, period }, { cells, sessions });
   return { cells: [...cells.values()], sessions, isPartial };
+}
+
+/** Adds the summaries that were begun in the period (M5). Their sessions may have had no turn in it. */
+async function addSummaries(
+  { deps, caller, period }: { deps: EngineDependencies; caller: Caller; period: { from: Millis; until: Millis } },
+  { cells, sessions }: { cells: Map<string, CostCell>; sessions: CostReport["sessions"] },
+): Promise<void> {
+  const shown = new Map<string, Session | null>();
+  for (const summary of await deps.records.summaries.begunIn({ orgId: caller.orgId, ...period })) {
+    const { sessionId } = summary;
+    const session = shown.get(sessionId) ?? (await deps.records.sessions.get(sessionId));
+    const isShown = session?.deletedAt === null && (await maySee(deps, caller, session));
+    shown.set(sessionId, session);
+    if (!isShown) continue;
+    if (!sessions.some(({ id }) => id === sessionId)) sessions.push({ id: sessionId, name: session.name });
+    for (const { model, startedAt, end } of summary.calls) {
+      if (end === null) continue;
+      const place = { day: isoTime(startedAt).slice(0, 10), sessionId, userId: summary.userId };
+      const key = [place.day, place.sessionId, place.userId, model].join(" ");
+      const known = cells.get(key);
+      const usage = known === undefined ? end.usage : addUsage(known.usage, end.usage);
+      cells.set(key, { ...place, model, turns: known?.turns ?? 0, usage });
+    }
+  }
 }
 
 async function* activeSince({ records }: EngineDependencies, caller: Caller, from: Millis): AsyncGenerator<Session> {

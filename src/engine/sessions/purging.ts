@@ -4,6 +4,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId, timeOfId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
+import { summaryBlobs } from "../../domain/summary.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { operatorOnly } from "../access/access.ts";
 import { healthProbes, importMarks } from "../turn/kept/turn-blobs.ts";
@@ -20,7 +21,10 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   const kept = new Set(await records.purges.sharedTurnIds(session.id));
   const turns = await allTurns(core, session.id);
   const purged = turns.filter((turn) => !kept.has(turn.id));
-  const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
+  const ofTurns = await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)));
+  // The summaries of the session may rest on turns that are kept.
+  const summaries = await records.summaries.list(session.id, { limit: Number.MAX_SAFE_INTEGER });
+  const keys = [...new Set([...ofTurns.flat(), ...summaries.flatMap(summaryBlobs)])];
   // A store that has blobs and rows in one place deletes both at once.
   let bytes = 0;
   for (const turn of purged) for (const size of await turnSizes(core.deps, [turn])) bytes += size.bytes;
@@ -93,7 +97,7 @@ async function unreachableKeys(core: EngineCore, all: readonly string[]): Promis
   const isOld = (id: string): boolean => isId(id) && timeOfId(id) < core.deps.now() - limits.garbageAgeMs;
   // The first turn of an old session has an old id too, although it may be opening now.
   const isYoungAttempt = (key: string): boolean => {
-    const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
+    const attempt = /\/(?:opening|part|summary-\d+-(?:request|response))-(.+)\.json$/.exec(key)?.[1];
     return attempt !== undefined && isId(attempt) && !isOld(attempt);
   };
   // The blobs of an import have the ids of old turns. During an import it is not known which blobs are garbage.

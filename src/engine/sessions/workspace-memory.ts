@@ -4,6 +4,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Fact, FactStore, Memory } from "../../domain/fact.ts";
 import { limits } from "../../domain/limits.ts";
+import { rememberTool } from "../../domain/remembered.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { noReader, ownsWorkspaces, workspaceFor } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -86,7 +87,7 @@ async function forget(
   const removed = await sourcesOf(store, workspaceId);
   const ids = await store.forget(workspaceId, id);
   const sought = { workspaceId, ids: new Set(ids.length === 0 ? [id] : ids) };
-  const sources = new Set([...sought.ids].flatMap((one) => removed.get(one) ?? []));
+  const sources = await withCallingTurns(deps, new Set([...sought.ids].flatMap((one) => removed.get(one) ?? [])));
   const report = await turnsWith(deps, caller, { ...sought, sources });
   if (ids.length === 0 && report.turns.length === 0) noFact({ workspaceId, id });
   return { ids, ...report };
@@ -96,6 +97,18 @@ async function forget(
 async function sourcesOf(store: FactStore, workspaceId: string): Promise<Map<string, string>> {
   const memory = await store.read(workspaceId);
   return new Map((memory?.facts ?? []).flatMap(({ id, source }) => (source === null ? [] : [[id, source.turnId]])));
+}
+
+/** Adds the turns whose calls waited for a person until the next turn: these have the text too. */
+async function withCallingTurns({ records }: EngineDependencies, sources: ReadonlySet<string>): Promise<Set<string>> {
+  const all = new Set(sources);
+  for (const id of sources) {
+    const turn = await records.turns.get(id);
+    const before = turn?.parentId == null ? null : await records.turns.get(turn.parentId);
+    const waited = before?.status === "awaiting_tool_results" ? before.deferredCalls : [];
+    if (before !== null && waited.some(({ name }) => name === rememberTool)) all.add(before.id);
+  }
+  return all;
 }
 
 interface Sought {

@@ -163,6 +163,7 @@ const gatheredContext = z.strictObject({
   rules: list(z.string()).exactOptional(),
   rulesChanged: list(z.string()).exactOptional(),
   skills: list(z.string()).exactOptional(),
+  facts: list(z.string()).exactOptional(),
 });
 
 const planStep = z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });

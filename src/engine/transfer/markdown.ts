@@ -37,12 +37,18 @@ function headerOf(session: Session): string[] {
   const facts = [
     `- Session: ${code(session.id)}`,
     `- Created: ${isoTime(session.createdAt)}`,
-    ...(session.repo === null ? [] : [`- Repository: ${code(session.repo)}`]),
+    ...repositoryFacts(session),
     ...(session.labels.length === 0 ? [] : [`- Labels: ${session.labels.map(code).join(", ")}`]),
     `- Tokens: ${session.tokensTotal}`,
   ];
   const description = session.description === "" ? [] : [prose(session.description)];
   return [`# ${inline(session.name)}`, ...description, facts.join("\n")];
+}
+
+function repositoryFacts({ repo, otherRepos }: Session): string[] {
+  if (repo === null) return [];
+  if (otherRepos.length === 0) return [`- Repository: ${code(repo)}`];
+  return [`- Repositories: ${[repo, ...otherRepos].map(code).join(", ")}`];
 }
 
 interface Placement {

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
-import { wrapMethods } from "../../records/wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { noObserver, type ObserverNote } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hasCode } from "../../../testing/refusals.ts";

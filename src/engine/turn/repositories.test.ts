@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { alice, all, testEngine } from "../../../testing/engine.ts";
+import { alice, all, testEngine, type TestEngineOptions } from "../../../testing/engine.ts";
 import { rejectionOf } from "../../../testing/refusals.ts";
 import type { ActiveFile } from "../../domain/active-file.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
@@ -28,7 +28,7 @@ interface World extends Awaited<ReturnType<typeof testEngine>> {
   sent(): string;
 }
 
-async function world(t: TestContext): Promise<World> {
+async function world(t: TestContext, options: TestEngineOptions = {}): Promise<World> {
   const folders = { api: sampleRepository(api), web: sampleRepository(web) };
   const folder = mkdtempSync(join(tmpdir(), "aptove-repositories-"));
   const retriever = await openLocalRetriever({ folder, embedder: lexicalEmbedder() });
@@ -41,6 +41,7 @@ async function world(t: TestContext): Promise<World> {
     retrievers: new Map([["local", retriever]]),
     workingCopy: openWorkingCopy,
     surroundings: surroundingsOf,
+    ...options,
   });
   const index = async (repo: "api" | "web", orgId = alice.orgId): Promise<unknown> =>
     await retriever.index({ root: folders[repo].root, orgId, repo });
@@ -151,6 +152,21 @@ test("[M7] [M1] [M2] rules and the place name their repositories", async (t) => 
   assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
 });
 
+test("[M7] [M1] rules of a repository about which nothing is known are not gone", async (t) => {
+  const { ask, sent } = await world(t);
+  const rules = [
+    { path: "web:AGENTS.md", text: "Be brief.\n" },
+    { path: "AGENTS.md", text: "Be kind.\n" },
+  ];
+  const elsewhere = { workingCopy: null, otherRepos: [{ repo: "web", workingCopy: null }] };
+  const { sessionId } = await ask(question, { ...both, ...elsewhere, rules });
+  const later = await ask("go on", { sessionId, ...elsewhere, rules: rules.slice(1) });
+  assert.deepEqual(later.manifest.rules?.changed, undefined);
+  await ask("go on", { sessionId, ...elsewhere, rules: [] });
+  assert.match(sent(), /The rules of api:AGENTS\.md no longer count/);
+  assert.doesNotMatch(sent(), /web:AGENTS\.md no longer/);
+});
+
 test("[M7] [Q3] a path of a search scope with a name is of that repository alone", async (t) => {
   const { ask } = await world(t);
   const { sessionId, ...first } = await ask(question, { ...both, pathPrefixes: ["web:src"] });
@@ -179,6 +195,17 @@ test("[M7] a repository that has no index, or whose folder is gone, is a warning
   assert.deepEqual(paths(third), sources);
   const fourth = await ask(question, { sessionId: third.sessionId });
   assert.deepEqual(codes(fourth), [], "both are named once");
+});
+
+test("[M7] [A1] a subagent searches the repositories of its session, and has the rules of its spawner", async (t) => {
+  const { ask, deps, folders } = await world(t, {
+    conversation: { subagents: true },
+    script: (_call, n) => (n === 1 ? [{ calls: "spawn_subagent", with: { instruction: question } }] : "ok"),
+  });
+  const { sessionId, manifest } = await ask("look around", { ...both, workingCopy: folders.api.root });
+  const [turn] = await deps.records.subagents.listTurns(sessionId, { limit: 1 });
+  assert.deepEqual(turn?.manifest.chunks.map(({ path }) => path).toSorted(), sources);
+  assert.equal(turn?.manifest.rules?.hash, manifest.rules?.hash);
 });
 
 test("[M7] [H4] an index of another org is as missing as one that does not exist", async (t) => {

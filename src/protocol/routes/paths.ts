@@ -41,6 +41,13 @@ export const paths = {
   removePin: { method: "DELETE", path: "/api/sessions/{id}/pins/{pinId}" },
   sessionEvents: { method: "GET", path: "/api/sessions/{id}/events" },
 
+  startSummary: { method: "POST", path: "/api/sessions/{id}/summaries" },
+  listSummaries: { method: "GET", path: "/api/sessions/{id}/summaries" },
+  getSummary: { method: "GET", path: "/api/summaries/{id}" },
+  stopSummary: { method: "POST", path: "/api/summaries/{id}/stop" },
+  getSummaryRequest: { method: "GET", path: "/api/summaries/{id}/request" },
+  getSummaryResponse: { method: "GET", path: "/api/summaries/{id}/response" },
+
   getTurn: { method: "GET", path: "/api/turns/{id}" },
   getTurnSummary: { method: "GET", path: "/api/turns/{id}/summary" },
   getInstruction: { method: "GET", path: "/api/turns/{id}/instruction" },

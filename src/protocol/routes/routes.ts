@@ -10,6 +10,7 @@ import type { RouteSpec } from "./route-spec.ts";
 import { peopleRoutes } from "./people.ts";
 import { serverRoutes } from "./server.ts";
 import { sessionRoutes } from "./session.ts";
+import { summaryRoutes } from "./summary.ts";
 import { turnRoutes } from "./turn.ts";
 
 export type { RouteAccess, RouteSpec } from "./route-spec.ts";
@@ -17,6 +18,7 @@ export type { RouteAccess, RouteSpec } from "./route-spec.ts";
 export const routes = {
   ...turnRoutes,
   ...sessionRoutes,
+  ...summaryRoutes,
   ...peopleRoutes,
   ...serverRoutes,
   ...contextRoutes,

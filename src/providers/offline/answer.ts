@@ -5,6 +5,7 @@ import type { ModelCall } from "../provider.ts";
 import { bestQuotes, type SourceQuote } from "./rank.ts";
 import { type OfflineConversation, readConversation, type QuotableSource } from "./read-messages.ts";
 import { editCalls, type OfflineToolCall, simpleEdit } from "./simple-edit.ts";
+import { offlineSummary, wantsSummary } from "./summary.ts";
 
 /** The beginning of every text, so that no reader takes this for a model that thinks. */
 export const offlineNotice =
@@ -16,6 +17,7 @@ const shownOutputCharactersMax = 2_000;
 export type OfflineAnswer = { calls: OfflineToolCall[] } | { text: string };
 
 export function offlineAnswer(call: ModelCall): OfflineAnswer {
+  if (wantsSummary(call)) return { text: offlineSummary(call) };
   const conversation = readConversation(call.items);
   const results = newResults(call.items).map((result) => describeResult(result, call.items));
   // Results without a new instruction are only described: calling tools again would never end.

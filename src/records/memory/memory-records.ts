@@ -3,7 +3,7 @@
  * method runs from its first to its last line without waiting, so each is a transaction by itself.
  */
 import type { RecordStore } from "../record-store.ts";
-import { wrapMethods } from "../wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { budgetRecords } from "./budgets.ts";
@@ -21,6 +21,7 @@ import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
 import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
+import { summaryRecords } from "./summaries.ts";
 import { turnRecords } from "./turns.ts";
 import { unkeptRecords } from "./unkept.ts";
 
@@ -33,6 +34,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     turns: turnRecords(rows, now),
     unkept: unkeptRecords(rows),
     subagents: subagentRecords(rows),
+    summaries: summaryRecords(rows, now),
     runners: runnerRecords(rows, now),
     questions: questionRecords(rows, now),
     limits: limitRecords(rows, now),

@@ -1,4 +1,5 @@
 /** Purging in memory, and which turns other sessions need (S6). */
+import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs, type Turn } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { removeBudgets } from "./budgets.ts";
@@ -21,7 +22,11 @@ export function purgeRecords(rows: Rows): PurgeRecords {
       if (turn === undefined) return [];
       const { opening, run, state } = turn.blobs;
       const requests = stepsOf(rows, turnId).map((step) => step.request.blob);
-      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
+      const summaries = [...rows.summaries.values()].filter(({ summary }) => summary.throughTurnId === turnId);
+      const ofSummaries = summaries.flatMap(({ summary }) => summaryBlobs(summary));
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter(
+        (key) => key !== null,
+      );
     },
   };
 }
@@ -53,6 +58,9 @@ function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>):
 
   const gone = turns.filter((turn) => !kept.has(turn.id)).map((turn) => turn.id);
   for (const [key, message] of rows.mailbox) if (message.sessionId === sessionId) rows.mailbox.delete(key);
+  for (const [key, { summary }] of rows.summaries) {
+    if (summary.sessionId === sessionId || gone.includes(summary.throughTurnId)) rows.summaries.delete(key);
+  }
   for (const id of gone) removeTurn(rows, id);
   for (const [key, move] of rows.headMoves) if (move.sessionId === sessionId) rows.headMoves.delete(key);
   const authors = new Set(turnsOf(rows, sessionId).map((turn) => turn.createdBy));

@@ -8,6 +8,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
+import type { Summary } from "../../domain/summary.ts";
 import type { PendingTurn, Turn } from "../../domain/turn.ts";
 import type { ClientAnswer, ClientQuestion } from "../questions.ts";
 import type { UnkeptTurn } from "../unkept.ts";
@@ -51,11 +52,19 @@ export interface Rows {
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
   unkept: Map<string, UnkeptTurn>;
+  summaries: Map<string, SummaryRow>;
   budgets: Map<string, Budget>;
   /** What is spent. The key is the budget and the day. */
   budgetCounts: Map<string, number>;
   /** The key is the turn, the step and the budget. */
   budgetHolds: Map<string, KeptHold>;
+}
+
+export interface SummaryRow {
+  summary: Summary;
+  runnerId: string;
+  leaseExpiresAt: number;
+  isStopping: boolean;
 }
 
 /** What is held of a budget for a call. */
@@ -89,6 +98,7 @@ export function emptyRows(): Rows {
     contexts: new Map(),
     audit: new Map(),
     unkept: new Map(),
+    summaries: new Map(),
     budgets: new Map(),
     budgetCounts: new Map(),
     budgetHolds: new Map(),

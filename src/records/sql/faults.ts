@@ -2,7 +2,7 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
-import { wrapMethods } from "../wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];
 const fullDevice = ["SQLITE_FULL", "53100"];

@@ -1,11 +1,13 @@
 /** Purging in SQL, and which turns other sessions need (S6). */
 import { sql, type Kysely, type Transaction } from "kysely";
+import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
 import { selectTurn } from "./rows/turn-row.ts";
 import { removeBudgets } from "./running/budgets.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
+import { deleteSummaries, summariesThrough } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
 import type { DeletedTurn } from "./ends/turn-ends.ts";
 
@@ -24,7 +26,10 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
       if (turn === null) return [];
       const { opening, run, state } = turn.blobs;
       const requests = (await dialect.ends.listSteps(db, dialect, turnId)).map((step) => step.request.blob);
-      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
+      const ofSummaries = (await summariesThrough(db, turnId)).flatMap(summaryBlobs);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests, ...ofSummaries])].filter(
+        (key) => key !== null,
+      );
     },
   };
 }
@@ -74,6 +79,7 @@ async function purgeSession(
 
   const gone = turns.filter((turn) => !kept.has(turn.id));
   await tx.deleteFrom("mailbox").where("session_id", "=", sessionId).execute();
+  await deleteSummaries(tx, { sessionId, turnIds: gone.map(({ id }) => id) });
   await deleteTurns(tx, dialect, { sessionId, gone });
   await tx.deleteFrom("head_moves").where("session_id", "=", sessionId).execute();
   if (gone.length === turns.length) await deleteSession(tx, sessionId);

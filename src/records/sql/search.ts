@@ -4,12 +4,24 @@
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
-import { detailMatches, excerptOf, foldedWords, matchesToShow, storableText, type WordMatch } from "../search-text.ts";
+import {
+  detailMatches,
+  excerptOf,
+  foldedWords,
+  matchesToShow,
+  storableText,
+  summaryMatches,
+  type WordMatch,
+} from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
 import { isVisible } from "./sessions.ts";
+import { newestOf, isNewest } from "./summaries.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
+
+/** Stands for a summary where a turn has its sequence number. */
+const summarySequence = 0;
 
 export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRecords {
   return {
@@ -57,10 +69,22 @@ async function findMatches(
       has(eb.ref("x.instruction"), eb.ref("x.folded_instruction")).as("first"),
       has(eb.ref("x.answer"), eb.ref("x.folded_answer")).as("second"),
     ]);
+  const inSummaries = db
+    .selectFrom("sessions as s")
+    .innerJoin("summaries as x", "x.session_id", "s.id")
+    .where(isVisible(query))
+    .where("x.status", "=", "completed")
+    .where(isNewest)
+    .select(["s.id", "s.active_at"])
+    .select((eb) => [
+      sql.lit<number | null>(summarySequence).as("sequence"),
+      has(eb.ref("x.folded_text"), eb.ref("x.folded_text")).as("first"),
+      sql.lit(0).as("second"),
+    ]);
   const rows = await db
     .with(
       (matches) => matches("matches").materialized(),
-      () => inNames.unionAll(inTexts),
+      () => inNames.unionAll(inSummaries).unionAll(inTexts),
     )
     .selectFrom("matches")
     .selectAll()
@@ -75,6 +99,8 @@ async function findMatches(
     if (sequence === null) {
       if (first > 0) matches.push({ where: "name", sequence: Infinity, words: first });
       if (second > 0) matches.push({ where: "details", sequence: Infinity, words: second });
+    } else if (sequence === summarySequence) {
+      matches.push({ where: "summary", sequence: Infinity, words: first });
     } else {
       if (first > 0) matches.push({ where: "instruction", sequence, words: first });
       if (second > 0) matches.push({ where: "answer", sequence, words: second });
@@ -94,6 +120,7 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
     .where("s.id", "in", ids)
     .execute();
   const texts = await readTexts(db, shown);
+  const summaries = await readSummaries(db, shown);
   const hits = new Map<string, TextHit>();
   for (const row of sessions) {
     const session = rowToSession(row);
@@ -101,12 +128,19 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
       if (where === "name")
         return [{ where, turnId: null, excerpt: excerptOf(storableText(session.name), query.words) }];
       if (where === "details") return detailMatches(session, query.words);
+      if (where === "summary") return summaryMatches(summaries.get(row.id), query.words);
       const text = texts.get(`${row.id} ${sequence}`);
       return text === undefined ? [] : [{ where, turnId: text.id, excerpt: excerptOf(text[where], query.words) }];
     });
     hits.set(row.id, { session, matches });
   }
   return ids.flatMap((id) => hits.get(id) ?? []);
+}
+
+/** Returns the newest summaries of the sessions that have a match in one. */
+async function readSummaries(db: Kysely<Tables>, shown: Map<string, WordMatch[]>) {
+  const ids = [...shown].flatMap(([id, matches]) => (matches.some(({ where }) => where === "summary") ? [id] : []));
+  return new Map((await newestOf(db, ids)).map((summary) => [summary.sessionId, summary]));
 }
 
 /** Returns the texts of these matches, by session and sequence number. */

@@ -1,7 +1,7 @@
 /** The record store over SQL: one code base for every database engine (B2). An engine provides the parts that differ. */
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
-import { wrapMethods } from "../wrap-methods.ts";
+import { wrapMethods } from "../../system/wrap-methods.ts";
 import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { contextRecords } from "./contexts.ts";
@@ -22,6 +22,7 @@ import { sessionRecords } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
+import { summaryRecords } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
 import { turnRecords } from "./turns.ts";
 import { unkeptRecords } from "./unkept.ts";
@@ -59,6 +60,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     turns: turnRecords(db, dialect),
     unkept: unkeptRecords(db),
     subagents: subagentRecords(db, dialect),
+    summaries: summaryRecords(db, dialect),
     runners: runnerRecords(db, dialect),
     questions: questionRecords(db, dialect),
     limits: limitRecords(db, dialect),

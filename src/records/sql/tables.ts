@@ -43,6 +43,7 @@ export interface Tables {
   contexts: ContextRow;
   context_versions: ContextVersionRow;
   audit: AuditRow;
+  summaries: SummaryRow;
   store_facts: { name: string; value: string };
 }
 
@@ -106,6 +107,22 @@ export interface TurnRow {
   doc: string;
   /** The content of a finished turn. Only SQLite has this column. */
   content_id?: number | null | undefined;
+}
+
+export interface SummaryRow {
+  id: string;
+  org_id: string;
+  session_id: string;
+  through_turn_id: string;
+  status: "pending" | "completed" | "failed";
+  created_at: number;
+  /** The next two columns are set only while the summary is being made. */
+  runner_id: string | null;
+  lease_expires_at: number | null;
+  is_stopping: number;
+  /** The lines as search compares them. Empty unless it is completed. */
+  folded_text: string;
+  doc: string;
 }
 
 export interface UnkeptRow {

@@ -11,7 +11,7 @@ export interface ClientCopyParts {
   /** The client's access to files, if it offers that. */
   files: Partial<FileAccess>;
   /** The paths, relative to the folder, whose text came from the client. */
-  shown: ReadonlySet<string>;
+  shown: Pick<ReadonlySet<string>, "has">;
   absolutePath(path: string): string;
   signal: AbortSignal;
 }

@@ -6,7 +6,7 @@ import type { McpServer, SessionTools } from "../../../tools/session-tools.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { clientFiles } from "../client/client-files.ts";
 import { clientTerminal } from "../client/client-terminal.ts";
-import type { AcpPorts, OpenedPorts } from "../ports.ts";
+import type { AcpPorts, FolderRepository, OpenedPorts } from "../ports.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { FollowedEnd, TurnFeed } from "./turn-feed.ts";
 import { toolCallId, type WaitingCalls } from "./turn-updates.ts";
@@ -19,8 +19,10 @@ export interface SessionFacts {
   folders: readonly [string, ...string[]];
   options: SessionOptions;
   name: string;
-  /** The repository of the folders. Null: they are in none. */
+  /** The repository of the working directory. Null: it is in none. */
   repo: string | null;
+  /** The repositories of a session about several whose folders are open here, in the session's order (M7). Empty: it is about one. */
+  repositories: readonly FolderRepository[];
   /** The turn that the next one continues from. Null: the session has none. */
   headTurnId: string | null;
 }
@@ -200,10 +202,11 @@ export class OpenSession {
 
   #openTools(): Promise<SessionTools> {
     const { opened, client, mcpServers } = this.#deps;
-    const { id, folders, workspaceId } = this.facts;
+    const { id, folders, workspaceId, repositories } = this.facts;
     const onTerminal = (callId: string, terminalId: string): Promise<void> => this.#showTerminal(callId, terminalId);
     const opening = opened.openSessionTools({
       folders,
+      ...(repositories.length > 0 && { repositories: new Map(repositories.map(({ repo, root }) => [repo, root])) }),
       workspaceId,
       mcpServers,
       files: clientFiles(client, id),

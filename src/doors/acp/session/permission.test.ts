@@ -226,3 +226,31 @@ test("[P1] [T7] a prompt of mode plan that is repeated in another mode asks for 
   assert.match(last(), /change it.*Plan mode: /);
   assert.equal(last().split("Plan mode: ").length, 2);
 });
+
+test("[F11] [P4] a user who is asked lets the next call of the model pass its budget, or not", async (t) => {
+  const world = await acpTest(t, { script: () => "the answer" });
+  const answers = ["allow_once", "reject_once"];
+  const questions: RequestPermissionRequest[] = [];
+  const connection = await world.connect({
+    onPermission: async (question) => {
+      questions.push(question);
+      return chosen(answers.shift() ?? "");
+    },
+  });
+  const { sessionId } = await connection.begin();
+  const owner = await world.aptove.engine.keys.owner();
+  const budget = { scope: "person", period: "total", unit: "tokens", limit: 0, onLimit: "wait" } as const;
+  await world.aptove.engine.people.budgets.set(owner, budget);
+  assert.equal((await connection.prompt(sessionId, "a question")).stopReason, "end_turn");
+  assert.equal(world.provider.exchanges.length, 1);
+  assert.equal(questions[0]?.toolCall.title, "Let the next call of the model pass its budget");
+  const shown = connection
+    .updates(sessionId)
+    .flatMap((update) =>
+      update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],
+    );
+  assert.equal(shown.join(""), "the answer");
+
+  await assert.rejects(connection.prompt(sessionId, "more"), /a person did not let the call of the model pass/);
+  assert.equal(world.provider.exchanges.length, 1);
+});

@@ -7,6 +7,8 @@ import { type ActiveFile, decodeText, isTooLarge, pathFault } from "../../../dom
 import { AptoveError } from "../../../domain/errors.ts";
 import { isMedia, sniffedType, type InputPart } from "../../../domain/input-part.ts";
 import { languageOf } from "../../../domain/language.ts";
+import { joinPath } from "../../../domain/repositories.ts";
+import type { FolderRepository } from "../ports.ts";
 import type { FileAccess } from "../../../tools/session-tools.ts";
 
 export interface PromptContent {
@@ -20,6 +22,8 @@ export interface PromptContent {
 export interface PromptSources {
   /** Absolute path. The paths of active files are relative to it. */
   folder: string;
+  /** The repositories of a session about several: paths of their files begin with their names (M7). */
+  repositories?: readonly FolderRepository[];
   /** The client's access to files, if it offers that. */
   files: Partial<FileAccess>;
   signal: AbortSignal;
@@ -75,7 +79,7 @@ async function readBlock(block: ContentBlock, place: BlockSources): Promise<Read
 async function readLink({ uri, name }: ResourceLink, place: PromptSources): Promise<ReadBlock> {
   const linked = filePath(uri);
   if (linked === null) return { text: `@${uri}`, file: null };
-  const path = await pathInside(place.folder, linked.path);
+  const path = await pathInSession(place, linked.path);
   if (path === "") return { text: `@${name}`, file: null };
   if (path === null) return { text: `@${linked.path}${linked.lines}`, file: null };
   return { text: `@${path}${linked.lines}`, file: activeFile(path, await readText(linked.path, place)) };
@@ -85,7 +89,7 @@ async function readLink({ uri, name }: ResourceLink, place: PromptSources): Prom
 async function readResource({ resource }: EmbeddedResource, place: BlockSources): Promise<ReadBlock> {
   if (!("text" in resource)) return readBytes({ ...resource, base64: resource.blob }, place);
   const linked = filePath(resource.uri);
-  const path = linked === null ? null : await pathInside(place.folder, linked.path);
+  const path = linked === null ? null : await pathInSession(place, linked.path);
   const content = Buffer.from(resource.text);
   const file = linked?.lines === "" && path !== null ? activeFile(path, sendable(content)) : null;
   if (file !== null) return { text: `@${file.path}`, file };
@@ -155,6 +159,17 @@ function filePath(uri: string): { path: string; lines: string } | null {
     // The file is on another host, or the address is no valid path on this system.
     return null;
   }
+}
+
+/** Returns the path of a file as the session has it, or null if it is outside of all folders. */
+async function pathInSession({ folder, repositories = [] }: PromptSources, path: string): Promise<string | null> {
+  const inFolder = await pathInside(folder, path);
+  if (inFolder !== null) return inFolder;
+  for (const { repo, root } of repositories) {
+    const inside = await pathInside(root, path);
+    if (inside !== null) return inside === "" ? null : joinPath({ repo, path: inside });
+  }
+  return null;
 }
 
 /** Returns the path relative to the folder, with forward slashes and resolved links, or null if it is outside. */

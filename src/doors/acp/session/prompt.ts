@@ -2,10 +2,13 @@
 import { join } from "node:path";
 import type { ContentBlock, PromptResponse } from "@agentclientprotocol/sdk";
 import type { RunFailed } from "../../../domain/events.ts";
+import { joinPath } from "../../../domain/repositories.ts";
+import type { RulesFile } from "../../../domain/context.ts";
 import type { Usage } from "../../../domain/usage.ts";
-import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { OtherRepository, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
+import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { clientCopy } from "../client/client-copy.ts";
@@ -13,6 +16,7 @@ import { clientFiles } from "../client/client-files.ts";
 import { isSessionCommand, runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import type { OpenSession, PromptRun } from "./open-session.ts";
+import { askToPassBudget } from "./pass-budget.ts";
 import { decidedAlready } from "./permission.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readPrompt, type PromptContent } from "./prompt-content.ts";
@@ -81,9 +85,10 @@ async function readBlocks(
   { session, client, run }: PromptContext,
   blocks: readonly ContentBlock[],
 ): Promise<PromptContent> {
-  const { id, folders } = session.facts;
+  const { id, folders, repositories } = session.facts;
   return await readPrompt(blocks, {
     folder: folders[0],
+    repositories,
     files: clientFiles(client, id),
     signal: AbortSignal.any([run.signal, client.gone]),
   });
@@ -97,11 +102,29 @@ async function answer(prompting: PromptContext, blocks: readonly ContentBlock[])
   const command = await runSessionCommand(content.instruction, { opened, session, client: prompting.client });
   if (command.kind === "answered") return { stopReason: "end_turn" };
   const request = command.kind === "turn" ? command.turn : { sessionId: id, instruction: content.instruction };
-  const turn = await turnRequest(prompting, content, request);
-  if (run.signal.aborted) return cancelled;
-  const running = await start(prompting, turn);
-  if (running !== null) session.compactsNext = false;
-  return running === null ? cancelled : await follow(prompting, running);
+  let turn = await turnRequest(prompting, content, request);
+  for (;;) {
+    if (run.signal.aborted) return cancelled;
+    const running = await start(prompting, turn);
+    if (running === null) return cancelled;
+    session.compactsNext = false;
+    const end = await follow(prompting, running);
+    const passed = await askToPass(prompting, running.turnId, end);
+    if (passed === null) return promptAnswer(prompting, running.turnId, end);
+    turn = await turnRequest(prompting, nothing, { sessionId: id, instruction: "", toolResults: [passed] });
+  }
+}
+
+const nothing: PromptContent = { instruction: "", activeFiles: [], input: [] };
+
+/** A turn that waits for its budget goes on in the same prompt, once the user has answered (F11). */
+async function askToPass(
+  { ports, opened, client, session, run }: PromptContext,
+  turnId: string,
+  end: FollowedEnd | null,
+): Promise<ToolFeedback | null> {
+  const asking = { client, session, turnId, permissions: opened.permissions, report: ports.report };
+  return await askToPassBudget(asking, end, run.signal);
 }
 
 async function turnRequest(
@@ -112,10 +135,11 @@ async function turnRequest(
   const { ports, opened, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
   const { turnMode, plans } = options.modeChosen;
-  const [tools, commit, around] = await Promise.all([
+  const [tools, commit, around, others] = await Promise.all([
     toolsOf(prompting),
     repo === null ? null : ports.headOf(folders[0]),
     ports.surroundingsOf(folders[0]),
+    otherRepositories(prompting),
   ]);
   for (const { path } of activeFiles) session.shownFiles.add(path);
   const disk = ports.workingCopy(folders[0]);
@@ -124,7 +148,8 @@ async function turnRequest(
     // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
     ifBusy: "queue",
     mode: turnMode,
-    instruction: plans === true ? withPlanNote(request.instruction) : request.instruction,
+    instruction:
+      plans === true && request.toolResults === undefined ? withPlanNote(request.instruction) : request.instruction,
     // The mode may have changed since the prompt that is repeated.
     repeatInstruction: (old) => (plans === true ? withPlanNote(withoutPlanNote(old)) : withoutPlanNote(old)),
     ...(session.compactsNext && { compact: true }),
@@ -143,9 +168,40 @@ async function turnRequest(
     // A folder below the top of its repository has other paths than the index, so nothing can be compared there.
     workingCopy: disk === null ? null : workingCopyOf(prompting, disk),
     ...around,
+    ...(others.length > 0 && { otherRepos: others.map(({ other }) => other) }),
+    // The rules of the working directory come last, because they count more.
+    ...(around.rules != null && { rules: [...others.flatMap(({ rules }) => rules), ...around.rules] }),
     // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };
+}
+
+/** Returns the other repositories of the session whose folders the client has opened, and their rules (M7, M1). */
+async function otherRepositories(prompting: PromptContext): Promise<{ other: OtherRepository; rules: RulesFile[] }[]> {
+  const { ports, session, client, run } = prompting;
+  const { id, repositories, repo: own } = session.facts;
+  const others = repositories.filter(({ repo }) => repo !== own);
+  return await Promise.all(
+    others.map(async ({ repo, root }) => {
+      const [commit, { rules }] = await Promise.all([ports.headOf(root), ports.surroundingsOf(root)]);
+      const disk = ports.workingCopy(root);
+      const inSession = (path: string): string => joinPath({ repo, path });
+      const workingCopy =
+        disk === null
+          ? null
+          : clientCopy({
+              disk,
+              files: clientFiles(client, id),
+              shown: { has: (path) => session.shownFiles.has(inSession(path)) },
+              absolutePath: (path) => join(root, path),
+              signal: AbortSignal.any([run.signal, client.gone]),
+            });
+      return {
+        other: { repo, ...(commit !== null && { commit }), workingCopy },
+        rules: (rules ?? []).map((file) => ({ ...file, path: inSession(file.path) })),
+      };
+    }),
+  );
 }
 
 function workingCopyOf({ client, session, run }: PromptContext, disk: WorkingCopy): WorkingCopy {
@@ -187,15 +243,14 @@ async function start({ opened, session, run }: PromptContext, turn: TurnRequest)
   return await Promise.race([starting, run.cancelled()]);
 }
 
-async function follow(prompting: PromptContext, running: RunningTurn): Promise<PromptResponse> {
+async function follow(prompting: PromptContext, running: RunningTurn): Promise<FollowedEnd | null> {
   const { run, ports } = prompting;
   const { report } = ports;
-  const end = await followTurn({ ...prompting, report }, running).catch((error: unknown) => {
+  return await followTurn({ ...prompting, report }, running).catch((error: unknown) => {
     if (!run.signal.aborted) throw error;
     report(`the end of the cancelled turn ${running.turnId} could not be sent to the client`, error);
     return null;
   });
-  return promptAnswer(prompting, running.turnId, end);
 }
 
 /** Answers with the end of the turn. A client that cancelled always receives `cancelled`, never an error (P4). */

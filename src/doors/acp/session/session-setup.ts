@@ -3,13 +3,15 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { McpServer as WireMcpServer } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
+import { repositoryNames } from "../../../domain/repositories.ts";
 import type { Session } from "../../../domain/session.ts";
+import type { SessionStart } from "../../../engine/engine.ts";
 import type { McpServer } from "../../../tools/session-tools.ts";
 import type { AcpClient } from "../client/acp-client.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import { choiceKey } from "./follow-choices.ts";
-import { OpenSession } from "./open-session.ts";
-import type { AcpPorts, OpenedPorts } from "../ports.ts";
+import { OpenSession, type SessionFacts } from "./open-session.ts";
+import type { AcpPorts, FolderRepository, OpenedPorts } from "../ports.ts";
 import { readMemory } from "./session-memory.ts";
 import { SessionOptions } from "./session-options.ts";
 
@@ -24,7 +26,10 @@ export interface SessionSetupRequest {
 export interface SessionSetup {
   folders: [string, ...string[]];
   mcpServers: McpServer[];
+  /** The repository of the working directory. */
   repo: string | null;
+  /** The repositories of all folders, by their names, in the order of the folders (M7). */
+  repositories: ReadonlyMap<string, FolderRepository>;
 }
 
 /** Checks the fields. Throws `request_invalid` for a folder that does not exist and for an MCP server with an unsupported transport. */
@@ -36,7 +41,30 @@ export async function checkSetup(
   await checkFolder("cwd", cwd);
   await Promise.all(others.map((folder) => checkFolder("additionalDirectories", folder)));
   const servers = (mcpServers ?? []).map(mcpServer);
-  return { folders: [cwd, ...others], mcpServers: servers, repo: await repositoryOf(cwd) };
+  const [own, ...added] = await Promise.all([cwd, ...others].map(repositoryOf));
+  const repositories = new Map([own, ...added].flatMap((each) => (each ? [[each.repo, each] as const] : [])));
+  return { folders: [cwd, ...others], mcpServers: servers, repo: own?.repo ?? null, repositories };
+}
+
+/** Returns the repositories of a new session. One whose working directory is in no repository searches none. */
+export function repositoriesOfNew({ repo, repositories }: SessionSetup): Pick<SessionStart, "repo" | "otherRepos"> {
+  if (repo === null) return {};
+  const others = [...repositories.keys()].filter((name) => name !== repo);
+  return { repo, ...(others.length > 0 && { otherRepos: others }) };
+}
+
+/** Returns the repository in which the user works, and the folders of a session about several. Throws `request_invalid`. */
+function openedRepositories(
+  session: Session,
+  { repo, repositories }: SessionSetup,
+): Pick<SessionFacts, "repo" | "repositories"> {
+  const names = repositoryNames(session);
+  if (names.length === 0) return { repo: repo ?? session.repo, repositories: [] };
+  if (repo !== null && !names.includes(repo)) {
+    const detail = `the session is about ${names.join(", ")}; open it in a folder of one of them`;
+    throw new AptoveError("request_invalid", detail);
+  }
+  return { repo: repo ?? session.repo, repositories: names.flatMap((name) => repositories.get(name) ?? []) };
 }
 
 async function checkFolder(field: string, folder: string): Promise<void> {
@@ -125,7 +153,7 @@ export async function openSession(
     folders: setup.folders,
     options,
     name: session.name,
-    repo: setup.repo ?? session.repo,
+    ...openedRepositories(session, setup),
     // A fork without a turn of its own continues from the turn that it was forked at.
     headTurnId: session.headTurnId ?? session.originTurnId,
   };

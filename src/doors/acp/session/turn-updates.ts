@@ -128,13 +128,17 @@ export class TurnUpdates {
     return [this.#chunk("agent_message_chunk", { messageId: `${this.#options.turnId}:end`, delta })];
   }
 
-  /** Names the rules of the repository and the skills when they are used the first time, and when they change (M1, M4). */
-  #rulesNamed({ rules = [], rulesChanged = [], skills = [] }: GatheredContext): SessionUpdate[] {
+  /**
+   * Names the rules of the repository and the skills when they are used the first time, and when they change, and counts the facts that
+   * the message brings (M1, M3, M4).
+   */
+  #rulesNamed({ rules = [], rulesChanged = [], skills = [], facts = [] }: GatheredContext): SessionUpdate[] {
     const { live, turnId } = this.#options;
     const named = [
       ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
       ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
       ...(skills.length > 0 ? [`skills: ${skills.join(", ")}`] : []),
+      ...(facts.length > 0 ? [`memory: ${facts.length} ${facts.length === 1 ? "fact" : "facts"}`] : []),
     ];
     if (live?.notices !== false) return named.flatMap((text) => this.#noticed("info", text));
     // Most clients take no notices. All of them show this.

@@ -4,6 +4,7 @@ import type { SessionListOptions } from "../../../client/sessions.ts";
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
@@ -99,11 +100,18 @@ function sessionRows(sessions: WireSession[]): string[][] {
     session.lastTurnStatus ?? "empty",
     plural(session.turnCount, "turn"),
     tokensAndCost(session),
-    session.repo ?? "-",
+    repositoryCell(session),
     `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
     ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
-    firstLine(session.name, 60),
+    session.summary === null
+      ? firstLine(session.name, 60)
+      : `${firstLine(session.name, 60)}: ${firstLine(session.summary.text, 100)}`,
   ]);
+}
+
+/** The first repository, and how many more there are. */
+function repositoryCell({ repo, otherRepos }: WireSession): string {
+  return `${repo ?? "-"}${otherRepos.length === 0 ? "" : ` +${otherRepos.length}`}`;
 }
 
 function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
@@ -142,11 +150,16 @@ export async function showSession(
     output.write(await read(turn.id, options.step));
     return exitCodes.fine;
   }
+  const summary = session.summary === null ? null : await client.summaries.get(session.summary.id);
   if (invocation.json) {
-    output.json({ session, turn });
+    output.json({ session, turn, summary });
     return exitCodes.fine;
   }
   for (const line of sessionLines(session, output)) output.line(line);
+  if (summary !== null) {
+    output.line();
+    for (const line of shownSummary(summary, output)) output.line(line);
+  }
   if (turn === null) return exitCodes.fine;
   output.line();
   for (const line of turnLines(turn, output)) output.line(line);

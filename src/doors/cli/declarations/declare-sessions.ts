@@ -6,6 +6,7 @@ import { pinnableParts } from "../../../domain/pin.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
+import type { SummarizeOptions } from "../summaries/summarize-session.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
@@ -67,6 +68,7 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .action((id: string | undefined, options: ShowOptions) =>
       run(async (call) => (await commands()).showSession(call, id, options)),
     );
+  addSummaryCommands(session, run);
   session
     .command("log")
     .description("list the turns of a session, one line each")
@@ -76,6 +78,25 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .action((id: string | undefined, options: LogOptions) =>
       run(async (call) => (await commands()).logSession(call, id, options)),
     );
+}
+
+function addSummaryCommands(session: Command, run: RunCommand): void {
+  const commands = () => import("../summaries/summarize-session.ts");
+  session
+    .command("summarize")
+    .description("summarize a session: goal, decisions, files, open points, each with the turns that it rests on")
+    .argument("[id]", someSession)
+    .addOption(new Option("--turn <n>", "only the branch that ends at this turn").argParser(wholeNumber(1, 1e9)))
+    .option("--model <model>", "the model that writes it; default: that of the session")
+    .option("--fresh", "do not begin with an earlier summary")
+    .action((id: string | undefined, options: SummarizeOptions) =>
+      run(async (call) => (await commands()).summarizeSession(call, id, options)),
+    );
+  session
+    .command("summaries")
+    .description("list the summaries of a session, with their costs")
+    .argument("[id]", someSession)
+    .action((id: string | undefined) => run(async (call) => (await commands()).listSummaries(call, id)));
 }
 
 function addBranchCommands(session: Command, run: RunCommand): void {

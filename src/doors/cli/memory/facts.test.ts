@@ -3,6 +3,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cliWorld } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
 test("[M3] [L1] a fact is added, given to a turn that shows it, changed and forgotten, and the turns that had it are named", async (t) => {
   const world = await cliWorld(t);
@@ -22,6 +24,9 @@ test("[M3] [L1] a fact is added, given to a turn that shows it, changed and forg
   );
   const asked = await world.run(["ask", "-w", "default", "when do we deploy?"]);
   assert.equal(asked.exit, 0, asked.stderr);
+  assert.match(asked.stderr, /^memory: 2 facts$/m);
+  const dry = await world.run(["ask", "-w", "default", "--dry-run", "when do we deploy?"]);
+  assert.match(dry.stdout, /^ +context .*2 facts of the memory$/m);
   const shown = await world.run(["session", "show"]);
   assert.match(shown.stdout, new RegExp(`memory\\n +sent +${id} +[0-9a-f]{8} +written by a person`));
   const request = await world.run(["session", "show", "--request"]);
@@ -65,4 +70,30 @@ test("[M3] [L1] a fault of a file, an id or a workspace is named", async (t) => 
     assert.match(refused.stderr, text, argv.join(" "));
     assert.equal(refused.exit, exit, argv.join(" "));
   }
+});
+
+test("[M3] [V5] [L2] a chat asks before a fact is written, shows its text, and `session show` has the turn that it came from", async (t) => {
+  const fact = "We deploy on Fridays only.";
+  const provider = scriptedProvider({
+    name: "offline",
+    script: ({ items }) => {
+      const last = items.at(-1);
+      if (last?.type === "tool_result") return `result: ${last.output}`;
+      return JSON.stringify(last).includes("remember it") ? [{ calls: "remember", with: { fact } }] : "ok";
+    },
+  });
+  const world = await cliWorld(t, { providers: [provider] });
+  await world.run(["index"]);
+  const terminal = new TestTerminal({ columns: 80, rows: 30 });
+  const chat = world.start(["chat"], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  chat.input.write("remember it\r");
+  await chat.saw("allow? [y/N]");
+  await chat.saw(fact);
+  chat.input.write("y\r");
+  await chat.saw("result: Remembered as the fact f-");
+  chat.input.write("/quit\r");
+  assert.equal((await chat.finished).exit, 0);
+  const next = await world.run(["chat", "--new"], { stdin: "when do we deploy?\n" });
+  assert.match(next.stderr, /^memory: 1 fact$/m);
+  assert.match((await world.run(["session", "show"])).stdout, /memory\n +sent +f-\w+ +\w{8} +from turn [0-9a-f]{8}/);
 });

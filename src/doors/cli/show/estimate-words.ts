@@ -12,12 +12,14 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
   const chunks = plural(manifest.chunks.length, "piece");
   const skills =
     manifest.skills?.wasSent === true ? `, ${plural(manifest.skills.offered.length, "skill")} by name` : "";
+  const given = (manifest.facts ?? []).filter(({ wasSent }) => wasSent).length;
+  const facts = given > 0 ? `, ${plural(given, "fact")} of the memory` : "";
   output.table(
     [
       ["boot prompt", tokens.prompt, ""],
       ["tools", tokens.tools, ""],
       ["history", tokens.history, plural(manifest.historyTurns, "turn")],
-      ["context", tokens.context, `${chunks} of code, ${files}${skills}`],
+      ["context", tokens.context, `${chunks} of code, ${files}${skills}${facts}`],
       ["instruction", tokens.instruction, ""],
     ].map(([kind, count, about]) => [`  ${kind}`, groupedNumber(Number(count)).padStart(9), String(about)]),
   );

@@ -10,7 +10,7 @@ export function sessionLines(session: WireSession, output: CliOutput): string[] 
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
-    ["repository", session.repo ?? "none"],
+    [session.otherRepos.length > 0 ? "repositories" : "repository", repositoriesOf(session)],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
     ["turns", `${session.turnCount}, the last ${session.lastTurnStatus ?? "not there yet"}`],
     ["tokens", groupedNumber(session.tokensTotal)],
@@ -19,6 +19,10 @@ export function sessionLines(session: WireSession, output: CliOutput): string[] 
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),
   ];
   return [bold(output.safe(session.name)), ...output.rows(rows)];
+}
+
+function repositoriesOf({ repo, otherRepos }: WireSession): string {
+  return repo === null ? "none" : [repo, ...otherRepos].join(", ");
 }
 
 function contextName(session: WireSession, kind: "agent" | "conversation"): string {

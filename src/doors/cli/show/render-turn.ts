@@ -144,7 +144,10 @@ export function endOfTurn(answer: ExecuteAnswer, startedAt: number): string {
 }
 
 /** Describes in one line what was gathered for the model. */
-type GatheredRules = Pick<Extract<AgUiEvent, { name: "aptove.context" }>["value"], "rules" | "rulesChanged" | "skills">;
+type GatheredRules = Pick<
+  Extract<AgUiEvent, { name: "aptove.context" }>["value"],
+  "rules" | "rulesChanged" | "skills" | "facts"
+>;
 
 function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
   const { chunks, files, historyTurns, history } = context;
@@ -156,12 +159,16 @@ function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["va
   return parts.join(" · ");
 }
 
-/** Names the rules of the repository and the skills when they are used the first time, and when they change (M1, M4). */
-export function rulesLines({ rules = [], rulesChanged = [], skills = [] }: GatheredRules): string[] {
+/**
+ * Names the rules of the repository and the skills when they are used the first time, and when they change, and counts the facts that the
+ * message brings (M1, M3, M4).
+ */
+export function rulesLines({ rules = [], rulesChanged = [], skills = [], facts = [] }: GatheredRules): string[] {
   return [
     ...(rules.length > 0 ? [`rules: ${rules.join(", ")}`] : []),
     ...(rulesChanged.length > 0 ? [`rules changed: ${rulesChanged.join(", ")}`] : []),
     ...(skills.length > 0 ? [`skills: ${skills.join(", ")}`] : []),
+    ...(facts.length > 0 ? [`memory: ${plural(facts.length, "fact")}`] : []),
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { AptoveClient, ExecuteAnswer } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
@@ -20,7 +21,10 @@ export async function showProposal(
     if (error instanceof CommandFailed) return error;
     throw error;
   });
-  if (proposal instanceof CommandFailed) return output.note(output.safeNote(proposal.message));
+  if (proposal instanceof CommandFailed) {
+    const where = `${proposal.message}; to write them, run there: aptove apply ${shortId(answer.turnId)}`;
+    return output.note(output.safeNote(where));
+  }
   const planned = planProposal(root, proposal);
   if ("fault" in planned) {
     const word = output.noteStyle.yellow("warning:");

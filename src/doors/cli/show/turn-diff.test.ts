@@ -23,13 +23,25 @@ const allSame: WireTurnDiff["same"] = {
   agentContext: true,
   rules: true,
   skills: true,
+  facts: true,
   place: true,
 };
 
 function diffOf(more: Partial<WireTurnDiff> = {}): WireTurnDiff {
   const commonTurnId = sampleTurn(1, null).id;
   const history = { commonTurnId, commonTurns: 1, onlyA: [], onlyB: [] };
-  return { a: side(2), b: side(3), same: allSame, chunks: [], files: [], rules: [], skills: [], history, ...more };
+  return {
+    a: side(2),
+    b: side(3),
+    same: allSame,
+    chunks: [],
+    files: [],
+    rules: [],
+    skills: [],
+    facts: [],
+    history,
+    ...more,
+  };
 }
 
 test("[D1] two turns that saw and answered the same differ only in their names", async () => {
@@ -38,7 +50,7 @@ test("[D1] two turns that saw and answered the same differ only in their names",
     "- turn 00000002, 2 of 000f4241 · completed · offline offline-1 · mode ask",
     "+ turn 00000003, 3 of 000f4241 · completed · offline offline-1 · mode ask",
     "history: 1 turn in common, to 00000001",
-    "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context, rules, skills, place",
+    "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context, rules, skills, memory, place",
     "instruction: unchanged",
     "answer: unchanged",
   ]);
@@ -72,7 +84,7 @@ test("[D1] differences of prompt, tools, model, settings, chunks, files, history
   assert.deepEqual(lines.slice(2), [
     "history: no turn in common",
     "- 00000001 1 first",
-    "unchanged: tools, mode, conversation context, agent context, rules, skills, place",
+    "unchanged: tools, mode, conversation context, agent context, rules, skills, memory, place",
     "boot prompt differs",
     "model differs:",
     "- offline offline-1",

@@ -67,6 +67,7 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     // Differences are listed one by one below.
     ...(same.rules ? [["rules", true] satisfies [string, boolean]] : []),
     ...(same.skills ? [["skills", true] satisfies [string, boolean]] : []),
+    ...(same.facts ? [["memory", true] satisfies [string, boolean]] : []),
     ["place", same.place, [placeText(a.place), placeText(b.place)]],
   ];
   const equal = things.filter(([, isSame]) => isSame).map(([name]) => name);
@@ -81,6 +82,7 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
     ...chunkLines(diff.chunks, output),
     ...fileLines("rules", diff.rules, output),
     ...fileLines("skills", diff.skills, output),
+    ...fileLines("memory", diff.facts, output),
     ...fileLines("files", diff.files, output),
   ];
 }
@@ -107,7 +109,9 @@ function placeText(place: WireTurnDiff["a"]["place"]): string {
   return [folder, ...(branch === null ? [] : [`branch ${branch}`]), date, platform].join(", ");
 }
 
-function fileLines(title: "files" | "rules" | "skills", files: WireTurnDiff["files"], output: CliOutput): string[] {
+type FileKind = "files" | "rules" | "skills" | "memory";
+
+function fileLines(title: FileKind, files: WireTurnDiff["files"], output: CliOutput): string[] {
   if (files.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = files.map(({ path, hashA, hashB }) => {

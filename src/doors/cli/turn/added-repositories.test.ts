@@ -55,8 +55,14 @@ test("[M7] a session about two repositories names both in its sources, and later
     [`${other}:src/page.ts`],
   );
   const listed = await on.run(["session", "list", "--json"]);
-  const [session] = (JSON.parse(listed.stdout) as { sessions: { repo: string; otherRepos: string[] }[] }).sessions;
+  const [session] = (JSON.parse(listed.stdout) as { sessions: { repo: string; otherRepos: string[]; id: string }[] })
+    .sessions;
   assert.deepEqual([session?.repo, session?.otherRepos], [own, [other]]);
+  const inText = await on.run(["session", "show", session?.id ?? ""]);
+  assert.match(inText.stdout, /repositories +github\.com\/team\/greeter, github\.com\/team\/web/);
+  assert.match((await on.run(["session", "list"])).stdout, /github\.com\/team\/greeter \+1/);
+  const page = await on.run(["session", "export", session?.id ?? "", "--markdown"]);
+  assert.match(page.stdout, /- Repositories: `github\.com\/team\/greeter`, `github\.com\/team\/web`/);
   const second = await asked(on, "--continue", "where is the page of a person's greeting?");
   assert.ok(sources(second).includes(other));
   const request = await on.run(["session", "show", second.turnId, "--request"]);

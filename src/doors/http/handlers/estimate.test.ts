@@ -64,7 +64,8 @@ test("[H1] [G3] a price that is not known is null, and what a turn would be refu
 
 test("[F11] [H1] an estimate has the budgets of the next call, and says which it would pass", async (t) => {
   const provider = scriptedProvider({ name: "anthropic", model });
-  const { client } = await testDoor(t, { provider });
+  let now = 1_800_000_000_000;
+  const { client } = await testDoor(t, { provider, now: () => (now += 1) });
   const asked = { instruction: "one", settings: { maxOutputTokens: 1_000 } };
   assert.deepEqual((await client().estimate(asked)).budgets, []);
   await client().budgets.set({ scope: "org", limit: 1 });

@@ -149,6 +149,9 @@ export const blobKeys = {
   state: (turnId: string) => `turns/${turnId}/state.json`,
   recoveredState: (turnId: string, attempt: string) => `turns/${turnId}/state-recovered-${attempt}.json`,
   steer: (turnId: string, id: string) => `turns/${turnId}/steer-${id}.json`,
+  /** The exact bytes of a call that made a summary (M5). They belong to the last turn of its range, and are purged with it. */
+  summaryRequest: (turnId: string, call: number, id: string) => `turns/${turnId}/summary-${call}-request-${id}.json`,
+  summaryResponse: (turnId: string, call: number, id: string) => `turns/${turnId}/summary-${call}-response-${id}.json`,
   progress: (turnId: string, step: number) => `turns/${turnId}/progress-${step}.json`,
 } as const;
 

@@ -219,7 +219,7 @@ async function chooseModel(
 }
 
 /** The model of a conversation context belongs to one provider. Another provider's own default counts there. */
-function modelOf({ model }: ConversationContext, provider: Provider): string {
+export function modelOf({ model }: ConversationContext, provider: Provider): string {
   const owner = model === null ? undefined : modelInfo(model)?.provider;
   const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
@@ -278,7 +278,7 @@ function mayBeginSubagents({ subagents }: ConversationContext, subagent: Subagen
   return subagents === true && (subagent?.level ?? 0) < limits.subagentLevelsMax;
 }
 
-async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
+export async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
   const provider = await providers.get(agentContext.provider);
   if (provider !== undefined) return provider;
   const fault = providers.fault?.(agentContext.provider) ?? null;

@@ -362,7 +362,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
 
 /** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext(given: ContextManifest): GatheredContext {
-  const { history, historyTurns, chunks, activeFiles, rules, skills } = given;
+  const { history, historyTurns, chunks, activeFiles, rules, skills, facts = [] } = given;
   const begins = history === "none" ? (rules?.files ?? []) : [];
   const changed = (rules?.changed ?? []).filter(({ wasSent }) => wasSent);
   return {
@@ -376,6 +376,9 @@ export function gatheredContext(given: ContextManifest): GatheredContext {
     })),
     ...(begins.length > 0 && { rules: begins.map(({ path }) => path) }),
     ...(changed.length > 0 && { rulesChanged: changed.map(({ path }) => path) }),
+    ...(facts.some(({ wasSent }) => wasSent) && {
+      facts: facts.filter(({ wasSent }) => wasSent).map(({ id }) => id),
+    }),
     ...(skills?.wasSent === true && { skills: skills.offered.map(({ name }) => name) }),
   };
 }

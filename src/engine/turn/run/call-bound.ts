@@ -7,9 +7,8 @@ import type { HistoryItem } from "../../../domain/history.ts";
 import { isMedia } from "../../../domain/input-part.ts";
 import { costBoundOf, modelFamily, modelInfo } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
-import type { PreparedRequest } from "../../../providers/provider.ts";
+import type { PreparedRequest, Provider } from "../../../providers/provider.ts";
 import { afterLastOutput, unsentItems } from "../prepare/build-call.ts";
-import type { AcceptedRequest } from "../prepare/accepted-request.ts";
 import type { ParentTurn, TurnPlan } from "../prepare/turn-plan.ts";
 
 /** What is known before a call. */
@@ -30,15 +29,31 @@ export interface BoundedCall {
 
 export function callBound(call: BoundedCall): CallAmount & { input: number; output: number } {
   const { plan, request, window } = call;
-  const input = inputBound(call);
+  return boundOf({ provider: plan.accepted.provider, request, window }, inputBound(call));
+}
+
+/** Returns the bound of a call that sends only texts, and of which no provider has counted anything. */
+export function textCallBound(call: SentCall): CallAmount {
+  return boundOf(call, Buffer.byteLength(call.request.body) + callBounds.requestTokensMargin);
+}
+
+/** What is known of a call beside its input. */
+export interface SentCall extends Pick<BoundedCall, "request" | "window"> {
+  provider: Pick<Provider, "isFree">;
+}
+
+function boundOf(
+  { provider, request, window }: SentCall,
+  input: number,
+): CallAmount & { input: number; output: number } {
   const info = modelInfo(request.model);
   const output =
     request.outputTokensMax ?? info?.outputTokensMax ?? window ?? info?.contextTokens ?? callBounds.outputTokensGuess;
-  return { input, output, tokens: input + output, usd: usdBound(plan.accepted, request.model, { input, output }) };
+  return { input, output, tokens: input + output, usd: usdBound(provider, request.model, { input, output }) };
 }
 
 function usdBound(
-  { provider }: Pick<AcceptedRequest, "provider">,
+  provider: SentCall["provider"],
   model: string,
   tokens: { input: number; output: number },
 ): number | null {

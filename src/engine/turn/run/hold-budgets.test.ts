@@ -18,7 +18,7 @@ import { costOf } from "../../../domain/models.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { Usage } from "../../../domain/usage.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
-import { wrapMethods } from "../../../records/wrap-methods.ts";
+import { wrapMethods } from "../../../system/wrap-methods.ts";
 import type { RecordStore } from "../../../records/record-store.ts";
 import type { ScriptedPart } from "../../../providers/scripted/scripted.ts";
 import type { Tool } from "../../../tools/tool.ts";

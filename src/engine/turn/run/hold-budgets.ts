@@ -10,12 +10,14 @@ import {
   nanoUsd,
   type BudgetHold,
   type BudgetRefusal,
+  type BudgetTargets,
   type CallAmount,
 } from "../../../domain/budget.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Usage } from "../../../domain/usage.ts";
+import type { CallKey } from "../../../records/record-store.ts";
 import { budgetTargets, maySetBudget } from "../../access/budgets.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -64,6 +66,27 @@ export async function holdBudgets(
   if (holds.length === 0) return nothingHeld;
   const asked = { model: request.request.model, isFree: accepted.provider.isFree === true };
   return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
+}
+
+/** A call that belongs to no turn. No person can let it pass a budget. */
+export interface PlainCall {
+  call: CallKey;
+  targets: BudgetTargets;
+  bound: CallAmount;
+  asked: Answered["asked"];
+}
+
+/** Holds the bound of a call that belongs to no turn. Returns the held call, or why it may not be made. */
+export async function holdPlainCall(
+  { deps }: EngineCore,
+  { call, targets, bound, asked }: PlainCall,
+): Promise<HeldCall | { failure: Failure }> {
+  const { budgets } = deps.records;
+  const result = await budgets.reserve({ ...call, runnerId: deps.runner.id, targets, bound, passed: [] });
+  if (result.outcome === "refused") return { failure: refusedCall(result.refusals, asked.model) };
+  const { holds } = result;
+  if (holds.length === 0) return nothingHeld;
+  return { settle: (used) => budgets.settle(call, amountsOf(holds, { ...used, asked })) };
 }
 
 const waitWords =

@@ -100,7 +100,8 @@ async function watchedCall(
   return end;
 }
 
-function priced(model: string, usage: Usage): Usage {
+/** Returns the usage with its price, if that is known. */
+export function priced(model: string, usage: Usage): Usage {
   const costUsd = costOf(model, usage);
   return costUsd === undefined ? usage : { ...usage, costUsd };
 }

@@ -5,6 +5,7 @@
 import type { Transaction } from "kysely";
 import type { Tables } from "../tables.ts";
 import { peopleTables, runTables, sessionTables, turnTables } from "./version-1.ts";
+import { summaryTables } from "./summaries.ts";
 import { contentsTables } from "./version-3.ts";
 
 export interface Migration {
@@ -99,6 +100,7 @@ export const migrations: readonly Migration[] = [
     ],
     isAdditive: true,
   },
+  { statements: ({ id }) => summaryTables(id), isAdditive: true },
 ];
 
 /** The version that this program reads and writes. */

@@ -1,8 +1,9 @@
 /** The memory of a workspace through the engine (M3): what the model is given, what is kept, and what forgetting takes away. */
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test, type TestContext } from "node:test";
 import { hasCode } from "../../../../../testing/refusals.ts";
-import { alice, testEngine, type TestEngine, type TestEngineOptions } from "../../../../../testing/engine.ts";
+import { alice, all, testEngine, type TestEngine, type TestEngineOptions } from "../../../../../testing/engine.ts";
 import type { Caller } from "../../../../domain/caller.ts";
 import { factHash, type FactStore } from "../../../../domain/fact.ts";
 import { newId } from "../../../../domain/ids.ts";
@@ -182,6 +183,37 @@ test("[M3] a fact that its own session remembered is also taken out of the call 
   assert.match(here.had(), /\[forgotten\]/);
 });
 
+test("[M3] [T9] the same holds for a call that a person allowed in a later turn", async (t) => {
+  const here = await world(t, { script: remembers(deploys), remembers: false });
+  const waiting = await here.askHere("remember it", { mode: "edit" });
+  const { sessionId } = waiting;
+  assert.ok(waiting.status === "awaiting_tool_results");
+  const callId = waiting.deferredCalls[0]?.callId ?? "";
+  const allowed = await here.askHere("", { sessionId, toolResults: [{ callId, approved: true }], mode: "edit" });
+  const [fact] = (await here.engine.workspaceSessions.memory.list(alice, workspaceId)).facts;
+  assert.equal(fact?.source?.turnId, allowed.id);
+  const known = await here.askHere("what do you know?", { sessionId });
+  assert.equal(lastParts(here).length, 1, "the model has it from its own call");
+  assert.deepEqual(
+    known.manifest.facts?.map(({ id, wasSent }) => [id, wasSent]),
+    [[fact?.id, false]],
+  );
+  const forgotten = await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id: fact?.id ?? "" });
+  assert.deepEqual(
+    forgotten.turns.map(({ turnId, isSource }) => [turnId, isSource]),
+    [
+      [waiting.id, true],
+      [allowed.id, true],
+      [known.id, false],
+    ],
+  );
+  await here.askHere("go on", { sessionId });
+  assert.doesNotMatch(here.had(), /Fridays/);
+  assert.match(here.had(), /\[forgotten\]/);
+  const later = await here.askHere("and on", { sessionId });
+  assert.deepEqual(later.warnings, [], "it is forgotten once");
+});
+
 test("[M3] a fact that was forgotten and is written down again is given again", async (t) => {
   const here = await world(t, { remembers: false });
   const id = await here.add(deploys);
@@ -286,6 +318,23 @@ test("[M3] memory = false gives nothing and offers no tool, and a fact of the hi
   const turn = await here.askHere("one", { mode: "edit" });
   assert.equal(turn.manifest.facts, undefined);
   assert.deepEqual(here.provider.exchanges.at(-1)?.call.tools, []);
+});
+
+test("[M3] [D3] an export has the facts as its turns had them, and the next turn of an import does not send them", async (t) => {
+  const here = await world(t);
+  const id = await here.add(deploys);
+  await here.add("The office is in Bern.");
+  const { sessionId } = await here.askHere("one");
+  await here.engine.workspaceSessions.memory.forget(alice, { workspaceId, id });
+  const second = await here.askHere("two", { sessionId });
+  const lines = await all(here.engine.transfer.export(alice, { sessionId }));
+  const there = await world(t);
+  await there.engine.transfer.import(alice, Readable.from(lines));
+  assert.deepEqual((await there.engine.turns.get(alice, second.id)).manifest.facts, second.manifest.facts);
+  assert.equal((await there.engine.explain.verify(alice, sessionId)).fault, null);
+  const third = await there.askHere("three", { sessionId });
+  assert.doesNotMatch(there.had(), /Fridays|Bern/);
+  assert.ok(third.warnings.some(({ code }) => code === "facts_forgotten"));
 });
 
 test("[M3] [M6] a turn that the model opens again has no facts: a forgotten one does not come back", async (t) => {
