@@ -109,7 +109,7 @@ const ownNotes = [
   "audit.insert",
 ];
 /** The turns of other processes are left to those that can write. */
-const none = ["runners.list", "runners.takeLostTurns"];
+const none = ["runners.list", "runners.takeLostTurns", "summaries.takeLost"];
 
 function readOnlyRecords(records: RecordStore, file: string): RecordStore {
   return wrapMethods(records, (method, name) => {

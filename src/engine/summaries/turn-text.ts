@@ -2,6 +2,7 @@
  * The conversation as the model that summarises it reads it (M5). Pure. Each turn has a heading with its number, and each line
  * of its text begins with `> `: no text of a turn can pretend to be a heading.
  */
+import { containedFacts, withoutForgotten } from "../../domain/forgetting.ts";
 import type { HistoryItem, UserItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
 import { shownItems, type State, type StateEntry } from "../../domain/lineage.ts";
@@ -18,8 +19,9 @@ export interface NumberedTurn {
 /** Returns the turns of a history, oldest first, after the turn with this depth. */
 export function numberedTurns(state: State, afterDepth: number): NumberedTurn[] {
   const isShown = shownItems(state);
-  return state.entries
-    .filter(({ depth }) => depth > afterDepth)
+  // The memory itself gives its facts, so that a forgotten one is in no request and in no summary (M3).
+  return withoutForgotten(state, [...containedFacts(state).keys()])
+    .entries.filter(({ depth }) => depth > afterDepth)
     .map((entry) => ({ number: entry.depth, turnId: entry.turnId, text: textOf(entry, isShown) }));
 }
 
@@ -46,7 +48,7 @@ function itemText(item: HistoryItem): string {
   }
 }
 
-/** What the program added to the message of a person is left out: the code, the rules and the place. */
+/** What the program added to the message of a person is left out: the code, the rules, the place and the facts of the memory. */
 const addedBlock = /^\[(?:NOTE|PLACE|CONTEXT)\]\n/;
 
 function userText(item: UserItem): string {

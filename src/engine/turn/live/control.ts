@@ -173,7 +173,17 @@ async function note(
  * Carries out the notes of other processes for the turns that run here. The senders already know that their messages
  * are accepted (V4).
  */
-export async function followControls(core: EngineCore): Promise<void> {
+export function followControls(core: EngineCore): Promise<void> {
+  // One at a time: who looks for the last messages of a turn must also see those that another look has just taken.
+  const before = following.get(core) ?? Promise.resolve();
+  const look = before.catch(() => undefined).then(() => followNow(core));
+  following.set(core, look);
+  return look;
+}
+
+const following = new WeakMap<EngineCore, Promise<void>>();
+
+async function followNow(core: EngineCore): Promise<void> {
   for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
     if (control.kind === "interrupt") live?.stop();

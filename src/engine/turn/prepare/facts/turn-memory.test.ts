@@ -354,3 +354,15 @@ test("[M3] [M6] a turn that the model opens again has no facts: a forgotten one 
   assert.match(here.had(), /TURN 1[^"]*when do we deploy on Fridays/);
   assert.ok(!here.had().includes(deploys), here.had());
 });
+
+test("[M3] [M5] no request for a summary of a session has a fact of the memory", async (t) => {
+  const here = await world(t, { remembers: false });
+  await here.add(deploys);
+  const { sessionId } = await here.askHere("How large is a walrus?");
+  const { summaries } = here.engine.sessions;
+  const begun = await summaries.start(alice, { sessionId });
+  await summaries.wait(alice, begun.id, { waitMs: 10_000 });
+  const { call } = here.provider.exchanges[1] ?? assert.fail("the model was asked for no summary");
+  assert.match(JSON.stringify(call.items), /walrus/);
+  assert.doesNotMatch(JSON.stringify(call.items), /Fridays|MEMORY/);
+});
