@@ -19,7 +19,7 @@ import {
   type ExportedSession,
   type PartLine,
   type SessionLine,
-  type SummaryLine,
+  type ExportedSummaryLine,
   type TurnLine,
 } from "./format.ts";
 import { checkedLine, endSchema, headerSchema } from "./line-schemas.ts";
@@ -283,7 +283,7 @@ class FileCheck {
     this.#file.turns.set(id, { ...facts, isContinuable, ...rest });
   }
 
-  #takeSummary({ summary }: SummaryLine, line: SpooledLine): void {
+  #takeSummary({ summary }: ExportedSummaryLine, line: SpooledLine): void {
     const { id, sessionId, throughTurnId } = summary;
     if (this.#file.summaries.has(id)) throw this.#fault(`the summary ${id} occurs twice`);
     const session = this.#file.sessions.get(sessionId);

@@ -13,7 +13,7 @@ import type { StoredTurn } from "../turn/kept/turn-order.ts";
 /** Format 1, of version 0.1.0, has no boot prompts. Format 2 has no summaries. */
 export const exportFormat = 3;
 
-export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | SummaryLine | EndLine;
+export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | ExportedSummaryLine | EndLine;
 
 export interface HeaderLine {
   aptove: "export";
@@ -84,7 +84,7 @@ export interface ExportedSummary extends Omit<Summary, "orgId" | "end"> {
 }
 
 /** A summary, after all turns and directly after the blobs of its calls. */
-export interface SummaryLine {
+export interface ExportedSummaryLine {
   kind: "summary";
   summary: ExportedSummary;
 }

@@ -14,7 +14,7 @@ import type { ImportReport } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { importMarks, type OpeningBlob, type RunBlob } from "../turn/kept/turn-blobs.ts";
 import { checkFile, type CheckedExport, type FileBlob, type FileTurn } from "./check-file.ts";
-import { blobBytes, type BlobLine, type PartLine, type SummaryLine, type TurnLine } from "./format.ts";
+import { blobBytes, type BlobLine, type PartLine, type ExportedSummaryLine, type TurnLine } from "./format.ts";
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
 import { isForeignHeader } from "./foreign/foreign-lines.ts";
 import { Spool } from "./spool.ts";
@@ -140,7 +140,7 @@ async function importedSummaries(core: EngineCore, spool: Spool, plan: ImportPla
   const created = new Map(plan.sessions.map(({ id, orgId }) => [id, orgId]));
   const summaries: EndedSummary[] = [];
   for (const { line, sessionId } of plan.summaries) {
-    const { summary } = JSON.parse(await spool.read(line)) as SummaryLine;
+    const { summary } = JSON.parse(await spool.read(line)) as ExportedSummaryLine;
     const orgId = created.get(sessionId) ?? (await core.deps.records.sessions.get(sessionId))?.orgId;
     if (orgId !== undefined) summaries.push({ ...summary, orgId });
   }

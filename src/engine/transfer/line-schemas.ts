@@ -1,6 +1,6 @@
 /** The schemas of the lines of an export. */
 import * as z from "zod";
-import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, SummaryLine, TurnLine } from "./format.ts";
+import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, ExportedSummaryLine, TurnLine } from "./format.ts";
 import { exportedSessionSchema, exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
 import { exportedSummarySchema } from "./summary-lines.ts";
 import {
@@ -31,7 +31,9 @@ const lineSchemas = {
   turn: exactly<TurnLine>()(
     z.strictObject({ kind: z.literal("turn"), turn: exportedTurnSchema, steps: list(exportedStepSchema) }),
   ),
-  summary: exactly<SummaryLine>()(z.strictObject({ kind: z.literal("summary"), summary: exportedSummarySchema })),
+  summary: exactly<ExportedSummaryLine>()(
+    z.strictObject({ kind: z.literal("summary"), summary: exportedSummarySchema }),
+  ),
 };
 
 export const endSchema = exactly<EndLine>()(
@@ -51,7 +53,7 @@ export const headerSchema = exactly<HeaderLine>()(
 /** Checks a line between the header and the end by the schema of its kind. */
 export function checkedLine(
   line: Record<string, unknown>,
-): SchemaResult<SessionLine | BlobLine | PartLine | TurnLine | SummaryLine> {
+): SchemaResult<SessionLine | BlobLine | PartLine | TurnLine | ExportedSummaryLine> {
   const kind = String(line["kind"]);
   if (!isKind(kind)) return { fault: `lines of the kind ${JSON.stringify(kind)} are not known` };
   return checkedValue(lineSchemas[kind], line, kind);

@@ -8,7 +8,7 @@ import { localOrgId, type Caller } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
 import { isCompleted, type CompletedSummary } from "../../domain/summary.ts";
 import type { ModelCall } from "../../providers/provider.ts";
-import type { SummaryLine } from "./format.ts";
+import type { ExportedSummaryLine } from "./format.ts";
 
 const bob: Caller = { orgId: "00000000-0000-7000-8000-00000000000b", userId: newId(), role: "member" };
 
@@ -107,9 +107,12 @@ test("[M5] [H4] a fork leaves without the summaries of a session that its owner 
 test("[M5] [D2] a file whose summary names turns or blobs that are not its own is refused", async (t) => {
   const { here, there, sessionId, second } = await sample(t);
   const lines = await all(here.engine.transfer.export(alice, { sessionId }));
-  const forged = async (detail: RegExp, change: (summary: SummaryLine["summary"], file: ForgedFile) => void) => {
+  const forged = async (
+    detail: RegExp,
+    change: (summary: ExportedSummaryLine["summary"], file: ForgedFile) => void,
+  ) => {
     const file = new ForgedFile(lines);
-    const first = file.lines.find((line): line is SummaryLine => "summary" in line) ?? assert.fail();
+    const first = file.lines.find((line): line is ExportedSummaryLine => "summary" in line) ?? assert.fail();
     change(first.summary, file);
     const refused = hasCode("import_invalid", detail);
     await assert.rejects(there.engine.transfer.import(alice, each(file.sealed())), refused);
