@@ -24,7 +24,9 @@ const retriever: Retriever = {
 };
 
 test("[M7] [U4] [U6] [U13] a session about several repositories is begun in their order, which its head, sources and files name", async (t) => {
-  const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script: () => "Both of them." });
+  const held = Promise.withResolvers<void>();
+  const script = () => [{ says: ["Both ", held.promise, "of them."] }];
+  const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script });
   const tab = await world.tab();
   await tab.getByTitle("Effort, context and scope").click();
   const picker = (name: string) => tab.getByTitle(name, { exact: true });
@@ -47,11 +49,13 @@ test("[M7] [U4] [U6] [U13] a session about several repositories is begun in thei
   await field.press("Tab");
   assert.equal(await field.inputValue(), "what is in @api:only-api.ts ");
   await askInPage(tab, "what is in both?");
-  await tab.getByText("Both of them.").waitFor();
 
-  await tab.locator(".thread-head", { hasText: "web, api · " }).waitFor();
+  // It is above the answer while the turn runs.
   await tab.getByText("Given to the model: 2 chunks").click();
   assert.deepEqual(await tab.locator(".given .path").allTextContents(), ["web:main.ts", "api:main.ts"]);
+  held.resolve();
+  await tab.getByText("Both of them.").waitFor();
+  await tab.locator(".thread-head", { hasText: "web, api · " }).waitFor();
   await field.fill("and @only");
   await offered.nth(1).waitFor();
   assert.deepEqual(await offered.allTextContents(), ["web:only-web.ts", "api:only-api.ts"]);
