@@ -11,6 +11,14 @@ export const engineFaults: readonly Mutant[] = [
     tests: ["src/engine/summaries/summaries.test.ts"],
   },
   {
+    name: "summary-imported-unchecked",
+    does: "imports a summary whose lines name turns that are not in its branch (M5)",
+    file: "src/engine/transfer/summary-lines.ts",
+    find: "find(({ turnId }) => !branch.has(turnId))",
+    replace: 'find(({ turnId }) => turnId === "")',
+    tests: ["src/engine/transfer/summary-lines.test.ts"],
+  },
+  {
     name: "summary-forged-heading",
     does: "lets the text of a turn pretend to be another turn in the request for a summary (M5)",
     file: "src/engine/summaries/turn-text.ts",

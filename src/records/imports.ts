@@ -7,6 +7,7 @@
 import type { MailboxMessage } from "../domain/mailbox.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
+import type { EndedSummary } from "../domain/summary.ts";
 import type { ArchivedTurn, FinishedTurn, TurnStatus } from "../domain/turn.ts";
 import type { TurnText } from "./search.ts";
 
@@ -27,6 +28,11 @@ export interface ImportedRecords {
    * delivered is copied (A2).
    */
   mail?: readonly ImportedMessage[];
+  /**
+   * Summaries of the imported sessions and of stored ones (M5). What they used is added to the sums of their sessions. One that
+   * exists already is not changed.
+   */
+  summaries?: readonly EndedSummary[];
 }
 export type ImportedMessage = Omit<MailboxMessage, "number">;
 export interface ImportedTurn {
@@ -48,5 +54,6 @@ export interface SessionGrowth {
   tokens: number;
   costUsd: number;
 }
-/** `changed`: a new session or turn exists already, or a session or parent is not as the caller saw it. Nothing was written. */
+/** `changed`: a new session or turn exists already, or a session or parent is not as the caller saw it, or the session
+ * of a summary is not stored any more. Nothing was written. */
 export type ImportResult = { outcome: "imported" } | { outcome: "changed" };

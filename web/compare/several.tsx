@@ -7,7 +7,8 @@ import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
 import { money } from "../parts/numbers.ts";
 import { Empty } from "../parts/states.tsx";
 import { navigate, pathTo, route } from "../routes.ts";
-import { conversations, indexes, loadChoices, modelLabel, models, newRepo } from "../thread/choices.ts";
+import { Repositories } from "../thread/choices-row.tsx";
+import { conversations, indexes, loadChoices, modelLabel, models, newPlace } from "../thread/choices.ts";
 import { EventsView } from "../thread/events-view.tsx";
 
 interface Asked {
@@ -78,22 +79,7 @@ function Question() {
           </label>
         ))}
       </fieldset>
-      {from === null && (indexes.value?.length ?? 0) > 0 && (
-        <label>
-          Repository
-          <select
-            value={newRepo.value ?? ""}
-            onChange={({ currentTarget }) => (newRepo.value = currentTarget.value === "" ? null : currentTarget.value)}
-          >
-            <option value="">no code</option>
-            {indexes.value?.map(({ repo }) => (
-              <option key={repo} value={repo}>
-                {repo}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      {from === null && (indexes.value?.length ?? 0) > 0 && <Repositories />}
       <label>
         Instruction
         <textarea
@@ -115,7 +101,7 @@ async function ask(from: string | null): Promise<void> {
   fault.value = "";
   for (const { followed } of asked.value) followed.stop();
   asked.value = [];
-  const place = from === null ? { ...(newRepo.value !== null && { repo: newRepo.value }) } : { fork: { turnId: from } };
+  const place = from === null ? newPlace() : { fork: { turnId: from } };
   const started = chosen.value.map(async (words) => {
     const { sessionId, turnId } = await client.start({ instruction: text.value, model: words, ...place });
     asked.value = [...asked.value, { label: words, sessionId, turnId, followed: followTurn(turnId) }];

@@ -4,6 +4,7 @@ import { mayWrite } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { bytes, plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
+import { repositoriesOf } from "../thread/choices.ts";
 import { runAgain } from "../thread/turn-actions.ts";
 import { listOfSent, type SentItem } from "./sent.ts";
 
@@ -18,6 +19,8 @@ export function SentList({
 }) {
   const { now, before, out } = listOfSent(turn, context);
   const { manifest, warnings } = turn;
+  const session = thread.session.value;
+  const several = session === null ? [] : repositoriesOf(session);
   return (
     <>
       <Items title="Sent now" items={now} whenEmpty="Nothing but the message." />
@@ -53,7 +56,7 @@ export function SentList({
         {turn.repo !== null && (
           <>
             <dt>Repository</dt>
-            <dd>{shownText(turn.repo)}</dd>
+            <dd>{shownText(several.length > 1 ? several.join(", ") : turn.repo)}</dd>
           </>
         )}
         {turn.digest !== null && (

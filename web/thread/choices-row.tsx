@@ -14,7 +14,7 @@ import {
   modesOf,
   newContext,
   newModel,
-  newRepo,
+  newRepos,
   paths,
 } from "./choices.ts";
 
@@ -41,14 +41,7 @@ export function Choices({ thread }: { thread: Thread | null }) {
             choose={(one) => (effort.value = one as typeof effort.value)}
           />
           <ContextPicker thread={thread} />
-          {session === null && (
-            <Picker
-              label="Repository"
-              value={newRepo.value ?? ""}
-              options={[["", "no code"], ...(indexes.value ?? []).map(({ repo }): [string, string] => [repo, repo])]}
-              choose={(repo) => (newRepo.value = repo === "" ? null : repo)}
-            />
-          )}
+          {session === null && <Repositories />}
           <label>
             Search only below
             <input
@@ -82,6 +75,29 @@ function Picker({ label, value, options, choose }: PickerProps) {
         ))}
       </select>
     </label>
+  );
+}
+
+/** A picker for each repository of a new session, in order, and one that adds another (M7). */
+export function Repositories() {
+  const chosen = newRepos.value;
+  const all = (indexes.value ?? []).map(({ repo }) => repo);
+  const pickers = all.length > chosen.length ? [...chosen, ""] : chosen;
+  return (
+    <>
+      {pickers.map((value, at) => (
+        <Picker
+          key={at}
+          label={at === 0 ? "Repository" : `Repository ${at + 1}`}
+          value={value}
+          options={[
+            ["", at > 0 ? "no other" : "no code"],
+            ...all.filter((repo) => repo === value || !chosen.includes(repo)).map((repo) => [repo, repo]),
+          ]}
+          choose={(repo) => (newRepos.value = chosen.toSpliced(at, 1, ...(repo === "" ? [] : [repo])))}
+        />
+      ))}
+    </>
   );
 }
 

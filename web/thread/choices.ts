@@ -1,6 +1,6 @@
 /** What a person chooses for the next turn, and what there is to choose from. The choice of a model is the session's own (S9). */
 import { computed, signal } from "@preact/signals";
-import type { WireContext, WireIndex, WireOfferedModel } from "../../src/client/client.ts";
+import type { ExecuteRequest, WireContext, WireIndex, WireOfferedModel, WireSession } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 
 export const models = signal<WireOfferedModel[] | null>(null);
@@ -9,8 +9,9 @@ export const indexes = signal<WireIndex[] | null>(null);
 
 /** The mode of the next turn; it stays until another one is chosen. */
 export const mode = signal("ask");
-/** The repository to search, and the model and context, of a new session. Null: as configured. */
-export const newRepo = signal<string | null>(null);
+/** The repositories of a new session, in order (M7). Empty: no code is searched. */
+export const newRepos = signal<readonly string[]>([]);
+/** The model and context of a new session. Null: as configured. */
 export const newModel = signal<string | null>(null);
 export const newContext = signal<string | null>(null);
 export const effort = signal<"" | "minimal" | "low" | "medium" | "high">("");
@@ -28,7 +29,7 @@ export async function loadChoices(): Promise<void> {
     client.contexts.list().then((found) => (contexts.value = found), nothing),
     client.indexes().then((found) => {
       indexes.value = found.toSorted((a, b) => Date.parse(b.indexedAt) - Date.parse(a.indexedAt));
-      newRepo.value ??= indexes.value[0]?.repo ?? null;
+      if (newRepos.value.length === 0) newRepos.value = indexes.value.slice(0, 1).map(({ repo }) => repo);
     }, nothing),
   ]);
   isLoading = models.value !== null && contexts.value !== null && indexes.value !== null;
@@ -41,6 +42,17 @@ export function modesOf(contextId: string | null): string[] {
   const content = conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
   const own = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
   return [...new Set(["ask", "edit", ...own])];
+}
+
+/** Returns the repositories of a session, in its order. */
+export function repositoriesOf({ repo, otherRepos }: WireSession): readonly string[] {
+  return repo === null ? [] : [...new Set([repo, ...otherRepos])];
+}
+
+/** Returns what the first request of a session says about its repositories. */
+export function newPlace(): Pick<ExecuteRequest, "repo" | "otherRepos"> {
+  const [repo, ...others] = newRepos.value;
+  return repo === undefined ? {} : { repo, otherRepos: others.map((other) => ({ repo: other })) };
 }
 
 /** The window of a model in tokens. Null: it is not known. */

@@ -9,7 +9,7 @@ import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./attachments.ts";
 import { Choices } from "./choices-row.tsx";
-import { effort, mode, newContext, newModel, newRepo, paths } from "./choices.ts";
+import { effort, mode, newContext, newModel, newPlace, newRepos, paths, repositoriesOf } from "./choices.ts";
 import { draftOf } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
 
@@ -29,7 +29,7 @@ export function Composer({ thread, run }: ComposerProps) {
 
   useGrowingField(field, draft.value);
   const session = thread?.session.value ?? null;
-  const names = useFileNames(field, { draft, repo: session === null ? newRepo.value : session.repo });
+  const names = useFileNames(field, { draft, repos: session === null ? newRepos.value : repositoriesOf(session) });
 
   const attach = async (files: Iterable<File>): Promise<void> => {
     for (const file of files) {
@@ -196,7 +196,7 @@ function requestOf(thread: Thread | null, ifBusy?: "queue" | "interrupt" | "stee
   if (session === null) {
     return {
       ...common,
-      ...(newRepo.value !== null && { repo: newRepo.value }),
+      ...newPlace(),
       ...(newModel.value !== null && { model: newModel.value }),
       ...(newContext.value !== null && { conversationContextId: newContext.value }),
     };

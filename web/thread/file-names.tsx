@@ -20,25 +20,21 @@ const typedPart = /(?:^|\s)@([^\s@]*)$/;
 
 export function useFileNames(
   field: RefObject<HTMLTextAreaElement | null>,
-  { draft, repo }: { draft: Signal<string>; repo: string | null },
+  { draft, repos }: { draft: Signal<string>; repos: readonly string[] },
 ): Names {
   const paths = useSignal<readonly string[]>([]);
   const at = useSignal(0);
   const part = partAt(field.current, draft.value);
   useEffect(() => {
     at.value = 0;
-    if (part === null || repo === null) {
+    if (part === null) {
       paths.value = [];
       return;
     }
     let isCurrent = true;
-    // A server that cannot list them offers none; the instruction can be written all the same.
-    void client.indexedFiles({ repo, part }).then(
-      (found) => isCurrent && (paths.value = found.slice(0, 8)),
-      () => isCurrent && (paths.value = []),
-    );
+    void filesOf(repos, part).then((found) => isCurrent && (paths.value = found));
     return () => (isCurrent = false) as never;
-  }, [part, repo]);
+  }, [part, repos.join()]);
   const pick = (path: string): void => {
     const element = field.current;
     if (element === null) return;
@@ -60,6 +56,22 @@ export function useFileNames(
     return true;
   };
   return { paths, at, pick, onKey };
+}
+
+/**
+ * Returns the files whose path has this part, those that fit best first. With several repositories, each path has the name of its
+ * own in front (M7), and a part that begins with a name is for that repository alone.
+ */
+async function filesOf(repos: readonly string[], part: string): Promise<string[]> {
+  const named = repos.find((repo) => part.startsWith(`${repo}:`));
+  const asked = (named === undefined ? repos : [named]).map(async (repo) => {
+    const of = { repo, part: named === undefined ? part : part.slice(repo.length + 1) };
+    // A repository whose files cannot be listed offers none; the instruction can be written all the same.
+    const found = await client.indexedFiles(of).catch(() => []);
+    return found.map((path, rank) => ({ rank, path: repos.length > 1 ? `${repo}:${path}` : path }));
+  });
+  const all = (await Promise.all(asked)).flat().toSorted((a, b) => a.rank - b.rank);
+  return all.slice(0, 8).map(({ path }) => path);
 }
 
 function partAt(element: HTMLTextAreaElement | null, text: string): string | null {

@@ -9,6 +9,7 @@ import { count, money, plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { navigate, pathTo } from "../routes.ts";
+import { repositoriesOf } from "./choices.ts";
 import { actionFault } from "./turn-actions.ts";
 
 const isNaming = signal(false);
@@ -16,9 +17,9 @@ const isNaming = signal(false);
 export function ThreadHead({ thread }: { thread: Thread }) {
   const session = thread.session.value;
   if (session === null) return <header class="thread-head" />;
-  const { name, repo, conversationContextName, conversationContextId, turnCount, tokensTotal, costUsd } = session;
+  const { name, conversationContextName, conversationContextId, turnCount, tokensTotal, costUsd } = session;
   const facts = [
-    repo,
+    repositoriesOf(session).join(", ") || null,
     session.model ?? conversationContextName ?? conversationContextId,
     plural(turnCount, "turn"),
     `${count(tokensTotal)} tokens`,

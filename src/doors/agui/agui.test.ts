@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { HttpAgent, type BaseEvent, type Message } from "@ag-ui/client";
 import { testDoor, type Person, type TestDoor, type TestDoorOptions } from "../../../testing/http-door.ts";
+import { repositoriesOf, type Retriever } from "../../retrieval/retriever.ts";
 import { scriptedProvider } from "../../providers/scripted/scripted.ts";
 import type { HttpDoor } from "../http/door.ts";
 import { aguiDoor } from "./agui-door.ts";
@@ -64,6 +65,28 @@ test("[O6] HttpAgent asks and goes on in its thread, and each run is given only 
   const history = JSON.stringify(provider.exchanges[2]?.context);
   assert.equal(history.split("answer 1").length, 2, "the history has each message once");
   assert.match(history, /one.*answer 1.*two.*answer 2.*three/);
+});
+
+test("[M7] [O6] a session about several repositories goes on as a thread, and each run searches all of them", async (t) => {
+  const searched: string[][] = [];
+  const retriever: Retriever = {
+    search: async (query) => {
+      searched.push(repositoriesOf(query).map(({ repo }) => repo));
+      return [];
+    },
+    index: () => assert.fail("nothing is indexed here"),
+    list: async () => [],
+    close: async () => {},
+  };
+  const { agent, engine, admin } = await testAgui(t, { retrievers: new Map([["local", retriever]]) });
+  const { id } = await engine.sessions.create(admin, { repo: "api", otherRepos: ["web"] });
+  const client = agent(id);
+  await ask(client, "one");
+  await ask(client, "two");
+  assert.deepEqual(searched, [
+    ["api", "web"],
+    ["api", "web"],
+  ]);
 });
 
 test("[O6] a message that was edited makes a fork from where the conversation is still the same", async (t) => {

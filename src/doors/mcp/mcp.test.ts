@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport, type CallToolResult } from "@mod
 import { cliWorld } from "../../../testing/cli.ts";
 import type { Person, TestDoor, TestDoorOptions } from "../../../testing/http-door.ts";
 import { mcpUrl, testMcpDoor } from "../../../testing/mcp-door.ts";
+import { repositoriesOf, type Retriever } from "../../retrieval/retriever.ts";
 
 interface McpTest extends TestDoor {
   /** `mode`: `legacy` clients speak the versions before 2026-07-28. */
@@ -83,6 +84,32 @@ test("[O7] another agent asks, continues, forks, searches, reads and compares", 
     other_turn_id: factsOf(fork)["turnId"],
   });
   assert.match(textOf(diff), /share 1 turn;[^]*answer 2[^]*answer 3/);
+});
+
+test("[M7] [O7] an agent asks about several repositories: all are searched, and the session has them in order", async (t) => {
+  const searched: string[][] = [];
+  const retriever: Retriever = {
+    search: async (query) => {
+      searched.push(repositoriesOf(query).map(({ repo }) => repo));
+      return [];
+    },
+    index: () => assert.fail("nothing is indexed here"),
+    list: async () => [],
+    close: async () => {},
+  };
+  const { connect, client: httpClient } = await testMcp(t, { retrievers: new Map([["local", retriever]]) });
+  const client = await connect();
+  const asked = await call(client, "ask", { instruction: "Where?", repo: "api", other_repos: ["web", "lib"] });
+  const sessionId = String(factsOf(asked)["sessionId"]);
+  const { repo, otherRepos } = await httpClient().sessions.get(sessionId);
+  assert.deepEqual([repo, otherRepos], ["api", ["web", "lib"]]);
+  await call(client, "continue_session", { session_id: sessionId, instruction: "And shown?" });
+  assert.deepEqual(searched, [
+    ["api", "web", "lib"],
+    ["api", "web", "lib"],
+  ]);
+  const twice = await call(client, "ask", { instruction: "Where?", repo: "api", other_repos: ["api"] });
+  assert.equal(factsOf(twice)["code"], "request_invalid");
 });
 
 test("[O7] sessions are resources", async (t) => {

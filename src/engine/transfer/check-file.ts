@@ -19,11 +19,19 @@ import {
   type ExportedSession,
   type PartLine,
   type SessionLine,
+  type ExportedSummaryLine,
   type TurnLine,
 } from "./format.ts";
 import { checkedLine, endSchema, headerSchema } from "./line-schemas.ts";
 import { checkedValue } from "./schema.ts";
 import type { Spool, SpooledLine } from "./spool.ts";
+import {
+  callsFault,
+  checkSummaryBlob,
+  rangeFault,
+  type CheckedSummaryBlob,
+  type FileSummary,
+} from "./summary-lines.ts";
 
 /** The facts of a turn of the file that fit into memory for every turn. */
 export interface FileTurn extends AncestorTurn {
@@ -52,6 +60,8 @@ export interface CheckedExport {
   turns: Map<string, FileTurn>;
   /** The boot prompts that the turns used, by key. Files of format 1 have none. */
   prompts: Map<string, CheckedPrompt>;
+  /** The summaries of its sessions, by id. Files before format 3 have none. */
+  summaries: Map<string, FileSummary>;
   /** The turns that are not in the file, and that its sessions and turns depend on. */
   outside: Set<string>;
 }
@@ -73,7 +83,13 @@ export async function checkFile(lines: AsyncIterable<string>, source: FileSource
 class FileCheck {
   readonly #source: FileSource;
   readonly #seal = new LineSeal();
-  readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), prompts: new Map(), outside: new Set() };
+  readonly #file: CheckedExport = {
+    sessions: new Map(),
+    turns: new Map(),
+    prompts: new Map(),
+    summaries: new Map(),
+    outside: new Set(),
+  };
   readonly #stored = new Map<string, AncestorTurn>();
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
@@ -81,6 +97,8 @@ class FileCheck {
   /** The blobs of the next turn. */
   #blobs = new Map<string, CheckedBlob>();
   #blobCount = 0;
+  /** The blobs of the next summary. */
+  #summaryBlobs = new Map<string, CheckedSummaryBlob>();
   /** The boot prompt of the next turn, if the file has not had it before. */
   #prompt: CheckedPrompt | null = null;
   /** A blob whose parts are still being read. */
@@ -154,6 +172,7 @@ class FileCheck {
     const place = await this.#source.spool.add(text);
     if (value.kind === "blob") this.#takeBlob(value, place);
     else if (value.kind === "part") this.#takePart(value, place);
+    else if (value.kind === "summary") this.#takeSummary(value, place);
     else await this.#takeTurn(value, place);
   }
 
@@ -164,8 +183,10 @@ class FileCheck {
   }
 
   #takeBlob(blob: BlobLine, head: SpooledLine): void {
-    if (this.#blobs.has(blob.key)) throw this.#fault(`the blob ${blob.key} occurs twice`);
-    if (this.#blobs.size >= limits.importBlobsPerTurnMax) throw this.#fault("there are too many blobs before a turn");
+    if (this.#blobs.has(blob.key) || this.#summaryBlobs.has(blob.key))
+      throw this.#fault(`the blob ${blob.key} occurs twice`);
+    if (this.#blobs.size + this.#summaryBlobs.size >= limits.importBlobsPerTurnMax)
+      throw this.#fault("there are too many blobs before a turn");
     if ("parts" in blob.content) this.#parted = { blob, head, parts: [], places: [] };
     else this.#keepBlob(blob, [], [head]);
   }
@@ -184,6 +205,12 @@ class FileCheck {
     this.#blobCount += 1;
     const prompt = checkPrompt(blob, parts);
     if (prompt !== null) return this.#keepPrompt(prompt, places);
+    const ofSummary = checkSummaryBlob(blob, parts);
+    if (ofSummary !== null) {
+      if ("fault" in ofSummary) throw this.#fault(ofSummary.fault);
+      this.#summaryBlobs.set(blob.key, { ...ofSummary, places });
+      return;
+    }
     const checked = checkBlob(blob, parts);
     if ("fault" in checked) throw this.#fault(checked.fault);
     this.#blobs.set(blob.key, { ...checked, places });
@@ -208,6 +235,8 @@ class FileCheck {
   async #takeTurn({ turn, steps }: TurnLine, line: SpooledLine): Promise<void> {
     const { id, sessionId, parentId, depth, sequence, status, statusAt, digest } = turn;
     if (this.#file.turns.has(id)) throw this.#fault(`the turn ${id} occurs twice`);
+    if (this.#summaryBlobs.size + this.#file.summaries.size > 0)
+      throw this.#fault("the turns must come before all summaries");
     if (!this.#file.sessions.has(sessionId)) throw this.#fault(`its session ${sessionId} is not in the file`);
     if ((sequence === 1) !== (id === sessionId))
       throw this.#fault("the first turn, and no other one, must have the session's id");
@@ -254,6 +283,19 @@ class FileCheck {
     this.#file.turns.set(id, { ...facts, isContinuable, ...rest });
   }
 
+  #takeSummary({ summary }: ExportedSummaryLine, line: SpooledLine): void {
+    const { id, sessionId, throughTurnId } = summary;
+    if (this.#file.summaries.has(id)) throw this.#fault(`the summary ${id} occurs twice`);
+    const session = this.#file.sessions.get(sessionId);
+    if (session === undefined) throw this.#fault(`its session ${sessionId} is not in the file`);
+    const through = this.#file.turns.get(throughTurnId);
+    const blobs = this.#summaryBlobs;
+    const fault = rangeFault(summary, { through, originTurnId: session.originTurnId }) ?? callsFault(summary, blobs);
+    if (fault !== null) throw this.#fault(`the summary ${id}: ${fault}`);
+    this.#file.summaries.set(id, { id, sessionId, throughTurnId, line, blobs: [...blobs.values()] });
+    this.#summaryBlobs = new Map();
+  }
+
   /** Returns a turn that another one depends on, from the file or from the store. */
   async #find(id: string): Promise<AncestorTurn> {
     const known = this.#file.turns.get(id) ?? this.#stored.get(id) ?? (await this.#source.findStored(id));
@@ -274,7 +316,7 @@ class FileCheck {
       !isWhole ||
       this.#parted !== null ||
       this.#prompt !== null ||
-      this.#blobs.size > 0 ||
+      this.#blobs.size + this.#summaryBlobs.size > 0 ||
       end.sha256 !== this.#seal.digest()
     ) {
       throw this.#fault("the file was changed: the digest of its lines does not match");

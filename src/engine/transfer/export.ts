@@ -12,6 +12,7 @@ import { visibleTurn, visibleSession } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import { blobKeys, readBootPrompt } from "../turn/kept/turn-blobs.ts";
 import { ancestors, finishedTurns, lineage, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
+import { summariesToExport } from "./summary-lines.ts";
 import { blobLines, exportFormat, LineSeal, type ExportedSession, type ExportLine } from "./format.ts";
 
 export type ExportScope = { sessionId: string } | { turnId: string };
@@ -22,7 +23,7 @@ export type ExportScope = { sessionId: string } | { turnId: string };
  * completely: an export is never incomplete.
  */
 export async function* exportLines(core: EngineCore, caller: Caller, scope: ExportScope): AsyncGenerator<string> {
-  const { sessions, turns } = await contentOf(core, caller, scope);
+  const { sessions, shownIds, turns } = await contentOf(core, caller, scope);
   const seal = new LineSeal();
   const counts = { sessions: sessions.length, turns: 0, blobs: 0 };
   const sealed = (line: ExportLine): string => {
@@ -45,11 +46,20 @@ export async function* exportLines(core: EngineCore, caller: Caller, scope: Expo
       counts.blobs += blobs.size + prompt.length;
     }
   }
+  for (const id of shownIds) {
+    for await (const { summary, blobs } of summariesToExport(core, id, (turnId) => digests.has(turnId))) {
+      for (const [key, bytes] of blobs) yield* blobLines(key, bytes).map(sealed);
+      yield sealed({ kind: "summary", summary });
+      counts.blobs += blobs.length;
+    }
+  }
   yield JSON.stringify({ kind: "end", ...counts, sha256: seal.digest() } satisfies ExportLine);
 }
 
 interface Content {
   sessions: ExportedSession[];
+  /** The sessions that the caller may see. Only their summaries leave (H4). */
+  shownIds: string[];
   /** The turns, parents before their children. */
   turns: AsyncIterable<Turn>;
 }
@@ -59,29 +69,37 @@ async function contentOf(core: EngineCore, caller: Caller, scope: ExportScope): 
   if ("turnId" in scope) {
     const turn = await visibleTurn(core.deps, caller, scope.turnId);
     if (turn.status === "pending") throw new AptoveError("turn_not_finished", `turn ${turn.id} is still running`);
-    const sessions = await sessionsAbove(core, caller, turn.id);
-    return { sessions, turns: lineage(records, turn.id) };
+    return { ...(await sessionsAbove(core, caller, turn.id)), turns: lineage(records, turn.id) };
   }
   const session = await visibleSession(core.deps, caller, scope.sessionId);
-  const above = session.originTurnId === null ? [] : await sessionsAbove(core, caller, session.originTurnId);
-  return { sessions: [...above, exported(session)], turns: turnsWithLineage(records, session) };
+  const above =
+    session.originTurnId === null
+      ? { sessions: [], shownIds: [] }
+      : await sessionsAbove(core, caller, session.originTurnId);
+  return {
+    sessions: [...above.sessions, exported(session)],
+    shownIds: [...above.shownIds, session.id],
+    turns: turnsWithLineage(records, session),
+  };
 }
 
 /** Returns the sessions of a lineage, that of the root first, each with its last turn of this lineage as its head. */
-async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): Promise<ExportedSession[]> {
+async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): Promise<Omit<Content, "turns">> {
   const parts = new Map<string, { head: string | null; first: Turn }>();
   for await (const turn of ancestors(core.deps.records, turnId)) {
     const head = parts.get(turn.sessionId)?.head ?? (mayBeParent(turn) ? turn.id : null);
     parts.set(turn.sessionId, { head, first: turn });
   }
   const sessions: ExportedSession[] = [];
+  const shownIds: string[] = [];
   for (const [id, { head, first }] of parts) {
     const session = await core.deps.records.sessions.get(id);
     if (session === null) throw new AptoveError("history_unavailable", `the session ${id} is not stored`);
-    const shown = (await maySee(core, caller, id)) ? exported(session) : nameless(session, first);
-    sessions.unshift({ ...shown, headTurnId: head });
+    const isShown = await maySee(core, caller, id);
+    sessions.unshift({ ...(isShown ? exported(session) : nameless(session, first)), headTurnId: head });
+    if (isShown) shownIds.unshift(id);
   }
-  return sessions;
+  return { sessions, shownIds };
 }
 
 async function maySee({ deps }: EngineCore, caller: Caller, id: string): Promise<boolean> {

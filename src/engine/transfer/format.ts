@@ -1,18 +1,19 @@
 /**
  * The file of an export: one JSON object per line (docs/formats/export.md). Sessions come first, then every turn after
- * its parent and after its own blobs, and an end line that seals all lines before it. The file does not contain when
+ * its parent and after its own blobs, summaries after theirs, and an end line that seals all lines before it. The file does not contain when
  * and where it was made, so the same session makes the same file.
  */
 import { createHash } from "node:crypto";
 import { sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
+import type { Summary, SummaryEnd } from "../../domain/summary.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
 
-/** Format 1, of version 0.1.0, has no boot prompts. */
-export const exportFormat = 2;
+/** Format 1, of version 0.1.0, has no boot prompts. Format 2 has no summaries. */
+export const exportFormat = 3;
 
-export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | EndLine;
+export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | ExportedSummaryLine | EndLine;
 
 export interface HeaderLine {
   aptove: "export";
@@ -75,6 +76,17 @@ export interface TurnLine {
   kind: "turn";
   turn: StoredTurn;
   steps: Step[];
+}
+
+/** A summary of a session (M5). Its org is decided where it is imported. */
+export interface ExportedSummary extends Omit<Summary, "orgId" | "end"> {
+  end: SummaryEnd;
+}
+
+/** A summary, after all turns and directly after the blobs of its calls. */
+export interface ExportedSummaryLine {
+  kind: "summary";
+  summary: ExportedSummary;
 }
 
 /** The last line. `sha256` covers all lines before this one, each with its line break. */

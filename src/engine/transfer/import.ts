@@ -7,16 +7,20 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { KeptEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
+import type { EndedSummary } from "../../domain/summary.ts";
 import type { ImportedTurn, TurnText } from "../../records/record-store.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { ImportReport } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { importMarks, type OpeningBlob, type RunBlob } from "../turn/kept/turn-blobs.ts";
 import { checkFile, type CheckedExport, type FileBlob, type FileTurn } from "./check-file.ts";
-import { blobBytes, type BlobLine, type PartLine, type TurnLine } from "./format.ts";
+import { blobBytes, type BlobLine, type PartLine, type ExportedSummaryLine, type TurnLine } from "./format.ts";
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
 import { isForeignHeader } from "./foreign/foreign-lines.ts";
 import { Spool } from "./spool.ts";
+
+/** A blob of the file with the lines that hold it. */
+type StoredLines = Pick<FileBlob, "key" | "places">;
 
 /** How many turns' blobs are written at the same time. */
 const writersMax = 8;
@@ -74,15 +78,16 @@ async function readFile(
 
 /** Writes the plan. Returns false if the stored data has changed since the plan was made. */
 async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<boolean> {
-  if (plan.turns.length === 0 && plan.sessions.length === 0) return true;
+  if (plan.turns.length + plan.sessions.length + plan.summaries.length === 0) return true;
   const { blobs, records } = core.deps;
   const mark = importMark();
   await blobs.put(mark, Buffer.from("{}"));
   try {
-    await putBlobs(core, spool, plan.turns);
+    await putBlobs(core, spool, [...plan.turns, ...plan.summaries]);
     const turns = importedTurns(spool, plan.turns);
     const { sessions, growths, parents, mail } = plan;
-    const result = await records.imports.insert({ sessions, growths, parents, turns, mail });
+    const summaries = await importedSummaries(core, spool, plan);
+    const result = await records.imports.insert({ sessions, growths, parents, turns, mail, summaries });
     return result.outcome === "imported";
   } finally {
     await blobs.delete(mark);
@@ -102,8 +107,12 @@ async function putPrompts({ deps }: EngineCore, spool: Spool, { prompts }: Check
   for (const prompt of prompts.values()) await deps.blobs.put(prompt.key, await bytesOf(spool, prompt));
 }
 
-async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn[]): Promise<void> {
-  const left = turns.values();
+async function putBlobs(
+  core: EngineCore,
+  spool: Spool,
+  rows: readonly { blobs: readonly StoredLines[] }[],
+): Promise<void> {
+  const left = rows.values();
   const writer = async (): Promise<void> => {
     for (const { blobs } of left) {
       await Promise.all(blobs.map(async (blob) => core.deps.blobs.put(blob.key, await bytesOf(spool, blob))));
@@ -114,7 +123,7 @@ async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn
 }
 
 /** Returns the bytes of a blob. Its lines were checked when they were stored in the spool. */
-async function bytesOf(spool: Spool, { places }: Pick<FileBlob, "places">): Promise<Uint8Array> {
+async function bytesOf(spool: Spool, { places }: Pick<StoredLines, "places">): Promise<Uint8Array> {
   const lines = await Promise.all(places.map(async (place): Promise<unknown> => JSON.parse(await spool.read(place))));
   const [line, ...parts] = lines as [BlobLine, ...PartLine[]];
   return blobBytes(line, parts);
@@ -125,6 +134,17 @@ async function* importedTurns(spool: Spool, turns: readonly FileTurn[]): AsyncGe
     const { turn, steps } = JSON.parse(await spool.read(line)) as TurnLine;
     yield { turn, steps, text: await textOf(spool, blobs) };
   }
+}
+
+async function importedSummaries(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<EndedSummary[]> {
+  const created = new Map(plan.sessions.map(({ id, orgId }) => [id, orgId]));
+  const summaries: EndedSummary[] = [];
+  for (const { line, sessionId } of plan.summaries) {
+    const { summary } = JSON.parse(await spool.read(line)) as ExportedSummaryLine;
+    const orgId = created.get(sessionId) ?? (await core.deps.records.sessions.get(sessionId))?.orgId;
+    if (orgId !== undefined) summaries.push({ ...summary, orgId });
+  }
+  return summaries;
 }
 
 /** Returns the text that search finds the turn by (S8). */
@@ -148,12 +168,12 @@ function answerIn(events: readonly KeptEvent[]): string {
   return [...messages.values()].join("\n\n");
 }
 
-function reportOf(file: CheckedExport, { turns, sessions }: ImportPlan): ImportReport {
+function reportOf(file: CheckedExport, { turns, sessions, summaries }: ImportPlan): ImportReport {
   const isNew = new Set(sessions.map((session) => session.id));
   return {
     sessions: [...file.sessions.values()].map(({ id, name }) => ({ id, name, isNew: isNew.has(id) })),
     turnsImported: turns.length,
     turnsKnown: file.turns.size - turns.length,
-    blobsImported: turns.reduce((sum, turn) => sum + turn.blobs.length, 0),
+    blobsImported: [...turns, ...summaries].reduce((sum, { blobs }) => sum + blobs.length, 0),
   };
 }

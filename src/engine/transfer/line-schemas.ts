@@ -1,7 +1,8 @@
 /** The schemas of the lines of an export. */
 import * as z from "zod";
-import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, TurnLine } from "./format.ts";
+import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, ExportedSummaryLine, TurnLine } from "./format.ts";
 import { exportedSessionSchema, exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
+import { exportedSummarySchema } from "./summary-lines.ts";
 import {
   checkedValue,
   fieldText,
@@ -30,6 +31,9 @@ const lineSchemas = {
   turn: exactly<TurnLine>()(
     z.strictObject({ kind: z.literal("turn"), turn: exportedTurnSchema, steps: list(exportedStepSchema) }),
   ),
+  summary: exactly<ExportedSummaryLine>()(
+    z.strictObject({ kind: z.literal("summary"), summary: exportedSummarySchema }),
+  ),
 };
 
 export const endSchema = exactly<EndLine>()(
@@ -47,7 +51,9 @@ export const headerSchema = exactly<HeaderLine>()(
 );
 
 /** Checks a line between the header and the end by the schema of its kind. */
-export function checkedLine(line: Record<string, unknown>): SchemaResult<SessionLine | BlobLine | PartLine | TurnLine> {
+export function checkedLine(
+  line: Record<string, unknown>,
+): SchemaResult<SessionLine | BlobLine | PartLine | TurnLine | ExportedSummaryLine> {
   const kind = String(line["kind"]);
   if (!isKind(kind)) return { fault: `lines of the kind ${JSON.stringify(kind)} are not known` };
   return checkedValue(lineSchemas[kind], line, kind);

@@ -15,6 +15,7 @@ import type { CheckedExport, FileTurn } from "./check-file.ts";
 import { outcomeOf, type AncestorTurn } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
 import { importedMail } from "./imported-mail.ts";
+import type { FileSummary } from "./summary-lines.ts";
 
 /** Returns a stored turn that the caller may see and continue, with its ancestors. Null if there is none (H4, T6). */
 export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<AncestorTurn | null> {
@@ -41,6 +42,8 @@ async function seenTurn({ deps }: EngineCore, caller: Caller, id: string): Promi
 }
 
 export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | "growths" | "parents" | "mail">> {
+  /** The summaries that are not stored yet (M5). */
+  summaries: FileSummary[];
   /** The turns that are not stored yet, parents before children. */
   turns: FileTurn[];
 }
@@ -52,7 +55,7 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
   const restOn = turns.flatMap((turn) => (turn.parentId !== null && stored.has(turn.parentId) ? [turn.parentId] : []));
   const parents = [...new Set([...file.outside, ...restOn])];
-  const plan: ImportPlan = { turns, parents, sessions: [], growths: [], mail: [] };
+  const plan: ImportPlan = { turns, parents, sessions: [], growths: [], mail: [], summaries: [] };
   for (const session of file.sessions.values()) {
     const news = turns.filter((turn) => turn.sessionId === session.id);
     const here = await core.deps.records.sessions.get(session.id);
@@ -67,7 +70,30 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
     else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
   }
   const touched = [...plan.sessions.map(({ id }) => id), ...plan.growths.map(({ sessionId }) => sessionId)];
-  return { ...plan, mail: importedMail(file, new Set(touched)) };
+  const summaries = await newSummaries(core, caller, { file, created: new Set(plan.sessions.map(({ id }) => id)) });
+  // The stored turns that summaries end at must exist until the summaries are stored.
+  const ends = summaries.flatMap(({ throughTurnId }) => (stored.has(throughTurnId) ? [throughTurnId] : []));
+  plan.parents = [...new Set([...parents, ...ends])];
+  return { ...plan, summaries, mail: importedMail(file, new Set(touched)) };
+}
+
+/**
+ * Returns the summaries that are not stored here, of new sessions and of those that the caller may continue. A session of
+ * another user does not change by an import of turns that it has (H4).
+ */
+async function newSummaries(
+  { deps }: EngineCore,
+  caller: Caller,
+  { file, created }: { file: CheckedExport; created: ReadonlySet<string> },
+): Promise<FileSummary[]> {
+  const found: FileSummary[] = [];
+  for (const summary of file.summaries.values()) {
+    if ((await deps.records.summaries.get(summary.id)) !== null) continue;
+    const here = created.has(summary.sessionId) ? null : await deps.records.sessions.get(summary.sessionId);
+    const isOpen = here !== null && here.deletedAt === null && (await mayContinue(deps, caller, here));
+    if (created.has(summary.sessionId) || isOpen) found.push(summary);
+  }
+  return found;
 }
 
 /** Returns true if the id belongs to a turn. The session's first turn would need that id (S4). */

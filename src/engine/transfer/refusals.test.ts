@@ -102,9 +102,9 @@ test("[D2] lines that were doubled, left out, swapped, or put behind the end are
 
 test("[B2] [D2] a file of a newer format is refused, and the error differs from that for a file that is no export", async (t) => {
   const { there, lines } = await sample(t);
-  await refuses(there, ['{"aptove":"export","format":3,"version":"9.9","more":1}', ...lines.slice(1)], {
+  await refuses(there, ['{"aptove":"export","format":4,"version":"9.9","more":1}', ...lines.slice(1)], {
     code: "import_newer",
-    detail: /format 3.*up to 2/,
+    detail: /format 4.*up to 3/,
   });
   const none = [
     "",

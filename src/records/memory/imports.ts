@@ -2,6 +2,7 @@
 import type { ImportedRecords, ImportedTurn, ImportRecords, ImportResult, SessionGrowth } from "../imports.ts";
 import type { Rows } from "./rows.ts";
 import { importMail } from "./subagents.ts";
+import { importSummaries } from "./summaries.ts";
 import { insertSteps } from "./turns.ts";
 
 /** Copies the turns one after the other, because a stream of turns cannot be copied as a whole. */
@@ -17,12 +18,14 @@ export function importRecords(rows: Rows): ImportRecords {
 
 function insertImported(
   rows: Rows,
-  { sessions, growths, parents, mail = [] }: Omit<ImportedRecords, "turns">,
+  { sessions, growths, parents, mail = [], summaries = [] }: Omit<ImportedRecords, "turns">,
   turns: readonly ImportedTurn[],
 ): ImportResult {
   const isTaken = turns.some(({ turn }) => rows.turns.has(turn.id) || hasSequence(rows, turn));
   const isKnown = sessions.some((session) => rows.sessions.has(session.id));
   const isGone = parents.some((id) => !rows.turns.has(id));
+  const created = new Set(sessions.map(({ id }) => id));
+  if (summaries.some(({ sessionId: id }) => !created.has(id) && !rows.sessions.has(id))) return { outcome: "changed" };
   if (isTaken || isKnown || isGone || !growths.every((growth) => isAsSeen(rows, growth))) return { outcome: "changed" };
 
   for (const session of sessions) rows.sessions.set(session.id, session);
@@ -34,6 +37,7 @@ function insertImported(
   }
   for (const growth of growths) grow(rows, growth);
   importMail(rows, mail);
+  importSummaries(rows, summaries);
   return { outcome: "imported" };
 }
 

@@ -61,6 +61,15 @@ export function summaryRecords(rows: Rows, now: () => number): SummaryRecords {
   };
 }
 
+/** Inserts ended summaries of an import, but for those that exist. */
+export function importSummaries(rows: Rows, summaries: readonly EndedSummary[]): void {
+  for (const summary of summaries) {
+    if (rows.summaries.has(summary.id)) continue;
+    insert(rows.summaries, summary.id, { summary, runnerId: "", leaseExpiresAt: 0, isStopping: false });
+    addToSession(rows, summary);
+  }
+}
+
 function addToSession(rows: Rows, { sessionId, end }: Summary): void {
   const session = rows.sessions.get(sessionId);
   if (session === undefined || end === null) return;

@@ -6,6 +6,7 @@ import { isUniqueViolation } from "./faults.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { importMail } from "./subagents.ts";
+import { importSummaries } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
 import { latest } from "./turns.ts";
 
@@ -29,10 +30,13 @@ export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): ImportRe
 async function insertImported(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
-  { sessions, growths, parents, turns, mail = [] }: ImportedRecords,
+  { sessions, growths, parents, turns, mail = [], summaries = [] }: ImportedRecords,
 ): Promise<ImportResult> {
-  if (!(await holdParents(tx, dialect, parents))) return { outcome: "changed" };
+  if (!(await holdRows(tx, dialect, { table: "turns", ids: parents }))) return { outcome: "changed" };
   for (const growth of growths) if (!(await isAsSeen(tx, dialect, growth))) return { outcome: "changed" };
+  const created = new Set(sessions.map(({ id }) => id));
+  const known = summaries.map(({ sessionId }) => sessionId).filter((id) => !created.has(id));
+  if (!(await holdRows(tx, dialect, { table: "sessions", ids: known }))) return { outcome: "changed" };
   for (const session of sessions) await tx.insertInto("sessions").values(sessionToRow(session)).execute();
   let batch: ImportedTurn[] = [];
   for await (const turn of turns) {
@@ -44,13 +48,19 @@ async function insertImported(
   if (batch.length > 0) await dialect.ends.insert(tx, batch);
   for (const growth of growths) await grow(tx, growth);
   await importMail(tx, mail);
+  await importSummaries(tx, summaries);
   return { outcome: "imported" };
 }
 
-async function holdParents(tx: Transaction<Tables>, dialect: SqlDialect, ids: readonly string[]): Promise<boolean> {
+/** Locks rows against deletion. Returns false if one of them does not exist. */
+async function holdRows(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { table, ids }: { table: "turns" | "sessions"; ids: readonly string[] },
+): Promise<boolean> {
   const wanted = [...new Set(ids)];
   const held = await inBatches(wanted, (batch) =>
-    tx.selectFrom("turns").select("id").where("id", "in", batch).modifyEnd(dialect.lockRows("key share")).execute(),
+    tx.selectFrom(table).select("id").where("id", "in", batch).modifyEnd(dialect.lockRows("key share")).execute(),
   );
   return held.length === wanted.length;
 }

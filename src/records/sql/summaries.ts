@@ -103,6 +103,18 @@ async function update(tx: Transaction<Tables>, summary: Summary): Promise<boolea
   return true;
 }
 
+/** Inserts ended summaries of an import, but for those that exist. */
+export async function importSummaries(tx: Transaction<Tables>, summaries: readonly EndedSummary[]): Promise<void> {
+  for (const summary of summaries) {
+    const values = { ...columnsOf(summary), is_stopping: 0, runner_id: null, lease_expires_at: null };
+    const insert = tx.insertInto("summaries").values(values);
+    const { numInsertedOrUpdatedRows = 0n } = await insert
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows > 0n) await addToSession(tx, summary);
+  }
+}
+
 async function addToSession(tx: Transaction<Tables>, { sessionId, end }: Summary): Promise<void> {
   if (end === null) return;
   const { total, costUsd = 0 } = end.usage;

@@ -17,7 +17,7 @@ import {
   type OpenRecordsForTest,
 } from "./samples.ts";
 
-type Parts = "summaries" | "sessions" | "turns" | "runners" | "purges" | "search";
+type Parts = "summaries" | "sessions" | "turns" | "runners" | "purges" | "search" | "imports";
 
 const leaseMs = 60_000;
 const usage = { ...noUsage, input: 30, output: 5, total: 35, costUsd: 0.5 };
@@ -66,6 +66,25 @@ export function summaryTests(open: OpenRecordsForTest<Parts>): void {
     await store.runners.insert(runner);
     return { store, session, turn, lease: { runnerId: runner.id, leaseMs } };
   };
+
+  test("[M5] an imported summary is stored once, is found, and adds what it used to its session", async (context) => {
+    const { store, session, turn } = await begin(context);
+    const before = await readSession(store, session.id);
+    const [whole, stopped] = [completed(begun(turn)), failed(begun(turn, { createdAt: noon - 5 }))];
+    const none = { sessions: [], growths: [], parents: [turn.id], turns: (async function* () {})() };
+    const attempt = (summaries: EndedSummary[]) => store.imports.insert({ ...none, summaries });
+    assert.deepEqual(await attempt([whole, stopped]), { outcome: "imported" });
+    assert.deepEqual(await attempt([{ ...whole, model: "another" }]), { outcome: "imported" });
+    assert.deepEqual(await store.summaries.list(session.id, { limit: 9 }), [whole, stopped]);
+    const after = await readSession(store, session.id);
+    assert.deepEqual([after.tokensTotal, after.costUsd], [before.tokensTotal + 70, before.costUsd + 1]);
+    assert.deepEqual(await attempt([{ ...completed(begun(turn)), sessionId: newId() }]), { outcome: "changed" });
+    const other = begun(turn);
+    const runner = runnerOf(newId());
+    await store.runners.insert(runner);
+    assert.deepEqual(await store.summaries.begin(other, { runnerId: runner.id, leaseMs }), { outcome: "begun" });
+    assert.equal(await store.summaries.requestStop(whole.id), false);
+  });
 
   test("[M5] a summary is made once at a time, ends once, and adds what it used to its session", async (context) => {
     const { store, session, turn, lease } = await begin(context);

@@ -1,6 +1,7 @@
 /** Conversations and their items, driven by the official SDK (O1, O2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { repositoriesOf, type Retriever } from "../../../retrieval/retriever.ts";
 import { testOpenAi, type OpenAiTest } from "../../../../testing/openai-door.ts";
 
 async function textsOf({ openai }: OpenAiTest, id: string): Promise<string[]> {
@@ -37,6 +38,28 @@ test("[O2] responses join their conversation, one after the other, with its firs
   assert.deepEqual(texts.toSorted(), ["answer 1", "answer 2", "one", "two", "zero"]);
   assert.equal(texts[0], "zero");
   assert.deepEqual(provider.exchanges[1]?.context.length, 4);
+});
+
+test("[M7] [O2] a session about several repositories is a conversation, and each response searches all of them", async (t) => {
+  const searched: string[][] = [];
+  const retriever: Retriever = {
+    search: async (query) => {
+      searched.push(repositoriesOf(query).map(({ repo }) => repo));
+      return [];
+    },
+    index: () => assert.fail("nothing is indexed here"),
+    list: async () => [],
+    close: async () => {},
+  };
+  const { openai, engine, admin } = await testOpenAi(t, { retrievers: new Map([["local", retriever]]) });
+  const { id } = await engine.sessions.create(admin, { repo: "api", otherRepos: ["web"] });
+  const conversation = `conv_${id.replaceAll("-", "")}`;
+  const { id: first } = await openai.responses.create({ input: "one", conversation });
+  await openai.responses.create({ input: "two", previous_response_id: first });
+  assert.deepEqual(searched, [
+    ["api", "web"],
+    ["api", "web"],
+  ]);
 });
 
 test("[O2] items are added without a model, read by id, and removed for later responses only", async (t) => {

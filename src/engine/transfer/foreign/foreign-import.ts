@@ -65,7 +65,13 @@ class ForeignFile {
   readonly #spool: Spool;
   readonly #from: ForeignSession;
   readonly #sessionId: string;
-  readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), prompts: new Map(), outside: new Set() };
+  readonly #file: CheckedExport = {
+    sessions: new Map(),
+    turns: new Map(),
+    prompts: new Map(),
+    summaries: new Map(),
+    outside: new Set(),
+  };
   readonly #placed = new Map<string, Placed>();
   /** The stored turns of the conversation, by their ids in that tool. */
   readonly #known = new Map<string, Turn>();
