@@ -27,6 +27,22 @@ export const engineFaults: readonly Mutant[] = [
     tests: ["src/engine/summaries/summaries.test.ts"],
   },
   {
+    name: "summary-of-another-branch",
+    does: "lets a summary of another branch stand for a part of this history (M5, C4)",
+    file: "src/engine/turn/run/stored-beginning.ts",
+    find: "depths.get(throughTurnId) === throughDepth &&",
+    replace: "throughDepth > 0 &&",
+    tests: ["src/engine/turn/run/stored-beginning.test.ts"],
+  },
+  {
+    name: "summary-brings-back",
+    does: "lets a summary bring back what was hidden or forgotten after it was made (M5, M3)",
+    file: "src/engine/turn/run/stored-beginning.ts",
+    find: "historySummary(visible) === null && isWhole &&",
+    replace: "historySummary(visible) === null && (isWhole || true) &&",
+    tests: ["src/engine/turn/run/stored-beginning.test.ts"],
+  },
+  {
     name: "state-chain-of-three",
     does: "loses the oldest turns of a history of four and more files (K2, C3)",
     file: "src/engine/turn/kept/histories.ts",

@@ -1,5 +1,7 @@
 /** The limits of what a turn knows beside its history: rules, place, indexes and what they find. */
 export const knowledgeLimits = {
+  /** C4: the newest summaries of a session that are looked at when its history must be shortened. */
+  storedSummariesLookedAt: 20,
   /** U4: the files that a part of a path finds. */
   matchedPathsMax: 20,
   /** M1: the files with rules of a repository, and the texts of one and of all of them. A longer text is cut. */

@@ -18,6 +18,7 @@ import { pinRefs, pinsOfHistory, repeatPins, summarisedPins } from "../prepare/s
 import { withTurnTool } from "../prepare/summarised/turn-tool.ts";
 import { bestCut, placedItems, type PlacedItem } from "./history-cut.ts";
 import type { ModelRun } from "./model-run.ts";
+import { storedBeginning, type StoredBeginning } from "./stored-beginning.ts";
 import { Summariser } from "./summarise.ts";
 import { unnamedTurns } from "./turn-names.ts";
 
@@ -42,16 +43,22 @@ export async function compact(core: EngineCore, run: ModelRun, tooLong: TooLong)
   // Without a window, nothing says how much is too much until the provider refuses it.
   if (tooLong.window !== null || tooLong.wasRefused) refuseLargePins(sizes);
   const summariser = new Summariser(core, run, sizes.room);
-  let done = 0;
+  const stored = await storedBeginning(core, run, items);
+  let [done, beginning] = [0, null as StoredBeginning | null];
   for (;;) {
     const at = cutOf(run, { ...sizes, items, room: summariser.room });
     // The room may turn out to be smaller while the summary is written. Then more has to be summarised.
     if (at === null || at <= done) break;
+    if (done === 0 && stored !== null && stored.done <= at) {
+      [done, beginning] = [stored.done, stored];
+      summariser.text = stored.text;
+      continue;
+    }
     await summariser.add(items.slice(done, at));
     done = at;
   }
   if (done === 0) return null;
-  recorder.warn(compactionWarning(items.slice(0, done), plan));
+  recorder.warn(compactionWarning(items.slice(0, done), plan, beginning));
   recorder.isRebuilt = plan.decision !== null;
   recorder.contextTokens = null;
   const summary = summaryOf(run, { text: summariser.text, items, done });
@@ -130,11 +137,13 @@ function cutOf({ plan, recorder }: ModelRun, { items, room, tooLong, pins }: Cut
 function compactionWarning(
   items: readonly PlacedItem[],
   { turnId }: TurnPlan,
+  beginning: StoredBeginning | null,
 ): { code: "history_compacted"; message: string } {
   const turns = new Set(items.map((item) => item.turnId));
   const ofThis = turns.delete(turnId) ? ["the first steps of this turn"] : [];
   const replaced = [...(turns.size > 0 ? [`${turns.size} turns`] : []), ...ofThis].join(" and ");
-  const message = `in the requests to the model, a summary replaces ${replaced}; the store keeps them`;
+  const begins = beginning === null ? "" : `, which begins with the session's summary ${beginning.id},`;
+  const message = `in the requests to the model, a summary${begins} replaces ${replaced}; the store keeps them`;
   return { code: "history_compacted", message };
 }
 
