@@ -4,5 +4,12 @@ import { embeddedFaults } from "./embedded-faults.ts";
 import { engineFaults } from "./engine-faults.ts";
 import type { Mutant } from "./mutant.ts";
 import { storeFaults } from "./store-faults.ts";
+import { summaryFaults } from "./summary-faults.ts";
 
-export const allMutants: readonly Mutant[] = [...storeFaults, ...embeddedFaults, ...engineFaults, ...doorFaults];
+export const allMutants: readonly Mutant[] = [
+  ...storeFaults,
+  ...embeddedFaults,
+  ...engineFaults,
+  ...summaryFaults,
+  ...doorFaults,
+];
