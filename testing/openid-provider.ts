@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { Provider, type Configuration } from "oidc-provider";
+import { localOrgId } from "../src/domain/caller.ts";
+import type { OidcOptions } from "../src/identity/oidc/oidc.ts";
 
 export interface OpenIdServer {
   issuer: string;
@@ -19,6 +21,19 @@ export interface OpenIdServerOptions {
 }
 
 export const openIdClientId = "aptove-page";
+
+/** Our side of such a provider: browsers sign in, everybody whom the provider knows gets in, and no access token is accepted. */
+export const openIdOptions: Omit<OidcOptions, "issuer"> = {
+  audience: null,
+  client: { id: openIdClientId, secret: null, scopes: ["openid", "profile", "email"] },
+  jwksUrl: null,
+  algorithms: ["RS256"],
+  userClaim: "sub",
+  org: { id: localOrgId, claim: null, ids: {} },
+  roles: null,
+  mayBeAdded: true,
+  report: () => undefined,
+};
 
 /** Starts a provider with one client. Its pages ask for a name, take any password, and ask for consent. */
 export async function openIdServer(

@@ -2,25 +2,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { askInPage, axeFaults, closeBrowser, pageWorld } from "./page-world.ts";
-import { localOrgId } from "../../src/domain/caller.ts";
 import type { BrowserIdentities, IdentityProvider } from "../../src/identity/identity-provider.ts";
 import { openIdProvider } from "../../src/identity/oidc/oidc.ts";
-import { openIdClientId, openIdServer } from "../openid-provider.ts";
+import { openIdOptions, openIdServer } from "../openid-provider.ts";
 import { startedProgram } from "./started-program.ts";
 
 after(closeBrowser);
-
-/** Admits everybody whom the provider knows. */
-const anybody = {
-  audience: null,
-  jwksUrl: null,
-  algorithms: ["RS256"],
-  userClaim: "sub",
-  org: { id: localOrgId, claim: null, ids: {} },
-  roles: null,
-  mayBeAdded: true,
-  report: () => undefined,
-};
 
 test("[U2] [U4] [U6] [U13] npm start's address signs in; a first question about the code is answered, with what was given", async (t) => {
   const started = await startedProgram(t);
@@ -65,8 +52,7 @@ test("[U2] [U13] an OpenID provider signs in, and the page opens where the perso
     redirectUris: [`${world.url}/signed-in`],
     accounts: { grace: { name: "Grace" } },
   });
-  const client = { id: openIdClientId, secret: null, scopes: ["openid", "profile"] };
-  identities.browsers = openIdProvider({ ...anybody, issuer, client }).browsers ?? assert.fail();
+  identities.browsers = openIdProvider({ ...openIdOptions, issuer }).browsers ?? assert.fail();
   const tab = await world.anonymousTab("/costs");
   await tab.getByRole("button", { name: "Sign in with 127.0.0.1" }).click();
   await tab.locator("input[name=login]").fill("grace");

@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import {
-  openIdClientId,
+  openIdOptions,
   openIdServer,
   signInThere,
   type OpenIdServerOptions,
 } from "../../../../testing/openid-provider.ts";
 import { testDoor, type TestDoor } from "../../../../testing/http-door.ts";
-import { localOrgId } from "../../../domain/caller.ts";
 import { limits } from "../../../domain/limits.ts";
 import { openIdProvider, type OidcOptions } from "../../../identity/oidc/oidc.ts";
 import type { WireSignedIn, WireSignInAttempt, WireSignInWays } from "../../../protocol/sign-in.ts";
@@ -29,19 +28,8 @@ async function world(
   more: Partial<OpenIdServerOptions> = {},
 ): Promise<World> {
   const { issuer } = await openIdServer(t, { redirectUris: [redirectUri], accounts, ...more });
-  const identities = openIdProvider({
-    issuer,
-    audience: null,
-    client: { id: openIdClientId, secret: more.clientSecret ?? null, scopes: ["openid", "profile", "email"] },
-    jwksUrl: null,
-    algorithms: ["RS256"],
-    userClaim: "sub",
-    org: { id: localOrgId, claim: null, ids: {} },
-    roles: null,
-    mayBeAdded: true,
-    report: () => undefined,
-    ...over,
-  });
+  const client = { ...openIdOptions.client, secret: more.clientSecret ?? null } as OidcOptions["client"];
+  const identities = openIdProvider({ ...openIdOptions, issuer, client, ...over });
   const clock = { now: Date.now() };
   return Object.assign(await testDoor(t, { now: () => clock.now, identities }), { clock });
 }
