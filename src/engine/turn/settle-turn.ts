@@ -25,7 +25,6 @@ import {
 } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
 import type { TurnEndBlobs } from "../../records/turn-store.ts";
-import { endOfRound } from "../../system/end-of-round.ts";
 import { ownsWorkspaces } from "../access/access.ts";
 import { callNotRun, decideEnd, didSomething, type Ending } from "./decide-end.ts";
 import { followControls } from "./live/control.ts";
@@ -66,7 +65,7 @@ export async function settleTurn(core: EngineCore, settling: SettlingTurn): Prom
   live.settle();
   recorder.endAll();
   leaveSteers(settling);
-  await listenersHaveRead(recorder);
+  await recorder.taken();
   const ending = decideEnd(settling);
   try {
     return await keepAndFinish(core, settling, ending);
@@ -74,14 +73,6 @@ export async function settleTurn(core: EngineCore, settling: SettlingTurn): Prom
     core.deps.report(`turn ${pending.id} could not be stored`, error);
     return settled(await failWithoutBlobs(core, settling, failureOf(error)));
   }
-}
-
-/** Lets what the model said leave before the processor packs and seals it: a short answer would else be shown with its end. */
-async function listenersHaveRead(recorder: RunRecorder): Promise<void> {
-  await recorder.flushed();
-  // A door takes the events in the next round, and what the listener reads leaves at its end.
-  await endOfRound();
-  await endOfRound();
 }
 
 function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve()): SettledTurn {
@@ -391,8 +382,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     };
     const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
     settling.live.close();
-    // The store also refuses if an earlier write succeeded although it reported a failure. Then the turn ended as it
-    // should.
+    // The store also refuses if an earlier write succeeded although it reported a failure: the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
     await writeDown(core, settling, { turn, state: null });
     // The live log is kept, because nothing else has the events.
