@@ -286,7 +286,12 @@ export class LiveTurn {
     unsubscribe();
   }
 
-  /** Calls the listener right after each change. Returns a function that unsubscribes it. */
+  /** Reports that listeners can read more events. */
+  addedEvents(): void {
+    this.#notify();
+  }
+
+  /** Calls the listener right after each change of the state, and after new events. Returns a function that unsubscribes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
