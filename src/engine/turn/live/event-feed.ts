@@ -68,7 +68,7 @@ class LiveFeed implements EventFeed {
    * is still being stopped.
    */
   readonly #beganLost: boolean;
-  /** The turn has new events or another state, or the subscriber leaves. The turn itself reports both, without a store. */
+  /** The turn has new events or is over, or the subscriber leaves. The turn itself reports it, without a store. */
   readonly #news = new News();
   readonly #unsubscribe: readonly (() => void)[];
   /** True once the log was read to its end. From then on each read waits for news. */
@@ -79,7 +79,10 @@ class LiveFeed implements EventFeed {
     this.#live = live;
     this.#afterSeq = afterSeq;
     this.#beganLost = hasLostLease(live.state);
-    this.#unsubscribe = [live.onChange(this.#news.report), onAbort(signal, this.#news.report)];
+    const { report } = this.#news;
+    // An end that is being written may lose its lease before it is known to be stored: that is no news yet (R1).
+    const changed = (): void => (isOver(live.state) ? report() : undefined);
+    this.#unsubscribe = [live.onEvents(report), live.onChange(changed), onAbort(signal, report)];
   }
 
   async read(seq: number): Promise<FeedPart> {
