@@ -48,6 +48,10 @@ export class RunRecorder {
   readonly #kept = { events: 0, items: 0, responses: new Set<number>(), outputs: new Set<string>() };
   #queue: TurnEvent[] = [];
   #flushing: Promise<void> | null = null;
+  /** The append that runs, or ran last. */
+  #appending = Promise.resolve();
+  /** The number of events that are in the log, or that it refused. */
+  #appended = 0;
   #logFailed = false;
   readonly warnings: Warning[] = [];
   /** The complete items of the answer so far. */
@@ -91,11 +95,18 @@ export class RunRecorder {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
-      await endOfRound();
-      const batch = this.#queue;
-      this.#queue = [];
-      if (this.#logFailed) continue;
+      this.#appending = this.#append();
+      await this.#appending;
+    }
+    this.#flushing = null;
+  }
+
+  async #append(): Promise<void> {
+    // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
+    await endOfRound();
+    const batch = this.#queue;
+    this.#queue = [];
+    if (!this.#logFailed) {
       try {
         await this.#log.append(this.turnId, batch, this.#mayWrite);
       } catch (error) {
@@ -106,12 +117,13 @@ export class RunRecorder {
       }
       this.#onAppended();
     }
-    this.#flushing = null;
+    this.#appended += batch.length;
   }
 
-  /** Resolves when all events so far are in the log. */
+  /** Resolves when all events so far are in the log. It does not wait for those that follow. */
   async flushed(): Promise<void> {
-    await this.#flushing;
+    const count = this.#events.length;
+    while (this.#appended < count) await this.#appending;
   }
 
   /** Keeps a whole output of which the model receives a part. Returns false if the turn already keeps too much. */
