@@ -2,10 +2,14 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import pg from "pg";
+import { isTerminal, joinDeltas, type SequencedEvent } from "../src/domain/events.ts";
 import { createAptove } from "../src/index.ts";
 import { startFakeS3 } from "./fake-s3/fake-s3.ts";
 import { startPostgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+/** How many sessions stream at the same time. */
+const sessions = 64;
 
 /** A request to a store. */
 interface RoundTrip {
@@ -58,7 +62,8 @@ async function world(context: TestContext) {
     AWS_ACCESS_KEY_ID: fake.accessKeyId,
     AWS_SECRET_ACCESS_KEY: fake.secretAccessKey,
   };
-  const { engine } = await createAptove({ dataDir, env });
+  const overrides = { limits: { concurrent_runs_per_user_max: sessions } };
+  const { engine } = await createAptove({ dataDir, env, overrides });
   context.after(async () => {
     await engine.close();
     await Promise.all([postgres.stop(), fake.close()]);
@@ -94,4 +99,24 @@ test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and four 
   ];
   assert.equal(reads.length, 3, waits.join("\n"));
   assert.equal(writes.length, 4, waits.join("\n"));
+});
+
+test("[V2] [R5] 64 sessions stream at the same time over PostgreSQL and S3, each whole and in order", async (t) => {
+  const { engine, owner } = await world(t);
+  const streams = Array.from({ length: sessions }, async (_, place) => {
+    const running = await engine.turns.run(owner, { instruction: `Question ${place}?` });
+    const events: SequencedEvent[] = [];
+    for await (const event of running.events()) events.push(event);
+    return { events, finished: await running.finished };
+  });
+  for (const { events, finished } of await Promise.all(streams)) {
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, at) => at + 1),
+    );
+    assert.equal(events.filter(({ event }) => isTerminal(event)).length, 1);
+    assert.equal(finished.status, "completed");
+    const read = await Array.fromAsync(await engine.turns.events(owner, finished.id, { afterSeq: 0 }));
+    assert.deepEqual(joinDeltas(read.map(({ event }) => event)), joinDeltas(events.map(({ event }) => event)));
+  }
 });
