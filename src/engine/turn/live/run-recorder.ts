@@ -47,7 +47,7 @@ export class RunRecorder {
   /** How much of the run is stored as progress already (R6). */
   readonly #kept = { events: 0, items: 0, responses: new Set<number>(), outputs: new Set<string>() };
   #queue: TurnEvent[] = [];
-  #flushing: Promise<void> | null = null;
+  #isFlushing = false;
   /** The append that runs, or ran last. */
   #appending = Promise.resolve();
   /** The number of events that are in the log, or that it refused. */
@@ -90,15 +90,16 @@ export class RunRecorder {
   emit(event: TurnEvent): void {
     this.#events.push(event);
     this.#queue.push(event);
-    this.#flushing ??= this.#flush();
+    if (!this.#isFlushing) void this.#flush();
   }
 
   async #flush(): Promise<void> {
+    this.#isFlushing = true;
     while (this.#queue.length > 0) {
       this.#appending = this.#append();
       await this.#appending;
     }
-    this.#flushing = null;
+    this.#isFlushing = false;
   }
 
   async #append(): Promise<void> {

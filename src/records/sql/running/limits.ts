@@ -75,7 +75,7 @@ export interface LimitCheck {
 export type RunsLimited = Extract<OpenResult, { outcome: "limited" }>;
 
 /**
- * Until the transaction ends, every other transaction that would open a turn of the same user, or org, waits, so two
+ * Makes the check. Every other transaction that would open a turn of the same user, or org, waits until this one ends, so two
  * servers cannot both take the last free position.
  */
 export function limitCheck(dialect: SqlDialect, { turn, runLimits }: TurnOpening): LimitCheck {
