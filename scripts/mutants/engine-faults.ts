@@ -109,6 +109,14 @@ export const engineFaults: readonly Mutant[] = [
     tests: ["src/engine/turn/live/lost-turn.test.ts"],
   },
   {
+    name: "stored-turn-breaks-streams",
+    does: "breaks the streams of a turn whose lease is not renewed because its end was just stored (R1, V2)",
+    file: "src/engine/turn/live/event-feed.ts",
+    find: "(isOver(live.state) ? report() : undefined)",
+    replace: "report()",
+    tests: ["src/engine/turn/live/lost-turn.test.ts"],
+  },
+  {
     name: "lost-turn-appends-events",
     does: "appends events to the live log of a turn that this process lost (R1)",
     file: "src/engine/turn/open-turn.ts",

@@ -45,6 +45,23 @@ export const storeFaults: readonly Mutant[] = [
     tests: sqlite,
   },
   {
+    name: "records-no-position",
+    does: "keeps a turn that could take no position in its session (T1, S5)",
+    file: "src/records/sql/turns.ts",
+    find: "if (taken === undefined) throw new NotOpened();",
+    replace:
+      "if (taken === undefined) return { turn: opening.turn as PendingTurn, hasBudget: false, mustTakePart: false };",
+    tests: sqlite,
+  },
+  {
+    name: "records-over-the-limit",
+    does: "opens a turn although as many run as may (H5)",
+    file: "src/records/sql/turns.ts",
+    find: "if (before.length > 0) mayOpen(rows.slice(0, before.length));",
+    replace: "",
+    tests: sqlite,
+  },
+  {
     name: "records-head-blindly",
     does: "moves the head although another client moved it (S5)",
     file: "src/records/sql/sessions.ts",

@@ -2,7 +2,7 @@
  * Server-sent events, for every door that streams over HTTP (V1, V2). The listener pulls the stream. A slow listener delays only its own reading of the log, and a
  * listener that leaves ends it. Neither affects the run (R5).
  */
-import { endOfRound } from "../system/end-of-round.ts";
+import { endOfTick } from "../system/end-of-round.ts";
 
 /** One event of a stream. `data` is its text, which has no line break. */
 export interface ServerSentEvent {
@@ -37,82 +37,101 @@ export const eventStreamHeaders = {
 };
 
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { events, gone, signal, onFault } = options;
-  const beat = new Heartbeat(options.heartbeatMs);
-  let next: Promise<IteratorResult<ServerSentEvent>> | null = null;
+  // A high-water mark of 0: nothing but the event after the last piece is read ahead of the listener.
+  return new ReadableStream(new PulledEvents(options), { highWaterMark: 0 });
+}
 
-  /** Returns the text of the event and of those that are there already: they leave in one piece. */
-  const withWaiting = async (first: ServerSentEvent): Promise<string> => {
-    let text = format(first);
-    const round = endOfRound().then(() => null);
-    while (text.length < pieceLengthMax) {
-      next = events.next();
-      const result = await Promise.race([next, round]).catch(() => null);
-      if (result === null || result.done === true) break;
-      next = null;
-      text += format(result.value);
-    }
-    return text;
-  };
-  const leave = (): void => {
-    beat.end();
-    gone.abort();
-    events.return(undefined).catch(onFault);
-  };
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    next ??= events.next();
-    try {
-      const result = await beat.within(next);
-      if (gone.signal.aborted) return;
-      if (result === null) return controller.enqueue(heartbeat);
-      next = null;
-      if (!result.done) return controller.enqueue(encoder.encode(await withWaiting(result.value)));
-    } catch (error) {
-      if (gone.signal.aborted) return;
-      onFault(error);
-    }
-    beat.end();
-    gone.abort();
-    controller.close();
-  };
-  const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+/** The source of a stream. It reads events while the listener waits for a piece. */
+class PulledEvents {
+  readonly #options: EventStreamOptions;
+  readonly #heartbeat: NodeJS.Timeout;
+  #hasBegun = false;
+  /** What was read and not sent. */
+  #text = "";
+  #isWanted = false;
+  #isOver = false;
+  /** Continues the listener's wait for a piece. */
+  #wakeListener: (() => void) | null = null;
+  /** Continues the reading. */
+  #wakeReading: (() => void) | null = null;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#heartbeat = setTimeout(() => this.#wakeListener?.(), options.heartbeatMs).unref();
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    const { signal, gone } = this.#options;
     // Closes the stream without an error: a listener that leaves is no fault for the server's log.
     const abort = (): void => {
-      leave();
+      this.cancel();
       controller.close();
     };
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true, signal: gone.signal });
-  };
-  // A high-water mark of 0: nothing but the event after the last piece is read ahead of the listener.
-  return new ReadableStream({ start, pull, cancel: leave }, { highWaterMark: 0 });
-}
-
-/** The one timer of a stream. */
-class Heartbeat {
-  readonly #timer: NodeJS.Timeout;
-  #late: (() => void) | null = null;
-  #isOver = false;
-
-  constructor(ms: number) {
-    this.#timer = setTimeout(() => this.#late?.(), ms).unref();
   }
 
-  /** Settles as the work does, or resolves to null if that takes too long. */
-  async within<T>(work: Promise<T>): Promise<T | null> {
-    if (!this.#isOver) this.#timer.refresh().ref();
-    const { promise, resolve } = Promise.withResolvers<null>();
-    this.#late = () => resolve(null);
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      this.#timer.unref();
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const { gone } = this.#options;
+    this.#isWanted = true;
+    this.#wakeReading?.();
+    if (!this.#hasBegun) void this.#read();
+    this.#hasBegun = true;
+    if (this.#text === "" && !this.#isOver) await this.#news();
+    // Events that are there already leave in the same piece.
+    await endOfTick();
+    if (gone.signal.aborted) return;
+    const text = this.#text;
+    this.#text = "";
+    this.#isWanted = false;
+    if (text !== "") controller.enqueue(encoder.encode(text));
+    else if (!this.#isOver) controller.enqueue(heartbeat);
+    else {
+      this.#end();
+      controller.close();
     }
   }
 
-  end(): void {
+  cancel(): void {
+    const { events, onFault } = this.#options;
+    this.#end();
+    this.#wakeListener?.();
+    this.#wakeReading?.();
+    events.return(undefined).catch(onFault);
+  }
+
+  #end(): void {
+    clearTimeout(this.#heartbeat);
+    this.#options.gone.abort();
+  }
+
+  /** Resolves when there is something to send, at the latest when it is time for a heartbeat. */
+  async #news(): Promise<void> {
+    this.#heartbeat.refresh().ref();
+    await new Promise<void>((resolve) => (this.#wakeListener = resolve));
+    this.#wakeListener = null;
+    this.#heartbeat.unref();
+  }
+
+  async #read(): Promise<void> {
+    const { events, gone, onFault } = this.#options;
+    try {
+      for await (const event of events) {
+        this.#text += format(event);
+        this.#wakeListener?.();
+        while ((!this.#isWanted || this.#text.length >= pieceLengthMax) && !gone.signal.aborted) await this.#room();
+      }
+    } catch (error) {
+      if (!gone.signal.aborted) onFault(error);
+    }
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#wakeListener?.();
+  }
+
+  /** Resolves when the listener wants more. */
+  async #room(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#wakeReading = resolve));
+    this.#wakeReading = null;
   }
 }
 

@@ -10,7 +10,9 @@ export class ExchangeGuard {
   #limitMs = 0;
   #onLimit: Failure | null = null;
   #ranOut = false;
-  #isRead = false;
+  #isPaused = false;
+  /** Set once the body was read to its end. Until then the end of the exchange aborts it. */
+  isRead = false;
 
   constructor(caller: AbortSignal) {
     this.#caller = caller;
@@ -19,28 +21,27 @@ export class ExchangeGuard {
 
   /** Sets the time in which the next piece must arrive. It starts now, and again after each piece. */
   limit(ms: number, onLimit: Failure): void {
-    this.#limitMs = ms;
     this.#onLimit = onLimit;
-    this.#restart();
-  }
-
-  #restart(): void {
+    if (ms === this.#limitMs) return this.resume();
+    this.#limitMs = ms;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
+      // A paused exchange starts its time again when it continues.
+      if (this.#isPaused) return;
       this.#ranOut = true;
       this.#own.abort();
-    }, this.#limitMs);
+    }, ms);
   }
 
-  /** Gives the body piece by piece, under the limit. The time that the reader needs for a piece does not count. */
-  async *pieces(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
-    if (body === null) return;
-    for await (const piece of body) {
-      clearTimeout(this.#timer);
-      yield piece;
-      this.#restart();
-    }
-    this.#isRead = true;
+  /** Begins the handling of a piece. Its time does not count. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** Waits for the next piece: the time starts again. */
+  resume(): void {
+    this.#isPaused = false;
+    this.#timer?.refresh();
   }
 
   /** True if the caller aborted. */
@@ -58,7 +59,7 @@ export class ExchangeGuard {
   /** Aborts the exchange unless it was read to its end. */
   end(): void {
     clearTimeout(this.#timer);
-    if (!this.#isRead) this.#own.abort();
+    if (!this.isRead) this.#own.abort();
   }
 }
 

@@ -50,9 +50,23 @@ export async function* sendOverHttp(
   const neverSent = signal.aborted;
   const { secrets } = call.connection;
   try {
-    for await (const event of exchange(call, guard)) {
-      yield event.type === "failed" ? withoutSecrets(event, secrets) : event;
+    const response = await responseTo(call, guard);
+    const reading = response.status === 200 ? new AnswerBody(call, response) : new RefusalBody(call, response);
+    let cut: unknown = null;
+    let isOver = false;
+    try {
+      for await (const received of response.body ?? []) {
+        guard.pause();
+        for (const event of reading.take(received)) yield event;
+        isOver = reading.isOver(guard);
+        if (isOver) break;
+        guard.resume();
+      }
+      guard.isRead = !isOver;
+    } catch (error) {
+      cut = error;
     }
+    for (const event of reading.end(guard, cut)) yield withoutSecrets(event, secrets);
   } catch (error) {
     const reason = guard.failureOf(error, "provider_unavailable");
     const shown = isUnreachable(error) ? withHint(reason, call.unreachableHint) : reason;
@@ -64,8 +78,8 @@ export async function* sendOverHttp(
   }
 }
 
-/** Sends the request and reads the response. Throws what the network throws. */
-async function* exchange(call: HttpCall, guard: ExchangeGuard): AsyncGenerator<ProviderEvent, void, undefined> {
+/** Sends the request. Throws what the network throws. */
+async function responseTo(call: HttpCall, guard: ExchangeGuard): Promise<HttpPostResponse> {
   const { connection, url, request } = call;
   const { headers, firstByteMs, idleMs } = connection;
   guard.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
@@ -78,76 +92,103 @@ async function* exchange(call: HttpCall, guard: ExchangeGuard): AsyncGenerator<P
     redirect: "manual",
   });
   guard.limit(idleMs, failure("provider_stream_cut", `it sent nothing for ${idleMs} ms`));
-  if (response.status === 200) yield* answerEvents(call, response, guard);
-  else yield* errorEvents(call, response, guard);
+  return response;
 }
 
-/** Reads an HTTP error: the bytes of its body, then the failure that it means. */
-async function* errorEvents(
-  call: HttpCall,
-  response: HttpPostResponse,
-  guard: ExchangeGuard,
-): AsyncGenerator<ProviderEvent, void, undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let aborted: { reason: unknown } | null = null;
-  try {
-    for await (const bytes of guard.pieces(response.body)) {
-      chunks.push(bytes);
-      size += bytes.length;
-      if (size > limits.providerErrorBytesMax) break;
-    }
-  } catch (error) {
-    // The status has arrived, so it is a refusal even if its body was cut.
-    if (guard.isAborted) aborted = { reason: error };
+/** Reads the body of a response, piece by piece. */
+interface ResponseBody {
+  /** Returns the events that the piece completes. */
+  take(received: Uint8Array): ProviderEvent[];
+  /** Returns true if nothing more of the body is needed. It may set a limit for the rest. */
+  isOver(guard: ExchangeGuard): boolean;
+  /** Returns the remaining events, among them the last one. `cut` is what ended the body before its end, or null. */
+  end(guard: ExchangeGuard, cut: unknown): ProviderEvent[];
+}
+
+/** An HTTP error: the bytes of its body, then the failure that it means. */
+class RefusalBody implements ResponseBody {
+  readonly #call: HttpCall;
+  readonly #response: HttpPostResponse;
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+
+  constructor(call: HttpCall, response: HttpPostResponse) {
+    this.#call = call;
+    this.#response = response;
   }
-  // A proxy may answer with the headers that it received.
-  const masked = maskedBytes(Buffer.concat(chunks), call.connection.secrets);
-  yield* bytesEvents(masked);
-  if (aborted !== null) throw aborted.reason;
-  const body = Buffer.from(masked.bytes).toString("utf8");
-  const retryAfterMs = retryAfterOf(response.headers, Date.now());
-  yield call.errorEvent({ status: response.status, body, retryAfterMs });
+
+  take(received: Uint8Array): ProviderEvent[] {
+    this.#chunks.push(received);
+    this.#size += received.length;
+    return [];
+  }
+
+  isOver(): boolean {
+    return this.#size > limits.providerErrorBytesMax;
+  }
+
+  /** The status has arrived, so it is a refusal even if its body was cut. */
+  end(guard: ExchangeGuard, cut: unknown): ProviderEvent[] {
+    const { connection, errorEvent } = this.#call;
+    // A proxy may answer with the headers that it received.
+    const masked = maskedBytes(Buffer.concat(this.#chunks), connection.secrets);
+    const bytes = bytesEvents(masked);
+    if (cut !== null && guard.isAborted) {
+      return [...bytes, failedEvent(guard.failureOf(cut, "provider_unavailable"), { usage: unknownUsage })];
+    }
+    const { status, headers } = this.#response;
+    const body = Buffer.from(masked.bytes).toString("utf8");
+    return [...bytes, errorEvent({ status, body, retryAfterMs: retryAfterOf(headers, Date.now()) })];
+  }
 }
 
-function* bytesEvents({ bytes, isMasked }: MaskedPiece): Generator<ProviderEvent, void, undefined> {
-  if (bytes.length > 0) yield { type: "bytes", bytes, ...(isMasked && { isMasked }) };
+function bytesEvents({ bytes, isMasked }: MaskedPiece): ProviderEvent[] {
+  return bytes.length === 0 ? [] : [{ type: "bytes", bytes, ...(isMasked && { isMasked }) }];
 }
 
 /**
- * Reads a stream of events up to its end, which may come a short time after the terminal event. A gateway may repeat the
+ * A stream of events up to its end, which may come a short time after the terminal event. A gateway may repeat the
  * key in an answer too, so the events are read from bytes without it (E8).
  */
-async function* answerEvents(
-  { reader, connection }: HttpCall,
-  response: HttpPostResponse,
-  guard: ExchangeGuard,
-): AsyncGenerator<ProviderEvent, void, undefined> {
-  const stream = new EventStream((data) => reader.read(data));
-  const masking = new MaskedBytes(connection.secrets);
-  let drainEnds = Number.POSITIVE_INFINITY;
-  let cut: TerminalEvent | null = null;
-  try {
-    for await (const received of guard.pieces(response.body)) {
-      const piece = masking.feed(received);
-      yield* bytesEvents(piece);
-      yield* stream.feed(piece.bytes);
-      if (stream.isGarbage && stream.size > limits.providerErrorBytesMax) break;
-      if (reader.terminal === null) continue;
-      drainEnds = Math.min(drainEnds, Date.now() + limits.providerDrainMs);
-      if (Date.now() >= drainEnds) break;
-      guard.limit(limits.providerDrainMs, failure("provider_stream_cut", "its answer did not end"));
-    }
-  } catch (error) {
-    // The answer is whole after its terminal event, whatever happens to the connection then.
-    const reason = guard.failureOf(error, "provider_stream_cut");
-    cut = failedEvent(reason, { usage: reader.usageOfFailure });
+class AnswerBody implements ResponseBody {
+  readonly #reader: StreamReader;
+  readonly #response: HttpPostResponse;
+  readonly #stream: EventStream;
+  readonly #masking: MaskedBytes;
+  #drainEnds = Number.POSITIVE_INFINITY;
+
+  constructor({ reader, connection }: HttpCall, response: HttpPostResponse) {
+    this.#reader = reader;
+    this.#response = response;
+    this.#stream = new EventStream((data) => reader.read(data));
+    this.#masking = new MaskedBytes(connection.secrets);
   }
-  const held = masking.end();
-  yield* bytesEvents({ bytes: held, isMasked: false });
-  if (cut === null) yield* stream.feed(held);
-  const reason = unfinished(reader.hasBegun, stream.isGarbage, response);
-  yield reader.terminal ?? cut ?? failedEvent(reason, { usage: reader.usageOfFailure });
+
+  take(received: Uint8Array): ProviderEvent[] {
+    const piece = this.#masking.feed(received);
+    return [...bytesEvents(piece), ...this.#stream.feed(piece.bytes)];
+  }
+
+  isOver(guard: ExchangeGuard): boolean {
+    if (this.#stream.isGarbage && this.#stream.size > limits.providerErrorBytesMax) return true;
+    if (this.#reader.terminal === null) return false;
+    this.#drainEnds = Math.min(this.#drainEnds, Date.now() + limits.providerDrainMs);
+    guard.limit(limits.providerDrainMs, failure("provider_stream_cut", "its answer did not end"));
+    return Date.now() >= this.#drainEnds;
+  }
+
+  /** The answer is whole after its terminal event, whatever happens to the connection then. */
+  end(guard: ExchangeGuard, cut: unknown): ProviderEvent[] {
+    const held = this.#masking.end();
+    const events = [...bytesEvents({ bytes: held, isMasked: false }), ...(cut === null ? this.#stream.feed(held) : [])];
+    const { terminal, usageOfFailure: usage } = this.#reader;
+    return [...events, terminal ?? failedEvent(this.#unfinished(guard, cut), { usage })];
+  }
+
+  #unfinished(guard: ExchangeGuard, cut: unknown): Failure {
+    if (cut !== null) return guard.failureOf(cut, "provider_stream_cut");
+    return unfinished(this.#reader.hasBegun, this.#stream.isGarbage, this.#response);
+  }
 }
 
 function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {
@@ -163,7 +204,8 @@ function withHint(reason: Failure, hint: string | undefined): Failure {
 }
 
 /** Returns the event without the key and without the values of extra headers, which an error may quote (E8). */
-function withoutSecrets(event: ProviderFailed, secrets: readonly string[]): ProviderFailed {
+function withoutSecrets(event: ProviderEvent, secrets: readonly string[]): ProviderEvent {
+  if (event.type !== "failed") return event;
   const message = secrets.reduce((text, secret) => text.replaceAll(secret, "[secret]"), event.failure.message);
   return { ...event, failure: { ...event.failure, message } };
 }

@@ -3,6 +3,7 @@
 /** Shorter values occur in any text and are not secrets. */
 const secretBytesMin = 8;
 const mask = Buffer.from("[secret]");
+const nothing = Buffer.alloc(0);
 
 export interface MaskedPiece {
   bytes: Uint8Array;
@@ -14,7 +15,7 @@ export interface MaskedPiece {
 export class MaskedBytes {
   readonly #forms: readonly Buffer[];
   /** The end of what came, which may be the beginning of a secret. */
-  #held: Buffer = Buffer.alloc(0);
+  #held: Buffer = nothing;
 
   constructor(secrets: readonly string[]) {
     // In JSON a secret may be escaped.
@@ -30,7 +31,12 @@ export class MaskedBytes {
   feed(bytes: Uint8Array): MaskedPiece {
     const whole = this.#held.length === 0 ? view(bytes) : Buffer.concat([this.#held, bytes]);
     const { bytes: masked, isMasked } = this.#replaced(whole);
-    const end = masked.length - this.#begunAtEnd(masked);
+    const begunBytes = this.#begunAtEnd(masked);
+    if (begunBytes === 0) {
+      this.#held = nothing;
+      return { bytes: masked, isMasked };
+    }
+    const end = masked.length - begunBytes;
     this.#held = masked.subarray(end);
     return { bytes: masked.subarray(0, end), isMasked };
   }
@@ -38,7 +44,7 @@ export class MaskedBytes {
   /** Returns what was held back, because nothing follows. */
   end(): Uint8Array {
     const held = this.#held;
-    this.#held = Buffer.alloc(0);
+    this.#held = nothing;
     return held;
   }
 
@@ -81,5 +87,5 @@ function begun(bytes: Buffer, form: Buffer): number {
 }
 
 function view(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -134,7 +134,10 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   }
   const { opened } = result;
   live.run(opened);
-  await recordBeginning(opened);
+  const begun = recordBeginning(opened);
+  // The model need not wait for the log.
+  const finished = runToEnd(core, opened);
+  await begun;
   return {
     sessionId,
     turnId,
@@ -142,7 +145,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
     model: accepted.model,
     isRepeat: false,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
-    finished: runToEnd(core, opened),
+    finished,
   };
 }
 

@@ -17,7 +17,7 @@ export interface SqlDialect extends Placeholders {
   lockedRows(strength: "update"): PlainSql;
   plainNow(): PlainSql;
   /** Returns a statement that makes other transactions with the same name wait until this one ends. Null if there can be no others. */
-  exclusiveLock(name: string): RawBuilder<unknown> | null;
+  exclusiveLock(name: string): PlainSql | null;
   /** Returns whether a text contains a word, both folded. `folded` is null if lowering A to Z in `text` gives the same. */
   containsWord(
     text: { text: Expression<string>; folded: Expression<string | null> },

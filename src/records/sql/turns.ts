@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
+import type { Session } from "../../domain/session.ts";
 import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
 import {
   foundByHistoryMax,
@@ -16,9 +17,9 @@ import {
   type TurnRecords,
 } from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { plain, plainRow, runPlain, type PlainSql } from "./plain/plain-sql.ts";
+import { plain, plainRow, runTogether, runUnanswered, type PlainSql, type RowsOf } from "./plain/plain-sql.ts";
 import { budgetCount } from "./running/budgets.ts";
-import { limitRefusal } from "./running/limits.ts";
+import { limitCheck, type RunsLimited } from "./running/limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";
@@ -115,6 +116,16 @@ export async function openRow(
 
 type OpenAttempt = Extract<OpenResult, { outcome: "opened" | "limited" }>;
 
+/** Rolls the transaction back. `limited` is the limit that refuses the turn, or null if its session does. */
+class NotOpened extends Error {
+  readonly limited: RunsLimited | null;
+
+  constructor(limited: RunsLimited | null = null) {
+    super("the turn may not be opened");
+    this.limited = limited;
+  }
+}
+
 /** Returns null if the session or a unique index refused the turn. Then, or over a limit, nothing was written. */
 async function tryToOpen(
   db: Kysely<Tables>,
@@ -122,16 +133,9 @@ async function tryToOpen(
   { opening, also }: Parameters<typeof openRow>[2],
 ): Promise<OpenAttempt | null> {
   try {
-    return await db.transaction().execute(async (tx): Promise<OpenAttempt | null> => {
-      const limited = await limitRefusal(tx, dialect, opening);
-      if (limited !== null) return limited;
-      if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
-      if (!(await passesSubagentAndMailChecks(tx, dialect, opening))) return null;
-      const isNew = opening.newSession !== null;
-      const position = isNew ? await insertSession(tx, opening) : await takePosition(tx, dialect, opening);
-      if (position === null) return null;
-      const { turn, hasBudget } = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
-      if (position.mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
+    return await db.transaction().execute(async (tx): Promise<OpenAttempt> => {
+      const { turn, hasBudget, mustTakePart } = await writeOpening(tx, dialect, opening);
+      if (mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
@@ -142,24 +146,65 @@ async function tryToOpen(
       return { outcome: "opened", turn, hasBudget };
     });
   } catch (error) {
+    if (error instanceof NotOpened) return error.limited;
     if (isUniqueViolation(error)) return null;
     throw error;
   }
 }
 
-async function insertTurn(
+interface WrittenOpening {
+  turn: PendingTurn;
+  hasBudget: boolean;
+  /** True if the author owns the session and does not take part in it. Every other author takes part, or was dismissed a moment ago. */
+  mustTakePart: boolean;
+}
+
+/** Checks the limits, takes the position and inserts the turn, if nothing else must be checked first all of it together. */
+async function writeOpening(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
-  { turn, sequence, leaseMs, budgets }: TurnOpening & { sequence: number },
-): Promise<{ turn: PendingTurn; hasBudget: boolean }> {
-  const row = turnToRow({ ...turn, sequence, leaseExpiresAt: 0 });
-  const leased = plainRow({ ...row, lease_expires_at: plain`${dialect.plainNow()} + ${leaseMs}` });
+  opening: TurnOpening,
+): Promise<WrittenOpening> {
+  const limit = limitCheck(dialect, opening);
+  const mayOpen = (rows: readonly RowsOf[]): void => {
+    const limited = limit.refusal(rows);
+    if (limited !== null) throw new NotOpened(limited);
+  };
+  const checksFirst = mustLookFirst(opening);
+  if (checksFirst) {
+    if (limit.statements.length > 0) mayOpen(await runTogether(tx, dialect, limit.statements));
+    if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) throw new NotOpened();
+    if (!(await passesSubagentAndMailChecks(tx, dialect, opening))) throw new NotOpened();
+  }
+  const before = checksFirst ? [] : limit.statements;
+  const writes = [takePosition(opening), insertTurn(dialect, opening)];
+  const rows = await runTogether(tx, dialect, [...before, ...writes]);
+  if (before.length > 0) mayOpen(rows.slice(0, before.length));
+  const [position, inserted] = rows.slice(before.length);
+  const taken = position?.<TakenPosition>()[0];
+  // No row could be taken, so what was inserted has no position.
+  if (taken === undefined) throw new NotOpened();
+  const given = inserted?.<InsertedTurn>()[0];
+  const { sequence = 0, lease_expires_at: leaseExpiresAt, budgets = 0 } = given ?? {};
+  return {
+    turn: { ...opening.turn, sequence, leaseExpiresAt: leaseExpiresAt ?? 0 },
+    hasBudget: budgets > 0,
+    mustTakePart: taken.user_id === opening.turn.createdBy && taken.takes_part === 0,
+  };
+}
+
+function mustLookFirst({ turn, newSession, subagent, mail }: TurnOpening): boolean {
+  return (newSession !== null && turn.parentId !== null) || subagent !== undefined || mail !== undefined;
+}
+
+type InsertedTurn = Pick<TurnRow, "lease_expires_at" | "sequence"> & { budgets: number };
+
+function insertTurn(dialect: SqlDialect, { turn, leaseMs, budgets }: TurnOpening): PlainSql {
+  const row = turnToRow({ ...turn, sequence: 0, leaseExpiresAt: 0 });
+  const sequence = plain`(select last_sequence from sessions where id = ${turn.sessionId})`;
+  const placed = plainRow({ ...row, sequence, lease_expires_at: plain`${dialect.plainNow()} + ${leaseMs}` });
   // Whether there is a budget is read here, so that a turn without one needs no statement of its own (F11, K5).
-  const insert = plain`insert into turns ${leased} returning lease_expires_at, ${budgetCount(budgets)} as budgets`;
-  type Inserted = Pick<TurnRow, "lease_expires_at"> & { budgets: number };
-  const [given] = (await runPlain<Inserted>(tx, dialect, insert)).rows;
-  const inserted = { ...turn, sequence, leaseExpiresAt: given?.lease_expires_at ?? 0 };
-  return { turn: inserted, hasBudget: (given?.budgets ?? 0) > 0 };
+  return plain`insert into turns ${placed} returning sequence, lease_expires_at, ${budgetCount(budgets)} as budgets`;
 }
 
 /** Returns whether the turn from which a new session starts exists. No purge deletes it before this transaction ends (S6). */
@@ -181,23 +226,19 @@ async function passesSubagentAndMailChecks(
   return (await subagentOrMailRefusal(tx, opening)) === null;
 }
 
-/** The position of a turn in its session. */
-interface TurnPosition {
-  sequence: number;
-  /** True if the author owns the session and does not take part in it. Every other author takes part, or was dismissed a moment ago. */
-  mustTakePart: boolean;
-}
+type TakenPosition = Pick<SessionRow, "user_id"> & { takes_part: number };
 
-/** Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7). */
-async function takePosition(
-  tx: Transaction<Tables>,
-  dialect: SqlDialect,
-  { turn, expectedHead }: TurnOpening,
-): Promise<TurnPosition | null> {
+/**
+ * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7), or
+ * inserts the new session, in which its first turn is already counted. Gives no row if the turn may not be opened.
+ */
+function takePosition(opening: TurnOpening): PlainSql {
+  const { turn, newSession, expectedHead } = opening;
+  if (newSession !== null) return insertSession(opening, newSession);
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? plain`and head_turn_id is not distinct from ${expectedHead}` : plain``;
   const takesPart = plain`id in (select session_id from participants where user_id = ${userId})`;
-  const take = plain`
+  return plain`
     update sessions set
       last_sequence = last_sequence + 1,
       last_turn_status = ${status},
@@ -206,30 +247,19 @@ async function takePosition(
     where id = ${sessionId} and archived_at is null and deleted_at is null
       and (user_id = ${userId} or ${takesPart})
       ${atHead}
-    returning last_sequence, user_id, case when ${takesPart} then 1 else 0 end as takes_part`;
-  type Taken = Pick<SessionRow, "last_sequence" | "user_id"> & { takes_part: number };
-  const [session] = (await runPlain<Taken>(tx, dialect, take)).rows;
-  if (session === undefined) return null;
-  const mustTakePart = session.user_id === userId && session.takes_part === 0;
-  return { sequence: session.last_sequence, mustTakePart };
+    returning user_id, case when ${takesPart} then 1 else 0 end as takes_part`;
 }
 
-/** Inserts the new session, in which its first turn is already counted. */
-async function insertSession(
-  tx: Transaction<Tables>,
-  { turn, newSession, expectedHead }: TurnOpening,
-): Promise<TurnPosition | null> {
-  if (newSession === null || newSession.headTurnId !== expectedHead) return null;
-  const sequence = newSession.lastSequence + 1;
+function insertSession({ turn, expectedHead }: TurnOpening, newSession: Session): PlainSql {
+  if (newSession.headTurnId !== expectedHead) throw new NotOpened();
   const row = sessionToRow({
     ...newSession,
-    lastSequence: sequence,
+    lastSequence: newSession.lastSequence + 1,
     lastTurnStatus: turn.status,
     lastTurnAt: turn.createdAt,
     activeAt: Math.max(newSession.activeAt, turn.createdAt),
   });
-  await tx.insertInto("sessions").values(row).execute();
-  return { sequence, mustTakePart: newSession.userId === turn.createdBy };
+  return plain`insert into sessions ${plainRow(row)} returning user_id, 0 as takes_part`;
 }
 
 /** Returns why a turn may not be opened. Null if the reason no longer holds. */
@@ -301,11 +331,12 @@ async function finishTurn(
   const { turn, runnerId } = finish;
   // The turn is locked before the controls are read, so that no process sends one between that and the end (R3).
   const lock = dialect.lockedRows("update");
-  const own = plain`select id from turns where id = ${turn.id} and status = 'pending' and runner_id = ${runnerId} ${lock}`;
-  if ((await runPlain(tx, dialect, own)).rows.length === 0)
-    return { outcome: "refused", turn: await selectTurn(tx, dialect, turn.id) };
-  const controls = plain`select id from controls where turn_id = ${turn.id} limit 1`;
-  const isControlled = (await runPlain(tx, dialect, controls)).rows.length > 0;
+  const [own, controls] = await runTogether(tx, dialect, [
+    plain`select id from turns where id = ${turn.id} and status = 'pending' and runner_id = ${runnerId} ${lock}`,
+    plain`select id from controls where turn_id = ${turn.id} limit 1`,
+  ]);
+  if (own?.().length !== 1) return { outcome: "refused", turn: await selectTurn(tx, dialect, turn.id) };
+  const isControlled = controls?.().length === 1;
   if (isControlled && finish.controls === "take first") return { outcome: "controlled" };
   if (isControlled) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();
 
@@ -334,7 +365,7 @@ async function growSession(tx: Transaction<Tables>, dialect: SqlDialect, { turn,
       last_turn_at = case when last_sequence = ${sequence} then ${statusAt} else last_turn_at end
       ${moved}
     where id = ${turn.sessionId}`;
-  await runPlain(tx, dialect, grow);
+  await runUnanswered(tx, dialect, grow);
 }
 
 /** Returns the later of the session's `active_at` and the new time: activity never goes back (S7). */

@@ -8,10 +8,12 @@ import type {
   SendRequestOptions,
   SessionUpdate,
 } from "@agentclientprotocol/sdk";
-import { unlessAborted } from "../../../system/abort.ts";
+import { onAbort } from "../../../system/abort.ts";
 
 export class AcpClient {
   readonly #connection: () => AgentConnection;
+  /** Ends the waits of the updates that are being sent. Null: none was sent yet. */
+  #sending: Set<() => void> | null = null;
   /** The capabilities that the client declared. Empty before `initialize`. */
   capabilities: ClientCapabilities = {};
 
@@ -43,10 +45,27 @@ export class AcpClient {
   async update(sessionId: string, update: SessionUpdate): Promise<void> {
     const { gone } = this;
     if (gone.aborted) return;
-    const taken = this.#connection().client.notify("session/update", { sessionId, update });
-    await unlessAborted(taken, gone).catch((error: unknown) => {
-      if (!gone.aborted) throw error;
+    const sending = this.#sendingUntil(gone);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    sending.add(resolve);
+    const failed = (error: unknown): void => (gone.aborted ? resolve() : reject(error));
+    this.#connection().client.notify("session/update", { sessionId, update }).then(resolve, failed);
+    try {
+      await promise;
+    } finally {
+      sending.delete(resolve);
+    }
+  }
+
+  /** One listener of the signal ends all waits, because a token is too small to pay for one of its own. */
+  #sendingUntil(gone: AbortSignal): Set<() => void> {
+    if (this.#sending !== null) return this.#sending;
+    const sending = new Set<() => void>();
+    onAbort(gone, () => {
+      for (const end of sending) end();
     });
+    this.#sending = sending;
+    return sending;
   }
 
   /** Sends a request. If the signal aborts, it stops waiting and cancels the request at the client. Rejects if the client leaves. */

@@ -66,11 +66,15 @@ export async function showTurn(
     },
   });
   try {
-    const end = await feed.send(watched(following, shown.events), {
+    const end = await feed.send(shown.events, {
       updates,
       questions: questionsOf(following, shown.turnId),
       past: shown.past,
       send: (update) => session.update(update),
+      onEvent: (event) => {
+        if (event.type === "subagent_started") void followSubagent(following, event);
+        if (event.type === "subagent_ended") session.announcedSubagents.add(event.turnId);
+      },
       onStart: async (parentTurnId) => {
         if (shown.isOwnPrompt) await catchUp(following, parentTurnId);
         costs.begin({
@@ -98,19 +102,6 @@ function questionsOf({ opened, client, session, report }: FollowContext, turnId:
 async function becameHead({ opened, session }: FollowContext, turnId: string, end: FollowedEnd): Promise<boolean> {
   if (end.type === "run_finished") return true;
   return (await opened.engine.sessions.get(opened.caller, session.facts.id)).headTurnId === turnId;
-}
-
-/** Yields the events. For each subagent that starts, it sees to it that the client learns of it. */
-async function* watched(
-  following: FollowContext,
-  events: AsyncIterable<SequencedEvent>,
-): AsyncGenerator<SequencedEvent, void, undefined> {
-  for await (const sequenced of events) {
-    const { event } = sequenced;
-    if (event.type === "subagent_started") void followSubagent(following, event);
-    if (event.type === "subagent_ended") following.session.announcedSubagents.add(event.turnId);
-    yield sequenced;
-  }
 }
 
 /** Shows the turns that other doors added since the client last saw the session, and closes the calls that can no longer be answered. */

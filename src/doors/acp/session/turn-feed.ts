@@ -1,6 +1,12 @@
 /** Sends a running turn to the client, no faster than the client reads it (R5). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { isTerminal, type RunFailed, type RunFinished, type SequencedEvent } from "../../../domain/events.ts";
+import {
+  isTerminal,
+  type RunFailed,
+  type RunFinished,
+  type SequencedEvent,
+  type TurnEvent,
+} from "../../../domain/events.ts";
 import { limits } from "../../../domain/limits.ts";
 import { joined } from "./joined-events.ts";
 import type { TurnQuestions } from "./turn-questions.ts";
@@ -15,6 +21,8 @@ export interface FeedTarget {
   send(update: SessionUpdate): Promise<void>;
   /** Called before the first update of the turn, with the id of the turn that it continues from. */
   onStart(parentTurnId: string | null): Promise<void>;
+  /** Called for each event, before its updates are sent. */
+  onEvent(event: TurnEvent): void;
   /** What had happened before the client began to follow: the position of the last event, and whether it is shown. */
   past: { seq: number; isShown: boolean };
 }
@@ -45,7 +53,9 @@ export class TurnFeed {
     const { past } = to;
     try {
       if (past.seq === 0) this.#arrive(to);
-      for await (const sequenced of joined(events, past.seq)) {
+      const shown = past.seq === 0 ? events : joined(events, past.seq);
+      for await (const sequenced of shown) {
+        to.onEvent(sequenced.event);
         await this.#sendOne(sequenced, to);
         if (sequenced.seq === past.seq) this.#arrive(to);
         if (isTerminal(sequenced.event)) return sequenced.event;

@@ -205,8 +205,7 @@ function parse(key: string, bytes: Uint8Array): { format?: unknown; turnId?: unk
   throw new AptoveError("blob_damaged", `${key} is not an object`, { facts: { key } });
 }
 
-export function encodeResponse(step: number, chunks: readonly Uint8Array[]): RunBlob["responses"][number] {
-  const bytes = Buffer.concat(chunks);
+export function encodeResponse(step: number, bytes: Buffer): RunBlob["responses"][number] {
   const text = bytes.toString("utf8");
   // Only text that is encoded to the same bytes may be stored as text (D3).
   return Buffer.from(text).equals(bytes) ? { step, text } : { step, base64: bytes.toString("base64") };

@@ -3,6 +3,7 @@
  * ended. A feed is read in parts, each after the position that the subscriber has reached.
  */
 import type { SequencedEvent } from "../../../domain/events.ts";
+import { onAbort } from "../../../system/abort.ts";
 import { numbered } from "../kept/kept-events.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { holdsLease } from "./leases.ts";
@@ -37,8 +38,22 @@ export function feedOf(core: EngineCore, subscription: Subscription): EventFeed 
   return live === undefined ? new StoreFeed(core, subscription) : new LiveFeed(core, live, subscription);
 }
 
-/** It is made once: an abort without a reason creates an error with a stack, for each subscriber. */
-const turnIsOver = new Error("the turn is over");
+/** Wakes the one reader of a feed. News that comes before the wait is not missed. */
+class News {
+  #isThere = false;
+  #wake: (() => void) | null = null;
+
+  readonly report = (): void => {
+    this.#isThere = true;
+    this.#wake?.();
+  };
+
+  /** Resolves when there was news since the last time. */
+  async next(): Promise<void> {
+    if (!this.#isThere) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#isThere = false;
+  }
+}
 
 /**
  * The feed of a turn that runs here, or ran here when the subscription began. The state of the turn decides what is
@@ -53,9 +68,9 @@ class LiveFeed implements EventFeed {
    * is still being stopped.
    */
   readonly #beganLost: boolean;
-  /** Aborts when the turn is over, or when the subscriber leaves. */
-  readonly #news: AbortSignal;
-  readonly #unsubscribe: () => void;
+  /** The turn has new events or is over, or the subscriber leaves. The turn itself reports it, without a store. */
+  readonly #news = new News();
+  readonly #unsubscribe: readonly (() => void)[];
   /** True once the log was read to its end. From then on each read waits for news. */
   #isFollowing = false;
 
@@ -64,13 +79,10 @@ class LiveFeed implements EventFeed {
     this.#live = live;
     this.#afterSeq = afterSeq;
     this.#beganLost = hasLostLease(live.state);
-    const over = new AbortController();
-    const check = (): void => {
-      if (isOver(live.state)) over.abort(turnIsOver);
-    };
-    check();
-    this.#news = AbortSignal.any([signal, over.signal]);
-    this.#unsubscribe = live.onChange(check);
+    const { report } = this.#news;
+    // An end that is being written may lose its lease before it is known to be stored: that is no news yet (R1).
+    const changed = (): void => (isOver(live.state) ? report() : undefined);
+    this.#unsubscribe = [live.onEvents(report), live.onChange(changed), onAbort(signal, report)];
   }
 
   async read(seq: number): Promise<FeedPart> {
@@ -86,13 +98,13 @@ class LiveFeed implements EventFeed {
     return { events: this.#whileHeld(batch), next: this.#isFollowing ? "wait" : "read" };
   }
 
-  async wait(seq: number): Promise<boolean> {
-    await this.#core.deps.log.wait(this.#live.turnId, seq, this.#news);
+  async wait(): Promise<boolean> {
+    await this.#news.next();
     return true;
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
   /**

@@ -214,6 +214,8 @@ export class LiveTurn {
   readonly #stopping = new AbortController();
   readonly #finishing = Promise.withResolvers<FinishedTurn | null>();
   readonly #listeners = new Set<() => void>();
+  /** The subscribers of its events. They are apart, because events are many and changes are few. */
+  readonly #readers = new Set<() => void>();
   #state: LiveTurnState;
 
   constructor({ turnId, sessionId, visibleBy, startedBy, subagent = null, watch = unwatched() }: LiveTurnFacts) {
@@ -284,6 +286,17 @@ export class LiveTurn {
     });
     await promise;
     unsubscribe();
+  }
+
+  /** Reports that more events can be read. */
+  addedEvents(): void {
+    for (const listener of this.#readers) listener();
+  }
+
+  /** Calls the listener whenever there are more events to read. Returns a function that unsubscribes it. */
+  onEvents(listener: () => void): () => void {
+    this.#readers.add(listener);
+    return () => this.#readers.delete(listener);
   }
 
   /** Calls the listener right after each change. Returns a function that unsubscribes it. */

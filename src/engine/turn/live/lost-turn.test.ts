@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, testEngine } from "../../../../testing/engine.ts";
+import { alice, testEngine, testParts } from "../../../../testing/engine.ts";
+import type { TurnEvent } from "../../../domain/events.ts";
+import { newId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
+import { noUsage } from "../../../domain/usage.ts";
+import { endOfRound } from "../../../system/end-of-round.ts";
+import { engineCore } from "./engine-core.ts";
+import { eventsOf } from "./turn-events.ts";
 
 test("[R1] [V2] a process that was paused for longer than its lease shows no event that it still had at hand", async (t) => {
   const time = { passed: 0 };
@@ -21,4 +27,24 @@ test("[R1] [V2] a process that was paused for longer than its lease shows no eve
   time.passed += limits.leaseMs;
   await assert.rejects(late.next(), { code: "runner_lost" });
   held.resolve();
+});
+
+test("[R1] [V2] a lease that is not renewed because the end was just stored breaks no stream", async () => {
+  const core = engineCore(testParts());
+  const turnId = newId();
+  const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: alice.userId });
+  const first: TurnEvent = { type: "run_started", sessionId: turnId, turnId, parentTurnId: null };
+  const failure = { code: "interrupted", message: "stopped", retryable: false } as const;
+  const last: TurnEvent = { type: "run_failed", failure, usage: noUsage };
+  await core.deps.log.append(turnId, [first]);
+  const events = eventsOf(core, turnId, { afterSeq: 0, signal: undefined });
+  assert.equal((await events.next()).value?.event.type, "run_started");
+  const next = events.next();
+  await endOfRound();
+  live.settle();
+  live.lose();
+  await endOfRound();
+  live.store([first, last]);
+  assert.deepEqual((await next).value, { seq: 2, event: last });
+  core.live.end(live);
 });

@@ -10,6 +10,7 @@ import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
 import { endOfRound } from "../../../system/end-of-round.ts";
+import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
 
@@ -18,6 +19,8 @@ export interface RunRecorderParts {
   log: EventLog;
   /** Returns false once the lease of the turn is lost (R1). */
   mayWrite: MayWrite;
+  /** Called when the log has new events. */
+  onAppended(this: void): void;
   /** Called once, when the log refuses events of a turn that still runs here. */
   onLogFailure(this: void, failure: Failure): void;
 }
@@ -31,10 +34,11 @@ const maskedWarning: Warning = {
 export class RunRecorder {
   readonly turnId: string;
   readonly #log: EventLog;
+  readonly #onAppended: () => void;
   readonly #onLogFailure: (failure: Failure) => void;
   readonly #mayWrite: MayWrite;
   readonly #events: TurnEvent[] = [];
-  readonly #responses = new Map<number, Uint8Array[]>();
+  readonly #responses = new Map<number, GrowingBytes>();
   /** The messages and calls that were started and not ended, by id, with their text so far. */
   readonly #open = new Map<string, { kind: "text" | "reasoning" | "tool_call"; text: string }>();
   /** The whole outputs of tools, by call. */
@@ -43,7 +47,11 @@ export class RunRecorder {
   /** How much of the run is stored as progress already (R6). */
   readonly #kept = { events: 0, items: 0, responses: new Set<number>(), outputs: new Set<string>() };
   #queue: TurnEvent[] = [];
-  #flushing: Promise<void> | null = null;
+  #isFlushing = false;
+  /** The append that runs, or ran last. */
+  #appending = Promise.resolve();
+  /** The number of events that are in the log, or that it refused. */
+  #appended = 0;
   #logFailed = false;
   readonly warnings: Warning[] = [];
   /** The complete items of the answer so far. */
@@ -71,26 +79,35 @@ export class RunRecorder {
   readonly byModel: Record<string, Usage> = {};
   answeredAt: number | null = null;
 
-  constructor({ turnId, log, mayWrite, onLogFailure }: RunRecorderParts) {
+  constructor({ turnId, log, mayWrite, onAppended, onLogFailure }: RunRecorderParts) {
     this.turnId = turnId;
     this.#log = log;
     this.#mayWrite = mayWrite;
+    this.#onAppended = onAppended;
     this.#onLogFailure = onLogFailure;
   }
 
   emit(event: TurnEvent): void {
     this.#events.push(event);
     this.#queue.push(event);
-    this.#flushing ??= this.#flush();
+    if (!this.#isFlushing) void this.#flush();
   }
 
   async #flush(): Promise<void> {
+    this.#isFlushing = true;
     while (this.#queue.length > 0) {
-      // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
-      await endOfRound();
-      const batch = this.#queue;
-      this.#queue = [];
-      if (this.#logFailed) continue;
+      this.#appending = this.#append();
+      await this.#appending;
+    }
+    this.#isFlushing = false;
+  }
+
+  async #append(): Promise<void> {
+    // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
+    await endOfRound();
+    const batch = this.#queue;
+    this.#queue = [];
+    if (!this.#logFailed) {
       try {
         await this.#log.append(this.turnId, batch, this.#mayWrite);
       } catch (error) {
@@ -99,13 +116,15 @@ export class RunRecorder {
         // The loss of a lease is reported where it is found.
         if (this.#mayWrite()) this.#onLogFailure(failureOf(error));
       }
+      this.#onAppended();
     }
-    this.#flushing = null;
+    this.#appended += batch.length;
   }
 
-  /** Resolves when all events so far are in the log. */
+  /** Resolves when all events so far are in the log. It does not wait for those that follow. */
   async flushed(): Promise<void> {
-    await this.#flushing;
+    const count = this.#events.length;
+    while (this.#appended < count) await this.#appending;
   }
 
   /** Resolves when doors had the time to send all events so far. A short answer would else be packed and sealed before it is sent. */
@@ -138,9 +157,9 @@ export class RunRecorder {
     const isNews = isMasked && !this.warnings.some(({ code }) => code === maskedWarning.code);
     if (isNews) this.warn(maskedWarning);
     this.bytesReceived += bytes.length;
-    const chunks = this.#responses.get(step);
-    if (chunks === undefined) this.#responses.set(step, [bytes]);
-    else chunks.push(bytes);
+    const response = this.#responses.get(step) ?? new GrowingBytes();
+    this.#responses.set(step, response);
+    response.add(bytes);
   }
 
   addUsage(model: string, usage: Usage): void {
@@ -241,7 +260,7 @@ export class RunRecorder {
       format: 1,
       turnId: this.turnId,
       events: joinDeltas(events),
-      responses: [...this.#responses].map(([step, chunks]) => encodeResponse(step, chunks)),
+      responses: [...this.#responses].map(([step, bytes]) => encodeResponse(step, bytes.all)),
       ...(this.#outputs.size > 0 && { outputs: [...this.#outputs].map(([callId, text]) => ({ callId, text })) }),
     };
   }
@@ -262,7 +281,7 @@ export class RunRecorder {
     return {
       eventsBefore,
       events,
-      responses: responses.map(([step, chunks]) => encodeResponse(step, chunks)),
+      responses: responses.map(([step, bytes]) => encodeResponse(step, bytes.all)),
       outputs: outputs.map(([callId, text]) => ({ callId, text })),
       items,
       steps: this.unstoredStep === null ? [] : [this.unstoredStep],

@@ -2,6 +2,8 @@
 import { sql, type Transaction } from "kysely";
 import type { ImportedTurn } from "../../imports.ts";
 import { inBatches } from "../batches.ts";
+import { plain, plainRow, runUnanswered } from "../plain/plain-sql.ts";
+import { postgres } from "../postgres/postgres-placeholder.ts";
 import { textToRow } from "../rows/text-row.ts";
 import { turnToRow } from "../rows/turn-row.ts";
 import { selectSteps, stepToRow } from "../steps.ts";
@@ -25,12 +27,16 @@ export const plainEnds: TurnEnds = {
 
 async function writeEnd(tx: Transaction<Tables>, { turn, steps, text }: TurnEnd): Promise<void> {
   const { status, doc, runner_id, lease_expires_at, history_key } = turnToRow(turn);
-  const ended = { status, doc, runner_id, lease_expires_at, history_key };
-  await tx.updateTable("turns").set(ended).where("id", "=", turn.id).execute();
-  if (steps.length > 0) await tx.insertInto("steps").values(steps.map(stepToRow)).execute();
-  if (text === null) return;
-  const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };
-  await tx.insertInto("texts").values(row).execute();
+  const end = plain`
+    update turns set status = ${status}, doc = ${doc}, runner_id = ${runner_id}, lease_expires_at = ${lease_expires_at},
+      history_key = ${history_key}
+    where id = ${turn.id}`;
+  const inserts = steps.map((step) => plain`insert into steps ${plainRow(stepToRow(step))}`);
+  if (text !== null) {
+    const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };
+    inserts.push(plain`insert into texts ${plainRow(row)}`);
+  }
+  for (const statement of [end, ...inserts]) await runUnanswered(tx, postgres, statement);
 }
 
 async function insertTurns(tx: Transaction<Tables>, turns: readonly ImportedTurn[]): Promise<void> {

@@ -2,7 +2,7 @@
  * Statements as plain texts, for those that run with every turn: the query builder takes longer to build and compile such a
  * statement than a database takes to run it. Values become parameters, and a statement may be part of another.
  */
-import { CompiledQuery, type Kysely } from "kysely";
+import { CompiledQuery, type DatabaseConnection, type Kysely, type Transaction } from "kysely";
 import type { Tables } from "../tables.ts";
 
 export interface Placeholders {
@@ -54,12 +54,15 @@ export function plainRow(row: object): PlainSql {
 /** Runs a statement. `Row` is what the text selects or returns. */
 export async function runPlain<Row>(
   db: Kysely<Tables>,
-  { placeholder }: Placeholders,
-  { texts, values }: PlainSql,
+  placeholders: Placeholders,
+  statement: PlainSql,
 ): Promise<{ rows: Row[]; changes: number }> {
-  const query = CompiledQuery.raw(textOf(texts, placeholder), [...values]);
-  const { rows, numAffectedRows } = await db.executeQuery<Row>(query);
+  const { rows, numAffectedRows } = await db.executeQuery<Row>(compiled<Row>(placeholders, statement));
   return { rows, changes: Number(numAffectedRows ?? 0) };
+}
+
+function compiled<Row>({ placeholder }: Placeholders, { texts, values }: PlainSql): CompiledQuery<Row> {
+  return CompiledQuery.raw(textOf(texts, placeholder), [...values]) as CompiledQuery<Row>;
 }
 
 /** The texts of templates, by the placeholders of an engine: a text that is the same object is found faster among the prepared ones. */
@@ -75,4 +78,52 @@ function textOf(texts: readonly string[], placeholder: Placeholders["placeholder
     ofEngine.set(texts, text);
   }
   return text;
+}
+
+/** The rows of one of several statements. Reading them throws the failure of that statement. */
+export type RowsOf = <Row>() => Row[];
+
+/**
+ * Runs the statements in their order, one not knowing the result of another. A connection over a network sends them all before
+ * it waits, so they take one round trip. Returns the rows of each.
+ */
+export async function runTogether(
+  tx: Transaction<Tables>,
+  placeholders: Placeholders,
+  statements: readonly PlainSql[],
+): Promise<RowsOf[]> {
+  const settled = await tx
+    .getExecutor()
+    .provideConnection((connection) =>
+      Promise.allSettled(statements.map((statement) => connection.executeQuery(compiled(placeholders, statement)))),
+    );
+  return settled.map((result) => <Row>() => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value.rows as Row[];
+  });
+}
+
+/** A connection that sends a statement without waiting for its result. If the statement fails, the commit does. */
+export interface SendingConnection extends DatabaseConnection {
+  send(query: CompiledQuery): void;
+}
+
+/**
+ * Runs a statement whose result its transaction does not need. Over a network it is only sent, and reports its failure when the
+ * transaction commits.
+ */
+export async function runUnanswered(
+  tx: Transaction<Tables>,
+  placeholders: Placeholders,
+  statement: PlainSql,
+): Promise<void> {
+  const query = compiled(placeholders, statement);
+  await tx.getExecutor().provideConnection(async (connection) => {
+    if (isSending(connection)) connection.send(query);
+    else await connection.executeQuery(query);
+  });
+}
+
+function isSending(connection: DatabaseConnection): connection is SendingConnection {
+  return "send" in connection;
 }

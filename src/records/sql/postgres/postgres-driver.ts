@@ -17,6 +17,7 @@ import {
 } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
+import type { SendingConnection } from "../plain/plain-sql.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
 import { timelineOf, wasCommitted, type PostgresTransaction } from "./settled-commits.ts";
 
@@ -72,7 +73,7 @@ class PostgresServerDriver implements Driver {
   }
 
   async beginTransaction(connection: PostgresServerConnection): Promise<void> {
-    await connection.begin();
+    connection.begin();
   }
 
   async commitTransaction(connection: PostgresServerConnection): Promise<void> {
@@ -95,11 +96,18 @@ class PostgresServerDriver implements Driver {
 /** The kinds of statements that change data. */
 const writing = ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"];
 
-class PostgresServerConnection implements DatabaseConnection {
+/**
+ * A connection that sends each statement at once, also while it waits for the answers to earlier ones. The server runs them in
+ * their order, so what needs no earlier answer costs no round trip of its own.
+ */
+class PostgresServerConnection implements SendingConnection {
   readonly #client: PoolClient;
   readonly #timeline: string;
   readonly #connections: PostgresConnections;
-  #transaction: PostgresTransaction | null = null;
+  /** The running transaction. It has begun when the server says so. */
+  #transaction: Promise<PostgresTransaction> | null = null;
+  /** The statements of the transaction that were sent and not awaited. */
+  #unanswered: Promise<unknown>[] = [];
   #isLost = false;
 
   constructor(client: PoolClient, timeline: string, connections: PostgresConnections) {
@@ -111,7 +119,7 @@ class PostgresServerConnection implements DatabaseConnection {
   /** Runs a single statement that changes data as a transaction too. Otherwise its outcome could not be looked up. */
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#transaction !== null || !writing.includes(query.kind)) return await this.#run<Row>(sql, parameters);
-    await this.begin();
+    this.begin();
     try {
       const result = await this.#run<Row>(sql, parameters);
       await this.commit();
@@ -126,34 +134,53 @@ class PostgresServerConnection implements DatabaseConnection {
     yield await this.executeQuery<Row>(query);
   }
 
-  /** Begins a transaction and reads its number in one round trip, before any other statement runs. */
-  async begin(): Promise<void> {
+  send({ sql, parameters }: CompiledQuery): void {
+    const answered = this.#run(sql, parameters);
+    // The commit reports it.
+    answered.catch(() => undefined);
+    this.#unanswered.push(answered);
+  }
+
+  /** Begins a transaction and asks for its number. The statements that follow do not wait for that. */
+  begin(): void {
+    this.#transaction = this.#begun();
+    // The next statement fails with the same reason.
+    this.#transaction.catch(() => undefined);
+  }
+
+  async #begun(): Promise<PostgresTransaction> {
     const text = "begin; select pg_current_xact_id()::text as id";
     const results = await this.#guarded(() => this.#client.query<{ id: string }>(text));
     // Two statements have two results, but the types declare only one.
     const id = ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
     const { processID: processId = 0 } = this.#client as PoolClient & { processID?: number };
-    this.#transaction = { id, processId, timeline: this.#timeline };
+    return { id, processId, timeline: this.#timeline };
   }
 
   async commit(): Promise<void> {
-    const transaction = this.#transaction;
-    try {
-      const { command } = await this.#guarded(() => this.#client.query("commit"));
-      if (command === "ROLLBACK") throw new AbortedTransactionError();
-    } catch (error) {
-      if (transaction === null || !isConnectionLost(error)) throw error;
-      const { pool, settleMs } = this.#connections;
-      if (!(await wasCommitted(pool, transaction, settleMs))) throw error;
-    } finally {
-      this.#transaction = null;
+    // Without its number the outcome could not be looked up.
+    const transaction = await this.#transaction;
+    const unanswered = this.#unanswered;
+    this.#unanswered = [];
+    this.#transaction = null;
+    const committed = this.#guarded(() => this.#client.query("commit"));
+    const results = await Promise.allSettled([...unanswered, committed]);
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed === undefined) {
+      if ((await committed).command === "ROLLBACK") throw new AbortedTransactionError();
+      return;
     }
+    const { pool, settleMs } = this.#connections;
+    if (transaction === null || !isConnectionLost(failed.reason)) throw failed.reason;
+    if (!(await wasCommitted(pool, transaction, settleMs))) throw failed.reason;
   }
 
   /** Rolls the transaction back. If the connection is lost, the server does that by itself. */
   async rollback(): Promise<void> {
     const isOpen = this.#transaction !== null;
+    await Promise.allSettled([this.#transaction, ...this.#unanswered]);
     this.#transaction = null;
+    this.#unanswered = [];
     if (isOpen && !this.#isLost) await this.#guarded(() => this.#client.query("rollback"));
   }
 

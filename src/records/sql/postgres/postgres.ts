@@ -11,6 +11,7 @@ import { isUndefinedTable } from "../faults.ts";
 import type { DataVersion } from "../migrations/migrate.ts";
 import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
+import { postgres } from "./postgres-placeholder.ts";
 import { isRetryable } from "../postgres-faults.ts";
 import { plainEnds } from "../ends/plain-ends.ts";
 import { plain } from "../plain/plain-sql.ts";
@@ -94,8 +95,8 @@ export async function openPostgresRecords({
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
       lockedRows: (strength) => plain([`for ${strength}`]),
       plainNow: () => plain`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-      placeholder: (number) => `$${number}`,
-      exclusiveLock: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      ...postgres,
+      exclusiveLock: (name) => plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
       // The collation of a language would lower letters differently.
       containsWord: ({ text, folded }, word) =>
         sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
@@ -136,6 +137,8 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
     max: settings.poolMax,
     connectionTimeoutMillis: settings.connectMs,
     ...(statementMs > 0 && { query_timeout: statementMs + answerMarginMs }),
+    // A statement is sent without waiting for the answers to those before it.
+    pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: settings.keepAliveMs,
     application_name: settings.applicationName,

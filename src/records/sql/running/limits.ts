@@ -1,7 +1,8 @@
 /** Counters across servers in SQL: running turns, and requests per window of time (H5). */
-import { sql, type Kysely, type Transaction } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { LimitRecords, RateTaken } from "../../limits.ts";
 import type { OpenResult, TurnOpening } from "../../turns.ts";
+import { plain, type PlainSql, type RowsOf } from "../plain/plain-sql.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { Tables } from "../tables.ts";
 import { pending } from "../turn-status.ts";
@@ -63,31 +64,43 @@ async function countRuns(db: Kysely<Tables>, { userId, orgId }: RunOwner): Promi
   return { user: user ?? 0, org: org ?? 0 };
 }
 
+/** Decides whether a limit allows a turn to open. */
+export interface LimitCheck {
+  /** They run in the transaction that opens the turn, before anything is written or locked. */
+  statements: readonly PlainSql[];
+  /** Returns why the turn may not open, by the rows of the statements. Null: no limit is reached. */
+  refusal(rows: readonly RowsOf[]): RunsLimited | null;
+}
+
+export type RunsLimited = Extract<OpenResult, { outcome: "limited" }>;
+
 /**
- * Returns why the turn may not open, or null if no limit is reached. Until the transaction ends, every other transaction
- * that would open a turn of the same user, or org, waits, so two servers cannot both take the last free position. It
- * must run before anything is written or locked.
+ * Makes the check. Every other transaction that would open a turn of the same user, or org, waits until this one ends, so two
+ * servers cannot both take the last free position.
  */
-export async function limitRefusal(
-  tx: Transaction<Tables>,
-  dialect: SqlDialect,
-  { turn, runLimits }: TurnOpening,
-): Promise<Extract<OpenResult, { outcome: "limited" }> | null> {
-  if (runLimits === undefined) return null;
+export function limitCheck(dialect: SqlDialect, { turn, runLimits }: TurnOpening): LimitCheck {
+  if (runLimits === undefined) return { statements: [], refusal: () => null };
   const { orgId, perUser, perOrg } = runLimits;
   const userId = turn.createdBy;
   const alone = dialect.exclusiveLock(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
-  if (alone !== null) await alone.execute(tx);
-  const select = tx
-    .selectFrom("turns")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("status", "=", pending);
-  const { count: user } = await select.where("created_by", "=", userId).executeTakeFirstOrThrow();
-  if (perUser !== null && user >= perUser) return { outcome: "limited", of: "user", running: user, limit: perUser };
-  if (perOrg === null) return null;
-  const { count: org } = await select
-    .innerJoin("sessions", "sessions.id", "turns.session_id")
-    .where("sessions.org_id", "=", orgId)
-    .executeTakeFirstOrThrow();
-  return org >= perOrg ? { outcome: "limited", of: "org", running: org, limit: perOrg } : null;
+  const running = plain`turns where status = 'pending'`;
+  const counts = [
+    plain`select count(*) as running from ${running} and created_by = ${userId}`,
+    ...(perOrg === null
+      ? []
+      : [
+          plain`select count(*) as running from ${running} and session_id in (select id from sessions where org_id = ${orgId})`,
+        ]),
+  ];
+  return {
+    statements: alone === null ? counts : [alone, ...counts],
+    refusal: (rows) => {
+      const [user = 0, org = 0] = rows
+        .slice(-counts.length)
+        .map((read) => read<{ running: number }>()[0]?.running ?? 0);
+      if (perUser !== null && user >= perUser) return { outcome: "limited", of: "user", running: user, limit: perUser };
+      if (perOrg !== null && org >= perOrg) return { outcome: "limited", of: "org", running: org, limit: perOrg };
+      return null;
+    },
+  };
 }

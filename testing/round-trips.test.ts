@@ -1,0 +1,122 @@
+/** What a turn waits for where every store is elsewhere: PostgreSQL and S3 (a fake server). */
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import pg from "pg";
+import { isTerminal, joinDeltas, type SequencedEvent } from "../src/domain/events.ts";
+import { createAptove } from "../src/index.ts";
+import { startFakeS3 } from "./fake-s3/fake-s3.ts";
+import { startPostgres } from "./postgres.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** How many sessions stream at the same time. */
+const sessions = 64;
+
+/** A request to a store. */
+interface RoundTrip {
+  what: string;
+  from: number;
+  to: number;
+}
+
+/** Notes when the requests of `owner[method]` were sent and answered. */
+function noted<Name extends string>(
+  context: TestContext,
+  owner: Record<Name, unknown>,
+  { method, nameOf }: { method: Name; nameOf(first: unknown): string },
+): RoundTrip[] {
+  const trips: RoundTrip[] = [];
+  const original = owner[method] as (...given: unknown[]) => Promise<unknown>;
+  context.mock.method(owner as Record<string, never>, method, async function asked(this: unknown, ...given: unknown[]) {
+    const trip: RoundTrip = { what: nameOf(given[0]), from: performance.now(), to: Number.POSITIVE_INFINITY };
+    trips.push(trip);
+    try {
+      return await original.apply(this, given);
+    } finally {
+      trip.to = performance.now();
+    }
+  } as never);
+  return trips;
+}
+
+/** Returns the requests of which each was sent after the answer to the one before it. */
+function oneBehindTheOther(trips: readonly RoundTrip[]): string[] {
+  const chain: string[] = [];
+  let at = 0;
+  for (const { what, from, to } of trips.toSorted((a, b) => a.to - b.to)) {
+    if (from < at) continue;
+    chain.push(what);
+    at = to;
+  }
+  return chain;
+}
+
+async function world(context: TestContext) {
+  const postgres = await startPostgres();
+  const fake = await startFakeS3();
+  const dataDir = await temporaryFolder(context);
+  const env = {
+    APTOVE_RECORDS_URL: postgres.url,
+    APTOVE_BLOBS_URL: `s3://${fake.bucket}/team`,
+    APTOVE_BLOBS_ENDPOINT: fake.endpoint,
+    AWS_REGION: fake.region,
+    AWS_ACCESS_KEY_ID: fake.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: fake.secretAccessKey,
+  };
+  const overrides = { limits: { concurrent_runs_per_user_max: sessions } };
+  const { engine } = await createAptove({ dataDir, env, overrides });
+  context.after(async () => {
+    await engine.close();
+    await Promise.all([postgres.stop(), fake.close()]);
+  });
+  return { engine, owner: await engine.keys.owner() };
+}
+
+/** The live log is written beside the turn, and the others belong to no turn. */
+const notOfTheTurn = /live_events|pg_notify|^listen|from controls limit 1|runners|lease_expires_at =/i;
+
+test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and four to the database beside its reads", async (t) => {
+  const { engine, owner } = await world(t);
+  const first = await engine.turns.run(owner, { instruction: "one" });
+  const { sessionId } = first;
+  await first.finished;
+  await (
+    await engine.turns.run(owner, { instruction: "two", sessionId })
+  ).finished;
+  const statements = noted(t, pg.Client.prototype as unknown as Record<"query", unknown>, {
+    method: "query",
+    nameOf: (query) => (typeof query === "string" ? query : (query as { text: string }).text).trim(),
+  });
+  const requests = noted(t, globalThis, { method: "fetch", nameOf: (request) => (request as Request).url });
+  const turn = await (await engine.turns.run(owner, { instruction: "three", sessionId })).finished;
+  assert.equal(turn.status, "completed");
+  const kinds = oneBehindTheOther(requests).map((url) => /(opening|run|state)\.json/.exec(url)?.[1] ?? url);
+  assert.equal(kinds.length, 2, kinds.join());
+  assert.equal(requests.length, 3);
+  const waits = oneBehindTheOther(statements.filter(({ what }) => !notOfTheTurn.test(what)));
+  const [reads, writes] = [
+    waits.filter((text) => text.startsWith("select")),
+    waits.filter((text) => !text.startsWith("select")),
+  ];
+  assert.equal(reads.length, 3, waits.join("\n"));
+  assert.equal(writes.length, 4, waits.join("\n"));
+});
+
+test("[V2] [R5] 64 sessions stream at the same time over PostgreSQL and S3, each whole and in order", async (t) => {
+  const { engine, owner } = await world(t);
+  const streams = Array.from({ length: sessions }, async (_, place) => {
+    const running = await engine.turns.run(owner, { instruction: `Question ${place}?` });
+    const events: SequencedEvent[] = [];
+    for await (const event of running.events()) events.push(event);
+    return { events, finished: await running.finished };
+  });
+  for (const { events, finished } of await Promise.all(streams)) {
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, at) => at + 1),
+    );
+    assert.equal(events.filter(({ event }) => isTerminal(event)).length, 1);
+    assert.equal(finished.status, "completed");
+    const read = await Array.fromAsync(await engine.turns.events(owner, finished.id, { afterSeq: 0 }));
+    assert.deepEqual(joinDeltas(read.map(({ event }) => event)), joinDeltas(events.map(({ event }) => event)));
+  }
+});
