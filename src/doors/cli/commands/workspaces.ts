@@ -8,8 +8,9 @@ import type { WireSession } from "../../../client/client.ts";
 import { builtInProviders } from "../../../configuration/configured-providers.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
+import type { Workspace } from "../../../domain/workspace.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
-import { defaultWorkspaceId, type Workspace } from "../../../workspace/workspace-store.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
@@ -229,20 +230,11 @@ async function opened(invocation: CliInvocation): Promise<OpenedWorkspaces> {
   throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
 }
 
-type Shown = ReturnType<typeof shown>;
-
-function shown(invocation: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
+function shown<W extends Workspace>(invocation: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: W) {
   const folder = join(invocation.folder().workspaces, id);
   return { id, folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
 }
 
-async function described(
-  { workspaces }: OpenedWorkspaces,
-  invocation: CliInvocation,
-): Promise<(Shown & { devices: string[] })[]> {
-  const [found, bindings] = await Promise.all([workspaces.list(), workspaces.devices()]);
-  return found.map((workspace) => {
-    const devices = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);
-    return { ...shown(invocation, workspace), devices: devices.map(({ deviceId }) => deviceId) };
-  });
+async function described({ workspaces }: OpenedWorkspaces, invocation: CliInvocation) {
+  return (await workspaces.listBound()).map((workspace) => shown(invocation, workspace));
 }
