@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { sha256 } from "../src/domain/ids.ts";
 import type { Retriever } from "../src/retrieval/retriever.ts";
 import { scriptedProvider, type ScriptedAnswer } from "../src/providers/scripted/scripted.ts";
+import { managedWorkspaces, type ManagedForTest } from "../testing/managed-workspaces.ts";
+import { currentTranscriptName } from "../src/workspace/transcript-store.ts";
 import { closeBrowser, pageWorld, type PageWorld } from "../testing/page/page-world.ts";
 import { toolWorld } from "../testing/tool-world.ts";
 
@@ -117,6 +119,24 @@ interface Example extends PageWorld {
   first: string;
   second: string;
   again: string;
+  workspace: string;
+}
+
+/** Two workspaces; the first has a conversation, a device, permissions and a fact. Returns its id. */
+async function fillWorkspaces(managed: ManagedForTest): Promise<string> {
+  const { workspaces, bindings, permissions, transcripts, parts } = managed;
+  await workspaces.create({ name: "release notes" });
+  const { id } = await workspaces.create({ name: "shop" });
+  await workspaces.resolve(null);
+  await bindings.bind("phone-of-ada", id);
+  await permissions.allow(id, "edit files in /srv/shop");
+  await permissions.allow(id, 'run npm test -- --test-name-pattern="prices are rounded" in "/srv/shop"');
+  const conversation =
+    "## User\n\nWe write this in Go, without dependencies.\n\n## Assistant\n\nUnderstood. Prices are whole cents.\n";
+  await transcripts.write(id, currentTranscriptName, { content: Buffer.from(conversation) });
+  const fact = "Prices are rounded half to even, as docs/prices.md demands.";
+  await parts.memory?.add(id, { text: fact, at: Date.now(), source: null });
+  return id;
 }
 
 async function makeExample(t: TestContext): Promise<Example> {
@@ -128,8 +148,13 @@ async function makeExample(t: TestContext): Promise<Example> {
     script: (_call, n) => answers[n - 1] ?? "Done.",
   });
   const provider = Object.assign(scripted, { contextTokens: () => 200_000 });
-  const world = await pageWorld(t, { provider, tools, retrievers: new Map([["local", retriever]]) });
+  const managed = managedWorkspaces(() => world.deps);
+  const world: PageWorld = await pageWorld(t, {
+    ...{ provider, tools, retrievers: new Map([["local", retriever]]) },
+    workspaces: managed.parts,
+  });
   const { engine, owner } = world;
+  const workspace = await fillWorkspaces(managed);
   const run = async (instruction: string, more: object = {}): Promise<{ sessionId: string; turnId: string }> => {
     const turn = await engine.turns.run(owner, { instruction, repo: "shop", ...more });
     await turn.finished;
@@ -152,7 +177,7 @@ async function makeExample(t: TestContext): Promise<Example> {
     const other = await engine.sessions.create(owner, { name, repo: "shop" });
     if (of.startsWith("Write")) await engine.sessions.update(owner, other.id, { labels: ["release"] });
   }
-  return { ...world, session: sessionId, first: first.turnId, second: second.turnId, again: again.turnId };
+  return { ...world, workspace, session: sessionId, first: first.turnId, second: second.turnId, again: again.turnId };
 }
 
 type Size = readonly [width: number, height: number];
@@ -196,8 +221,8 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
       "/several",
       "/map",
       "/costs",
-      "/admin/devices",
-      "/admin/server",
+      ...["devices", "keys", "people", "workspaces", "contexts", "server", "audit"].map((part) => `/admin/${part}`),
+      `/admin/workspaces/${example.workspace}`,
     ];
     await waits();
     for (const [at, path] of [...paths, "/approvals"].entries())

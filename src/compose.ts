@@ -87,6 +87,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
       memory: workspaces.facts,
+      managed: async () => ({ ...(await workspaces.opened()), transcripts: await workspaces.transcripts() }),
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
       nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),

@@ -36,6 +36,6 @@ export {
   checkNames,
   checkWorkspaceId,
   type NewWorkspace,
-  type Workspace,
   type WorkspaceStore,
 } from "./workspace/workspace-store.ts";
+export type { Workspace } from "./domain/workspace.ts";

@@ -91,6 +91,7 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
   beginSignIn: ["sign_in_refused"],
+  correctTranscript: ["transcript_changed"],
 };
 
 /** `byCookie`: each request comes from a browser with the page's cookie, in place of a key in a header (U2). */
@@ -178,7 +179,10 @@ async function openWorld(t: TestContext): Promise<Omit<World, "byCookie">> {
       if (kind === "context") return await newContext();
       if (kind === "fact") {
         const fact = { workspaceId: "default", text: `fact ${newId()}` };
-        return (await engine.workspaceSessions.memory.add(server.admin.caller, fact)).id;
+        const { id } = await engine.workspaceSessions.memory.add(server.admin.caller, fact);
+        // The workspace exists now, also for the routes that name no fact.
+        await (await server.aptove.workspaces()).permissions.allow("default", "edit");
+        return id;
       }
       if (kind === "budget") {
         const budget = { scope: "org", period: "total", unit: "tokens", limit: 1e12 } as const;
@@ -268,6 +272,8 @@ async function sampleOf(
     createKey: { name: "k" },
     setBudget: { scope: "session", targetId: sessionId, unit: "tokens", limit: 1e12 },
     putContextEntry: { content: {} },
+    createWorkspace: {},
+    correctTranscript: { text: "## User\n\nhi\n", expectedHash: "none" },
     addFact: { text: "x" },
     changeFact: { text: "y" },
     createPairingCode: {},
@@ -295,7 +301,6 @@ async function sampleOf(
                   ? await spend("device")
                   : sessionId;
   const context = path.includes("{name}") ? { context: await spend("context") } : {};
-  // The memory exists also for the routes that name no fact.
   const fact = path.includes("{workspace}") ? { fact: await spend("fact") } : {};
   return { name, id, ...context, ...fact, ...(json !== undefined && { json }) };
 }
@@ -309,6 +314,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   search: () => "?q=hello",
   listIndexedFiles: () => "?repo=none",
   withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
+  forgetPermission: () => "?key=edit",
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",
 };
 

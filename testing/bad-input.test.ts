@@ -87,7 +87,7 @@ test("[W5] [W4] a session.md that is binary, torn or 100 MB is set aside and the
   const file = join(folder, "session.md");
   const unreadable: [bytes: string | Uint8Array, reason: RegExp][] = [
     [Uint8Array.of(0xff, 0xfe, 0, 1, 2), /it is not UTF-8 text/],
-    ["---\nprovider: op", /its front matter has no end/],
+    ["---\nprovider: op", /its front matter, from line 1, has no end/],
     ["## User\n\n", /it has 104857600 bytes, and at most 67108864 are read/],
   ];
   for (const [bytes, reason] of unreadable) {

@@ -368,4 +368,20 @@ export const engineFaults: readonly Mutant[] = [
     replace: "otherRepos };",
     tests: ["src/doors/http/handlers/repositories.test.ts"],
   },
+  {
+    name: "workspaces-of-others",
+    does: "shows and changes workspaces for callers who do not run the server (H4)",
+    file: "src/engine/sessions/workspaces.ts",
+    find: "  ownWorkspace(caller, workspaceId);",
+    replace: "",
+    tests: ["src/doors/http/handlers/workspaces.test.ts"],
+  },
+  {
+    name: "workspace-deleted-while-running",
+    does: "deletes a workspace in which a turn of another person runs (W6)",
+    file: "src/engine/sessions/workspaces.ts",
+    find: "if (turn.workspaceId !== workspaceId) continue;",
+    replace: "continue;",
+    tests: ["src/doors/http/handlers/workspaces.test.ts"],
+  },
 ];

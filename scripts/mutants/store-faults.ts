@@ -174,6 +174,22 @@ export const storeFaults: readonly Mutant[] = [
     tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
   },
   {
+    name: "correction-overwrites",
+    does: "writes a correction over what another writer wrote after the comparison (W5)",
+    file: "src/workspace/transcript/locked-transcripts.ts",
+    find: "const condition = stamp === null ? {} : { stamp };\n    return (await",
+    replace: "const condition = {};\n    return (await",
+    tests: ["src/workspace/transcript/transcripts.test.ts"],
+  },
+  {
+    name: "correction-not-compared",
+    does: "accepts a correction of a file that the person did not see (W5)",
+    file: "src/workspace/transcript/correct-transcript.ts",
+    find: "if (!isAsSeen || !(await",
+    replace: "if (!(await",
+    tests: ["src/workspace/transcript/transcripts.test.ts"],
+  },
+  {
     name: "stale-notes",
     does: "uses the notes of this process after another one wrote them (B4)",
     file: "src/workspace/transcript/known-notes.ts",

@@ -50,6 +50,7 @@ import { summaryMethods, type SummaryMethods } from "./summaries.ts";
 import { memoryMethods, type MemoryMethods } from "./memory.ts";
 import { sessionMethods, type SessionMethods } from "./sessions.ts";
 import { turnMethods, type TurnMethods } from "./turns.ts";
+import { workspaceMethods, type WorkspaceMethods } from "./workspaces.ts";
 
 export { AptoveApiError } from "./api-error.ts";
 export type { ApiErrorCode } from "./api-error.ts";
@@ -66,6 +67,7 @@ export type {
   WirePairingStart,
 } from "../protocol/device.ts";
 export type { WireFact, WireForgotten, WireMemory } from "../protocol/workspaces/memory.ts";
+export type { WirePermission, WireTranscript, WireWorkspace } from "../protocol/workspaces/workspace.ts";
 export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
@@ -181,6 +183,8 @@ export interface AptoveClient {
   };
   /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
+  /** The workspaces of the server. */
+  workspaces: WorkspaceMethods;
   /** The facts that a workspace remembers for its sessions (M3). */
   memory: MemoryMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
@@ -233,6 +237,7 @@ export function createClient(options: ClientOptions): AptoveClient {
       createCode: () => call("createSignInCode"),
     },
     contexts: contextMethods(call),
+    workspaces: workspaceMethods(send, call),
     memory: memoryMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),
     me: () => call("me"),

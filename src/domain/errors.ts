@@ -91,6 +91,8 @@ export const errorCatalogue = {
   client_failed: entry(502, "The client failed to do what it had offered"),
   pairing_refused: entry(403, "The pairing code is wrong, used or expired"),
   sign_in_refused: entry(403, "The browser cannot be signed in with this"),
+  transcript_invalid: entry(422, "The text cannot be read as a transcript"),
+  transcript_changed: entry(412, "The transcript has changed since the caller read it"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn has ended", true),

@@ -348,6 +348,8 @@ export const limits = {
   recentUseMs: 3_600_000,
   /** W5: the size of a transcript. A larger one is not read, but set aside. */
   transcriptBytesMax: 67_108_864,
+  /** W5: the size of a transcript that a person reads and corrects over the API. A larger one is edited on the disk. */
+  transcriptEditBytesMax: 4_194_304,
   /** W4: how long after a turn its transcript is synced to the disk, together with those of turns that end meanwhile. */
   transcriptPauseMs: 2_000,
   /** W4: how long the end of a turn waits until its transcript is written, if another process has the lock. */

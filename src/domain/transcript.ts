@@ -38,3 +38,38 @@ export type SessionBeginning =
    * the session that begins with them.
    */
   | { kind: "edited"; messages: TranscriptMessage[]; warnings: string[]; adopt(turn: TranscribedTurn): Promise<void> };
+
+/** Facts about the content of a workspace's `session.md` now. */
+export interface ShownTranscript {
+  /** The id of the session that wrote it. Null if there is none. */
+  sessionId: string | null;
+  /** The number of messages. Null if the file cannot be read. */
+  messages: number | null;
+  bytes: number;
+  /** True if a person changed it since. Then the next session begins with its content. */
+  isEdited: boolean;
+}
+
+/** The content of a workspace's `session.md`, for a person who reads and corrects it (W5). */
+export interface TranscriptText {
+  /** Empty if there is no file. Null if it is not text, or too large to be shown. */
+  text: string | null;
+  /** SHA-256 of the bytes of the file. Null if they were not read. */
+  hash: string | null;
+  bytes: number;
+  /** Why the file cannot be read as a conversation. Null if it can. */
+  fault: TranscriptFault | null;
+}
+
+export interface TranscriptFault {
+  /** Completes "the transcript cannot be read: …". */
+  reason: string;
+  /** The line that is wrong, from 1. Null if it is not one line. */
+  line: number | null;
+}
+
+export interface TranscriptCorrection {
+  text: string;
+  /** The hash of the content that the person saw. */
+  expectedHash: string;
+}

@@ -42,6 +42,7 @@ import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-event
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
 import { workspaceMemory } from "./sessions/workspace-memory.ts";
+import { workspaceRegistry } from "./sessions/workspaces.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 
 /** Creates an engine. First it recovers the turns that an earlier process left running; then it accepts turns. */
@@ -89,7 +90,11 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
     transfer: transfer(core),
-    workspaceSessions: { ...workspaceSessions(core), memory: workspaceMemory(deps) },
+    workspaceSessions: {
+      ...workspaceSessions(core),
+      memory: workspaceMemory(deps),
+      workspaces: workspaceRegistry(core),
+    },
     version: deps.version,
     health: healthWatch(core),
     recordsAbout: () => deps.records.storage.about(),

@@ -6,6 +6,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext, Surroundings } from "../domain/context.ts";
 import type { FactStore } from "../domain/fact.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
+import type { ManagedWorkspaces } from "../domain/workspace.ts";
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { SharedCache } from "../live/shared-cache.ts";
@@ -48,6 +49,8 @@ export interface WorkspaceParts {
   ofDevice(deviceId: string): Promise<string>;
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
+  /** Opens what people manage of workspaces. Absent: no workspace is listed or changed. */
+  managed?(): Promise<ManagedWorkspaces>;
   /** The facts that workspaces remember (M3). Absent: workspaces have no memory. */
   memory?: FactStore;
   /** Returns how the next session of the workspace begins. */

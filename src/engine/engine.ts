@@ -24,6 +24,7 @@ export type * from "./api/summaries.ts";
 export type * from "./api/transfer.ts";
 export type * from "./api/turn-estimate.ts";
 export type * from "./api/turn-request.ts";
+export type * from "./api/workspaces.ts";
 export type * from "./api/turns.ts";
 
 /** An engine that runs turns. `createEngine` makes one, and `close` ends it. */

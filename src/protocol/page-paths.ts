@@ -12,6 +12,7 @@ export const pagePaths = {
   costs: "/costs",
   admin: "/admin",
   adminPart: "/admin/:part",
+  workspace: "/admin/workspaces/:workspace",
   context: "/admin/contexts/:kind/:name",
 } as const;
 

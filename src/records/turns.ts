@@ -42,6 +42,8 @@ export interface TurnRecords {
   list(sessionId: string, page: TurnPage): Promise<Turn[]>;
   /** Returns the pending agent turn of a session. Null if no agent turn runs. */
   findPending(sessionId: string): Promise<PendingTurn | null>;
+  /** Returns all pending turns of all orgs, of agents and of subagents, ordered by id. */
+  listPending(): Promise<PendingTurn[]>;
   findIdempotent(userId: string, key: string): Promise<IdempotentRequest | null>;
   /** Returns the newest of the author's turns that have one of the history keys, newest first (O5). */
   findByHistory(author: string, keys: readonly string[]): Promise<FoundByHistory[]>;

@@ -4,12 +4,8 @@
  */
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
+import type { RememberedPermission } from "../domain/workspace.ts";
 import type { WorkspaceStore } from "./workspace-store.ts";
-
-export interface RememberedPermission {
-  key: string;
-  allowedAt: Millis;
-}
 
 type Store = Pick<WorkspaceStore, "permissions" | "changePermissions">;
 

@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
-import type { Workspace, WorkspaceStore } from "./workspace-store.ts";
+import type { Workspace } from "../domain/workspace.ts";
+import type { WorkspaceStore } from "./workspace-store.ts";
 
 const requestInvalid = { name: "AptoveError", code: "request_invalid" };
 const workspaceUnknown = { name: "AptoveError", code: "workspace_unknown" };

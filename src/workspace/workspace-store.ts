@@ -17,6 +17,7 @@
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import type { Workspace } from "../domain/workspace.ts";
 
 export interface WorkspaceStore {
   /** Creates a workspace with everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` as `checkNames` does. */
@@ -55,18 +56,6 @@ export interface NewWorkspace {
   provider?: string | null;
   /** The current time, which becomes the time of creation and of the last use. */
   at: Millis;
-}
-
-export interface Workspace {
-  /** A UUID of version 4, or `default`. */
-  id: string;
-  name: string | null;
-  createdAt: Millis;
-  lastAccessedAt: Millis;
-  /** The provider of the workspace. Its own configuration overrides it (W7). */
-  provider: string | null;
-  /** The damage and its fix. Null if the workspace is intact. Of a damaged workspace only the id is reliable: its times are those of its folder. */
-  damage: string | null;
 }
 
 /** The workspace of the terminal, and of an editor that names no device. It is made on first use. */

@@ -124,7 +124,10 @@ test("[W2] a client without a device gets `default`, which is made once on first
   assert.deepEqual(await workspaces.list(), []);
   const found = await Promise.all(Array.from({ length: 6 }, () => workspaces.resolve(null)));
   assert.deepEqual(new Set(found.map(({ id }) => id)), new Set(["default"]));
-  assert.deepEqual(await workspaces.devices(), []);
+  assert.deepEqual(
+    (await workspaces.listBound()).flatMap(({ devices }) => devices),
+    [],
+  );
 });
 
 test("[W1] [W2] a damaged workspace and damaged bindings are errors for the device, and stay unchanged", async (t) => {
@@ -184,6 +187,21 @@ test("[W6] deleting unbinds the devices, then takes the transcript, then the fol
   await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), hasCode("workspace_unknown"));
   const again = await workspaces.resolve("phone");
   assert.notEqual(again.id, id);
+});
+
+test("[W6] a workspace that was used after a person looked at it is not deleted, and keeps its devices", async (t) => {
+  const { workspaces, clock } = await world(t);
+  const seen = await workspaces.resolve("phone");
+  clock.now += dayMs;
+  await workspaces.resolve("phone");
+  const conditions = { isRunning: async () => false, unusedSince: seen.lastAccessedAt };
+  await assert.rejects(workspaces.delete(seen.id, conditions), hasCode("workspace_busy", "after you looked at it"));
+  assert.deepEqual(
+    (await workspaces.listBound()).map(({ id, devices }) => [id, devices]),
+    [[seen.id, ["phone"]]],
+  );
+  await workspaces.delete(seen.id, { ...conditions, unusedSince: clock.now });
+  assert.deepEqual(await workspaces.listBound(), []);
 });
 
 test("[W6] gc deletes workspaces that were unused for that long, and its dry run shows the same list", async (t) => {

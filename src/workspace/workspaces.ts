@@ -4,11 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { AptoveError } from "../domain/errors.ts";
-import type { Millis } from "../domain/ids.ts";
+import { isoTime, type Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import type { DeviceBinding, BindingStore } from "./binding-store.ts";
+import type { BoundWorkspace, Workspace, WorkspaceDeletion } from "../domain/workspace.ts";
+import type { BindingStore } from "./binding-store.ts";
 import type { TranscriptStore } from "./transcript-store.ts";
-import { defaultWorkspaceId, isWorkspaceId, type Workspace, type WorkspaceStore } from "./workspace-store.ts";
+import { defaultWorkspaceId, isWorkspaceId, type WorkspaceStore } from "./workspace-store.ts";
 
 export interface WorkspacesDependencies {
   store: WorkspaceStore;
@@ -22,8 +23,7 @@ export interface GcRequest {
   maxAgeDays: number;
   /** True to list the workspaces without deleting them. */
   dryRun: boolean;
-  /** Returns true if a turn of a session of this workspace is running. */
-  isRunning(workspaceId: string): Promise<boolean>;
+  isRunning: WorkspaceDeletion["isRunning"];
 }
 
 const dayMs = 86_400_000;
@@ -87,16 +87,26 @@ export class Workspaces {
     );
   }
 
-  async devices(): Promise<DeviceBinding[]> {
-    return await this.#dependencies.bindings.list();
+  /** Returns the workspaces with the ids of their devices, the last used first. */
+  async listBound(): Promise<BoundWorkspace[]> {
+    const [workspaces, bindings] = await Promise.all([this.list(), this.#dependencies.bindings.list()]);
+    return workspaces.map((workspace) => {
+      const bound = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);
+      return { ...workspace, devices: bound.map(({ deviceId }) => deviceId) };
+    });
   }
 
   /**
    * Deletes a workspace: first unbinds its devices, then deletes its transcripts, then the rest. Its sessions stay. Throws
-   * `workspace_unknown`, and `workspace_busy` while a turn runs there, because the turn would write into it.
+   * `workspace_unknown`, and `workspace_busy` while a turn runs there, because the turn would write into it, and if it was used
+   * after `unusedSince`, because the person who decided did not know of that.
    */
-  async delete(id: string, { isRunning }: Pick<GcRequest, "isRunning">): Promise<void> {
-    const mayGo = async (): Promise<boolean> => {
+  async delete(id: string, { isRunning, unusedSince = Infinity }: WorkspaceDeletion): Promise<void> {
+    const mayGo = async ({ lastAccessedAt }: Workspace): Promise<boolean> => {
+      if (lastAccessedAt > unusedSince) {
+        const used = `the workspace ${id} was used at ${isoTime(lastAccessedAt)}, after you looked at it`;
+        throw new AptoveError("workspace_busy", `${used}; look again, and try again if it may go`);
+      }
       if (!(await isRunning(id))) return true;
       const fix = "wait for its end, or stop it (aptove session interrupt), and try again";
       throw new AptoveError("workspace_busy", `a turn is running in the workspace ${id}; ${fix}`);

@@ -20,6 +20,8 @@ export interface PageWorld extends TestEngine {
   key: string;
   /** Opens a tab that is signed in, at this address of the page. */
   tab(at?: string, options?: BrowserContextOptions): Promise<Tab>;
+  /** Opens a tab in which this caller is signed in. */
+  tabOf(caller: Caller, at?: string, options?: BrowserContextOptions): Promise<Tab>;
   /** A tab that is not signed in. */
   anonymousTab(at: string, options?: BrowserContextOptions): Promise<Tab>;
   /** Stops listening, and listens again at the same port. */
@@ -66,20 +68,22 @@ export async function pageWorld(
   t.after(() => server.close());
   await addUser(deps.records, { orgId: owner.orgId, role: "member" });
   const anonymousTab = (at: string, more: BrowserContextOptions = {}): Promise<Tab> => openTab(t, url + at, more);
+  const tabOf = async (caller: Caller, at = "/", more: BrowserContextOptions = {}): Promise<Tab> => {
+    const { code } = await engine.keys.browsers.code(caller);
+    const tab = await anonymousTab(`/#code=${code}`, more);
+    await tab.locator(".shell").waitFor();
+    if (at !== "/") await tab.goto(url + at);
+    await tab.locator(".shell").waitFor();
+    return tab;
+  };
   return {
     ...tested,
     url,
     owner,
     key: secret,
     anonymousTab,
-    tab: async (at = "/", more = {}) => {
-      const { code } = await engine.keys.browsers.code(owner);
-      const tab = await anonymousTab(`/#code=${code}`, more);
-      await tab.locator(".shell").waitFor();
-      if (at !== "/") await tab.goto(url + at);
-      await tab.locator(".shell").waitFor();
-      return tab;
-    },
+    tab: (at, more) => tabOf(owner, at, more),
+    tabOf,
     stopListening: () => server.close(),
     listenAgain: async () => void (server = await listen(door, { host: "127.0.0.1", port })),
   };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readFile } from "node:fs/promises";
+import { managedWorkspaces } from "../managed-workspaces.ts";
 import { axeFaults, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
 
 after(closeBrowser);
@@ -10,7 +11,9 @@ const answer =
   "# Title\n\nSome **text** with `code` and a [link](https://example.org).\n\n```ts\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
 
 async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorld & { paths: string[] }> {
-  const world = await pageWorld(t, {
+  const managed = managedWorkspaces(() => world.deps);
+  const world: PageWorld = await pageWorld(t, {
+    workspaces: managed.parts,
     script: (_call, n) => (n === 3 ? [{ says: "half" }, { fails: "provider_rejected", message: "no more" }] : answer),
   });
   const { engine, owner } = world;
@@ -25,6 +28,11 @@ async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorl
     name: "A fork with an unpronounceably_long_name_".repeat(3),
   });
   await engine.devices.claim({ code: (await engine.devices.pair(owner)).code, name: "phone" });
+  const workspace = await managed.workspaces.create({
+    name: "A workspace with an unpronounceably_long_name_".repeat(3),
+  });
+  await managed.permissions.allow(workspace.id, `run ${"an_unpronounceably_long_command ".repeat(5)}`);
+  await managed.parts.memory?.add(workspace.id, { text: "We deploy on Fridays.", at: 0, source: null });
   const thread = `/s/${first.sessionId}`;
   const paths = [
     "/",
@@ -37,7 +45,8 @@ async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorl
     "/map",
     "/approvals",
     "/costs",
-    ...["devices", "keys", "people", "contexts", "server", "audit"].map((part) => `/admin/${part}`),
+    ...["devices", "keys", "people", "workspaces", "contexts", "server", "audit"].map((part) => `/admin/${part}`),
+    `/admin/workspaces/${workspace.id}`,
     "/admin/contexts/conversation/default",
   ];
   return { ...world, paths };
@@ -79,6 +88,24 @@ test("[U12] [U13] no route is wider than 320 px, and axe finds nothing there", a
     wrong.push(...(await axeFaults(tab)).map((fault) => `${path}: ${fault}`));
   }
   assert.deepEqual(wrong, []);
+});
+
+test("[U10] [U12] on a narrow phone each cell of the administration is a readable line with its name, and no button is cut off", async (t) => {
+  const world = await filledWorld(t);
+  const tab = await world.tab("/", { viewport: { width: 320, height: 640 } });
+  for (const path of world.paths.filter((one) => one.startsWith("/admin"))) {
+    await tab.goto(world.url + path);
+    await settled(tab);
+    const outside = await tab.evaluate(`[...document.querySelectorAll("td, td *, main button")]
+      .map((one) => [one.textContent, one.getBoundingClientRect()])
+      .filter(([, { left, right, width }]) => width > 0 && (left < 0 || right > innerWidth))
+      .map(([text]) => text)`);
+    assert.deepEqual(outside, [], path);
+  }
+  await tab.goto(`${world.url}/admin/keys`);
+  await tab.getByRole("cell", { name: "valid" }).waitFor();
+  const label = await tab.evaluate(`getComputedStyle(document.querySelector("td:nth-child(3)"), "::before").content`);
+  assert.equal(label, '"Made"');
 });
 
 test("[U9] [U13] costs show the sums by model, person and session, and are saved as CSV", async (t) => {

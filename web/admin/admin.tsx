@@ -1,4 +1,4 @@
-/** Administration (U10): keys, browsers and devices, people, contexts, indexes, the audit log and the server. */
+/** Administration (U10): keys, browsers and devices, people, workspaces, contexts, indexes, the audit log and the server. */
 import type { ComponentType } from "preact";
 import { isAdmin } from "../api/connection.ts";
 import { pathTo, route } from "../routes.ts";
@@ -9,6 +9,8 @@ import { Devices } from "./devices.tsx";
 import { Keys } from "./keys.tsx";
 import { People } from "./people.tsx";
 import { Server } from "./server.tsx";
+import { WorkspaceView } from "./workspace.tsx";
+import { Workspaces } from "./workspaces.tsx";
 
 interface Part {
   name: string;
@@ -22,6 +24,7 @@ const parts: readonly Part[] = [
   { name: "devices", label: "Browsers and devices", Of: Devices },
   { name: "keys", label: "Keys", Of: Keys },
   { name: "people", label: "People", Of: People },
+  { name: "workspaces", label: "Workspaces", Of: Workspaces },
   { name: "contexts", label: "Contexts", Of: Contexts },
   { name: "server", label: "Server and indexes", Of: Server },
   { name: "audit", label: "Audit", Of: Audit, isForAdmins: true },
@@ -29,7 +32,8 @@ const parts: readonly Part[] = [
 
 export function Admin() {
   const { name, params } = route.value;
-  const chosen = name === "context" ? "contexts" : (params["part"] ?? "devices");
+  const partOfRoute: Partial<Record<typeof name, string>> = { context: "contexts", workspace: "workspaces" };
+  const chosen = partOfRoute[name] ?? params["part"] ?? "devices";
   const shown = parts.filter(({ isForAdmins }) => isForAdmins !== true || isAdmin.value);
   const part = shown.find((one) => one.name === chosen);
   return (
@@ -48,6 +52,8 @@ export function Admin() {
       </nav>
       {name === "context" ? (
         <ContextEditor kind={params["kind"] ?? ""} id={params["name"] ?? ""} />
+      ) : name === "workspace" ? (
+        <WorkspaceView key={params["workspace"]} id={params["workspace"] ?? ""} />
       ) : part === undefined ? (
         <p>There is no such part, or your role does not allow it.</p>
       ) : (

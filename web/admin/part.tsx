@@ -45,6 +45,11 @@ export function PartFrame<T>({ list: { value, failed, load }, fault, children }:
   );
 }
 
+/** The names of the columns for the styles, which show a row as a card where a table has no room. */
+function labelsOf(head: readonly string[]): Record<string, string> {
+  return Object.fromEntries(head.map((one, at) => [`--column-${at + 1}`, JSON.stringify(one)]));
+}
+
 export function Table({
   caption,
   head,
@@ -56,7 +61,7 @@ export function Table({
 }) {
   return (
     <div class="scroll-x" tabIndex={0} role="region" aria-label={caption}>
-      <table class="plain-table">
+      <table class="plain-table card-table" style={labelsOf(head)}>
         <caption class="spoken">{caption}</caption>
         <thead>
           <tr>

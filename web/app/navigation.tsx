@@ -56,7 +56,7 @@ const places: readonly Place[] = [
     label: "Admin",
     path: pathTo("admin"),
     icon: "M12 9a3 3 0 1 0 0 6a3 3 0 0 0 0-6M12 3v3M12 18v3M3 12h3M18 12h3M6 6l2 2M16 16l2 2M6 18l2-2M16 8l2-2",
-    routes: ["admin", "adminPart", "context"],
+    routes: ["admin", "adminPart", "workspace", "context"],
   },
 ];
 

@@ -26,6 +26,7 @@ export function View() {
       return <Late key="costs" load={async () => (await import("../costs/costs.tsx")).Costs} />;
     case "admin":
     case "adminPart":
+    case "workspace":
     case "context":
       return <Late key="admin" load={async () => (await import("../admin/admin.tsx")).Admin} />;
     default:

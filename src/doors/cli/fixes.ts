@@ -74,6 +74,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   workspace_exists: "use that workspace: aptove workspace list",
   workspace_damaged: "correct the file that the message names, or delete the workspace",
   workspace_busy: "try again in a moment",
+  transcript_invalid: "correct the line that the message names",
+  transcript_changed: "read it again, and repeat the change",
   bindings_damaged: "correct the line that the message names; nothing was overwritten",
   device_refused: "use the id that the token was made for",
   client_failed: "see the log of the editor or app",

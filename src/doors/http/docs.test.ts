@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { paths, type RouteName } from "../../protocol/routes/paths.ts";
 import { routes } from "../../protocol/routes/routes.ts";
 import type { Retriever } from "../../retrieval/retriever.ts";
-import { testDoor } from "../../../testing/http-door.ts";
+import { managedWorkspaces } from "../../../testing/managed-workspaces.ts";
+import { testDoor, type TestDoor } from "../../../testing/http-door.ts";
 import { listen } from "./listen.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -36,7 +37,8 @@ test(
       list: async () => [],
       close: async () => {},
     };
-    const door = await testDoor(t, {
+    const door: TestDoor = await testDoor(t, {
+      workspaces: managedWorkspaces(() => door.deps).parts,
       // The examples name a repository. It has an index in which nothing matches.
       retrievers: new Map([["local", retriever]]),
       script: ({ tools: offered }) =>

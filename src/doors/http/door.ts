@@ -51,6 +51,7 @@ import { summaryHandlers } from "./handlers/summaries.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
 import { treeHandlers } from "./handlers/tree.ts";
 import { turnHandlers } from "./handlers/turns.ts";
+import { workspaceHandlers } from "./handlers/workspaces.ts";
 import {
   newRequestInfo,
   requestBegun,
@@ -115,6 +116,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...signInHandlers(door),
     ...offerHandlers(door),
     ...contextHandlers(door),
+    ...workspaceHandlers(door),
     ...memoryHandlers(door),
     ...peopleHandlers(door),
     ...budgetHandlers(door),

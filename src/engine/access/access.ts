@@ -13,7 +13,7 @@ import type { EngineDependencies } from "../dependencies.ts";
  */
 export function adminOnly(caller: Caller, what: string): void {
   if (caller.role !== "admin") throw new AptoveError("forbidden", `only an admin may ${what}; ask one of the org`);
-  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}; use an API key`);
+  noDevice(caller, what);
 }
 
 /**
@@ -22,6 +22,11 @@ export function adminOnly(caller: Caller, what: string): void {
  */
 export function noReader(caller: Caller, what: string): void {
   if (caller.role === "reader") throw new AptoveError("forbidden", `a reader may not ${what}; ask an admin of the org`);
+}
+
+/** Throws `forbidden` for a device: a person who finds a lost one must not destroy what others use. */
+export function noDevice({ deviceId }: Caller, what: string): void {
+  if (deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}; use an API key`);
 }
 
 /**
@@ -69,7 +74,17 @@ export function noLimitedKey({ keyLimits }: Caller, what: string): void {
 export function workspaceFor(caller: Caller, asked: string | null | undefined): string | null {
   const workspaceId = asked ?? caller.workspaceId ?? null;
   if (caller.workspaceId === undefined || workspaceId === caller.workspaceId) return workspaceId;
-  throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
+  throw unknownWorkspace(workspaceId);
+}
+
+/** Throws `workspace_unknown` if the caller may not use what belongs to the workspace, besides its sessions. */
+export function ownWorkspace(caller: Caller, workspaceId: string): void {
+  workspaceFor(caller, workspaceId);
+  if (!ownsWorkspaces(caller)) throw unknownWorkspace(workspaceId);
+}
+
+export function unknownWorkspace(workspaceId: string | null): AptoveError {
+  return new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
 }
 
 /** Returns the workspace of a new session (O4). Throws `workspace_unknown` if the caller may not use it. */

@@ -4,6 +4,7 @@ import type { Attachments } from "./attachments.ts";
 import type { Summaries } from "./summaries.ts";
 import type { Pins } from "./pins.ts";
 import type { WorkspaceMemory } from "./memory.ts";
+import type { WorkspaceRegistry } from "./workspaces.ts";
 import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -132,6 +133,8 @@ export interface Sessions {
 export interface WorkspaceSessions {
   /** The facts that a workspace remembers for its sessions (M3). */
   readonly memory: WorkspaceMemory;
+  /** The workspaces themselves, as people manage them. */
+  readonly workspaces: WorkspaceRegistry;
   /**
    * Creates a session of the workspace that continues the one that was last used there, and returns it. With `fresh`,
    * it begins empty. If a person edited the transcript, it begins with the content of the file, as an imported turn.

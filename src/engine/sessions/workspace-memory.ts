@@ -6,7 +6,7 @@ import type { Fact, FactStore, Memory } from "../../domain/fact.ts";
 import { limits } from "../../domain/limits.ts";
 import { rememberTool } from "../../domain/remembered.ts";
 import type { Turn } from "../../domain/turn.ts";
-import { noReader, ownsWorkspaces, workspaceFor } from "../access/access.ts";
+import { noReader, ownWorkspace, unknownWorkspace } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { maySee, visibleTurn } from "../access/visible.ts";
 import type { EngineDependencies } from "../dependencies.ts";
@@ -59,19 +59,15 @@ function storeFor(
   { workspaceId, writes = false }: { workspaceId: string; writes?: boolean },
 ): FactStore {
   if (writes) noReader(caller, "change the memory of a workspace");
-  workspaceFor(caller, workspaceId);
-  if (workspaces?.memory === undefined || !ownsWorkspaces(caller)) throw unknown(workspaceId);
+  ownWorkspace(caller, workspaceId);
+  if (workspaces?.memory === undefined) throw unknownWorkspace(workspaceId);
   return workspaces.memory;
 }
 
 async function memoryOf(deps: EngineDependencies, caller: Caller, workspaceId: string): Promise<Memory> {
   const memory = await storeFor(deps, caller, { workspaceId }).read(workspaceId);
-  if (memory === null) throw unknown(workspaceId);
+  if (memory === null) throw unknownWorkspace(workspaceId);
   return memory;
-}
-
-function unknown(workspaceId: string): AptoveError {
-  return new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
 }
 
 function noFact({ workspaceId, id }: FactChoice): never {

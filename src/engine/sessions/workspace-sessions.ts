@@ -6,11 +6,11 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { SessionStart, WorkspaceSessions } from "../engine.ts";
 import { importConversation } from "../turn/import-conversation.ts";
 import type { EngineDependencies, WorkspaceParts } from "../dependencies.ts";
-import { ownsWorkspaces } from "../access/access.ts";
+import { ownsWorkspaces, unknownWorkspace } from "../access/access.ts";
 import { createSession } from "./sessions.ts";
 import { mayWrite, visibleSession } from "../access/visible.ts";
 
-export function workspaceSessions(core: EngineCore): Omit<WorkspaceSessions, "memory"> {
+export function workspaceSessions(core: EngineCore): Omit<WorkspaceSessions, "memory" | "workspaces"> {
   return {
     begin: (caller, start) => begin(core, caller, start),
     import: async (caller, start) => (await importConversation(core, caller, start)).session,
@@ -56,7 +56,7 @@ export async function knownWorkspaces(
 ): Promise<WorkspaceParts> {
   const isHis = workspaces !== undefined && ownsWorkspaces(caller);
   if (isHis && (await workspaces.settings(workspaceId)) !== null) return workspaces;
-  throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
+  throw unknownWorkspace(workspaceId);
 }
 
 interface SessionToContinue {

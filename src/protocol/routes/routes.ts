@@ -12,6 +12,7 @@ import { serverRoutes } from "./server.ts";
 import { sessionRoutes } from "./session.ts";
 import { summaryRoutes } from "./summary.ts";
 import { turnRoutes } from "./turn.ts";
+import { workspaceRoutes } from "./workspaces.ts";
 
 export type { RouteAccess, RouteSpec } from "./route-spec.ts";
 
@@ -22,6 +23,7 @@ export const routes = {
   ...peopleRoutes,
   ...serverRoutes,
   ...contextRoutes,
+  ...workspaceRoutes,
   ...memoryRoutes,
 } as const satisfies Record<RouteName, RouteSpec>;
 

@@ -44,6 +44,10 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     async findPending(sessionId) {
       return runningTurn(rows, sessionId);
     },
+    async listPending() {
+      const all = [...rows.turns.values()].filter((turn) => turn.status === "pending");
+      return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    },
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
     },

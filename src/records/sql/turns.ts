@@ -58,6 +58,10 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
         .executeTakeFirst();
       return row === undefined ? null : (rowToTurn(row, dialect.ends) as PendingTurn);
     },
+    async listPending() {
+      const rows = await db.selectFrom("turns").selectAll().where("status", "=", pending).orderBy("id").execute();
+      return rows.map((row) => rowToTurn(row, dialect.ends) as PendingTurn);
+    },
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
     findByHistory: (author, keys) => findByHistory(db, { author, keys }),
     insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),

@@ -179,6 +179,17 @@ export function turnTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(session.id, { before: 1, limit: 2 }), []);
   });
 
+  test("[W6] all pending turns are listed, of agents and of subagents", async (context) => {
+    const { store } = await open(context);
+    const [first, second] = [await startSession(store), await startSession(store)];
+    const subagent = await openSampleTurn(store, openingOf(draftOf(first, { kind: "async_subagent" })));
+    const ended = await openSampleTurn(store, openingOf(draftOf(first)));
+    const running = await openSampleTurn(store, openingOf(draftOf(second)));
+    await finishSampleTurn(store, completedSample(ended));
+    const expected = [subagent, running].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    assert.deepEqual(await store.turns.listPending(), expected);
+  });
+
   test("[R2] the pending agent turn of a session is found", async (context) => {
     const { store } = await open(context);
     const [first, second] = [await startSession(store), await startSession(store)];

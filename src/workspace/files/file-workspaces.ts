@@ -9,6 +9,7 @@ import { basename, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
+import type { Workspace } from "../../domain/workspace.ts";
 import {
   createDurableFile,
   createDurableFolder,
@@ -23,7 +24,6 @@ import {
   checkNames,
   isWorkspaceId,
   type NewWorkspace,
-  type Workspace,
   type WorkspaceStore,
   type WorkspaceConfig,
 } from "../workspace-store.ts";

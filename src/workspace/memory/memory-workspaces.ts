@@ -1,11 +1,11 @@
 /** Keeps workspaces in the memory of this process (W1): for tests, and for programs that embed aptove without a disk. */
 import { AptoveError } from "../../domain/errors.ts";
+import type { Workspace } from "../../domain/workspace.ts";
 import {
   checkPermission,
   checkNames,
   checkWorkspaceId,
   type NewWorkspace,
-  type Workspace,
   type WorkspaceStore,
   type WorkspaceConfig,
 } from "../workspace-store.ts";

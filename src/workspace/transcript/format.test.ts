@@ -220,7 +220,7 @@ test("[W5] an unreadable file is returned with its reason, never thrown", () => 
   assert.match(refused("just words"), /^line 1 is before/);
   assert.match(refused(Buffer.alloc(4_096)), /^line 1 is before/);
   // The front matter is torn, and a message has a rule: the text before the rule is not dropped silently.
-  assert.match(refused("---\nprovider: x\n\n## User\n\nhi\n\n---\n\nthere"), /front matter has no end/);
+  assert.match(refused("---\nprovider: x\n\n## User\n\nhi\n\n---\n\nthere"), /front matter, from line 1, has no end/);
   assert.match(refused(Buffer.alloc(limits.transcriptBytesMax + 1, " ")), /at most 67108864/);
 });
 

@@ -9,13 +9,12 @@
  * Lone surrogates have no UTF-8 form and become U+FFFD. Messages that the engine stores have none.
  */
 import { limits } from "../../domain/limits.ts";
-import type { TranscriptMessage } from "../../domain/transcript.ts";
+import type { TranscriptFault, TranscriptMessage } from "../../domain/transcript.ts";
 import { type FrontMatter, frontMatterEnd, renderFrontMatter } from "./front-matter.ts";
 
 export type ParsedTranscript =
   | { kind: "transcript"; messages: TranscriptMessage[] }
-  /** `reason` completes "the transcript cannot be read: …". */
-  | { kind: "unreadable"; reason: string };
+  | ({ kind: "unreadable" } & TranscriptFault);
 
 /** The line that begins a message. It must not be indented: an indented line is text. */
 const head = "##[ \\t]+(user|assistant|system)[ \\t]*:?[ \\t]*\\r?";
@@ -60,10 +59,10 @@ export function parseTranscript(content: Uint8Array): ParsedTranscript {
   const heads = [...text.matchAll(headPattern)];
   const firstHead = heads[0]?.index ?? text.length;
   const front = frontMatterEnd(text.slice(0, firstHead));
-  if (front === null) return unreadable("its front matter has no end before the first message");
+  if (front === null) return unreadable("its front matter, from line 1, has no end before the first message", 1);
   if (/[^ \t\r\n]/.test(text.slice(front, firstHead))) {
     const line = text.slice(0, front).split("\n").length + leadingBlankLines(text.slice(front, firstHead));
-    return unreadable(`line ${line} is before the first "## User", "## Assistant" or "## System"`);
+    return unreadable(`line ${line} is before the first "## User", "## Assistant" or "## System"`, line);
   }
   const messages = heads.map((found, index): TranscriptMessage => {
     const [line, role = ""] = found;
@@ -77,8 +76,8 @@ export function tooLargeReason(bytes: number): string {
   return `it has ${bytes} bytes, and at most ${limits.transcriptBytesMax} are read`;
 }
 
-function unreadable(reason: string): ParsedTranscript {
-  return { kind: "unreadable", reason };
+function unreadable(reason: string, line: number | null = null): ParsedTranscript {
+  return { kind: "unreadable", reason, line };
 }
 
 /** Decodes UTF-8 text, without the byte order mark that some editors write. Null if it is not UTF-8. */

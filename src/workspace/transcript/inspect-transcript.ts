@@ -37,8 +37,12 @@ export async function inspectTranscript(
 function inspectUnread(file: TranscriptFile, note: SessionNote | null): TranscriptInspection {
   const isTooLarge = file.bytes > limits.transcriptBytesMax;
   if (isTooLarge && file.bytes === note?.bytes) return { kind: "same", file, content: null };
-  const reason = isTooLarge ? tooLargeReason(file.bytes) : "it is not a regular file";
-  return { kind: "unreadable", file, reason, content: null };
+  return { kind: "unreadable", file, reason: unreadReason(file), content: null };
+}
+
+/** Returns why the store did not read a file. */
+export function unreadReason({ bytes }: TranscriptFile): string {
+  return bytes > limits.transcriptBytesMax ? tooLargeReason(bytes) : "it is not a regular file";
 }
 
 /** Returns true if at least one message has text, as an imported conversation must. */

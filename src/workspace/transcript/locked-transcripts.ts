@@ -144,6 +144,20 @@ export class LockedTranscripts {
     return read?.stamp === stamp ? read.content : null;
   }
 
+  /** Reads `session.md`. Null if there is none; its content is null if it is not read. */
+  readCurrent(): ReturnType<TranscriptStore["read"]> {
+    return this.#store.read(this.workspaceId, currentTranscriptName);
+  }
+
+  /**
+   * Writes a person's text to `session.md` and notes nothing, as an editor does. Returns false, with nothing written, if the file does not have
+   * the stamp any more. Null: there was no file.
+   */
+  async replaceCurrent(stamp: string | null, content: Uint8Array): Promise<boolean> {
+    const condition = stamp === null ? {} : { stamp };
+    return (await this.#store.write(this.workspaceId, currentTranscriptName, { ...condition, content })) !== null;
+  }
+
   inspectCurrent(): Promise<TranscriptInspection> {
     return this.inspect(currentTranscriptName, noteOf(this.notes, this.notes.current));
   }

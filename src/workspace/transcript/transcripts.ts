@@ -4,8 +4,15 @@
  * turns is authoritative: a missing or wrong transcript is made again from it.
  */
 import { AptoveError } from "../../domain/errors.ts";
-import type { TranscribedTurn, SessionBeginning } from "../../domain/transcript.ts";
+import type {
+  SessionBeginning,
+  ShownTranscript,
+  TranscribedTurn,
+  TranscriptCorrection,
+  TranscriptText,
+} from "../../domain/transcript.ts";
 import { currentTranscriptName } from "../transcript-store.ts";
+import { checkedCorrection, correctTranscript, readTranscript } from "./correct-transcript.ts";
 import { KnownNotes } from "./known-notes.ts";
 import { LockedTranscripts, type LockedDependencies, type TranscriptDependencies } from "./locked-transcripts.ts";
 import { hasWords, inspectTranscript, type TranscriptInspection } from "./inspect-transcript.ts";
@@ -21,18 +28,16 @@ export interface Transcripts {
   sync(workspaceId: string): Promise<void>;
   /** Returns facts about the content of `session.md` now. Does not wait for a writer. */
   show(workspaceId: string): Promise<ShownTranscript>;
+  /** Returns the content of `session.md` now. Does not wait for a writer. */
+  read(workspaceId: string): Promise<TranscriptText>;
+  /**
+   * Replaces the content of `session.md` as an edit on the disk does, and returns it: the next session begins with it (W5). When
+   * it resolves, the change survives a loss of power. Throws `transcript_invalid` for a text that cannot be read back, and
+   * `transcript_changed` if the file does not have `expectedHash` any more; then nothing was written.
+   */
+  correct(workspaceId: string, correction: TranscriptCorrection): Promise<TranscriptText>;
   /** Puts `session.md` aside; the next session begins empty. */
   clear(workspaceId: string): Promise<void>;
-}
-
-export interface ShownTranscript {
-  /** The id of the session that wrote it. Null if there is none. */
-  sessionId: string | null;
-  /** The number of messages. Null if the file cannot be read. */
-  messages: number | null;
-  bytes: number;
-  /** True if a person changed it since. Then the next session begins with its content. */
-  isEdited: boolean;
 }
 
 /** The most attempts to write a turn while another writer keeps changing the file. */
@@ -46,6 +51,8 @@ export function createTranscripts(given: TranscriptDependencies): Transcripts {
     turnFinished: (workspaceId, turn) => turnFinished(dependencies, workspaceId, turn),
     sync: (workspaceId) => sync(dependencies, workspaceId),
     show: (workspaceId) => show(dependencies, workspaceId),
+    read: (workspaceId) => readTranscript(dependencies.store, workspaceId),
+    correct: (workspaceId, correction) => correct(dependencies, workspaceId, correction),
     clear: (workspaceId) => LockedTranscripts.run(dependencies, workspaceId, clear),
   };
 }
@@ -113,6 +120,19 @@ async function sync(dependencies: LockedDependencies, workspaceId: string): Prom
       error,
     );
   }
+}
+
+async function correct(
+  dependencies: LockedDependencies,
+  workspaceId: string,
+  { text, expectedHash }: TranscriptCorrection,
+): Promise<TranscriptText> {
+  const content = checkedCorrection(text);
+  const corrected = await LockedTranscripts.run(dependencies, workspaceId, (locked) =>
+    correctTranscript(locked, { content, expectedHash }),
+  );
+  await dependencies.store.sync(workspaceId);
+  return corrected;
 }
 
 async function clear(locked: LockedTranscripts): Promise<void> {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { remoteTest } from "../../../../testing/acp/remote-test.ts";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { createAptove } from "../../../compose.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { openWorkspaces } from "../../../compose/open-workspaces.ts";
@@ -216,11 +218,35 @@ test("[P4] [L1] permanent permissions are listed, and can be removed", async (t)
   assert.deepEqual(Object.keys(json), ["id", "allowed"]);
 });
 
-test("[L1] workspaces are on this machine, and a named server is refused", async (t) => {
+test("[L1] [W1] [W6] [P4] with --server the workspaces are those of the server", async (t) => {
   const world = await cliWorld(t);
-  const refused = await world.run(["workspace", "list", "--server", "http://127.0.0.1:1"]);
-  assert.equal(refused.exit, 2);
-  assert.match(refused.stderr, /leave out --server/);
+  const server = await remoteTest(t, { aptove: { records: memoryRecords() } });
+  const { workspaces, bindings, permissions } = await server.aptove.workspaces();
+  const run = (...argv: string[]): ReturnType<CliWorld["run"]> =>
+    world.run(["workspace", ...argv, "--server", server.url, "--key", server.admin.key]);
+  const id = (await run("create", "--name", "project-x", "--provider", "scripted")).stdout.trim();
+  assert.equal((await workspaces.find(id)).name, "project-x");
+  await bindings.bind("phone", id);
+  await permissions.allow(id, "edit");
+  assert.match((await run("list")).stdout, /used .* 1 device +scripted +project-x\n/);
+  const shown = await run("show", "project-x");
+  assert.match(shown.stdout, /^devices +phone$/m);
+  assert.doesNotMatch(shown.stdout, /^folder/m);
+  assert.match((await run("permissions", id)).stdout, /"edit"/);
+  assert.equal((await run("permissions", id, "--forget", "edit")).exit, 0);
+  assert.match((await run("permissions", id, "--forget", "edit")).stderr, /"edit" is not allowed there \(not_found\)/);
+  assert.equal((await run("delete", id)).exit, 2);
+  assert.match((await run("delete", id, "--yes")).stdout, /deleted; its sessions are still there/);
+  assert.deepEqual(await bindings.list(), []);
+  for (const argv of [["gc"], ["create", "--model", "m"], ["create", "--device", "d"]]) {
+    const refused = await run(...argv);
+    assert.equal(refused.exit, 2);
+    assert.match(refused.stderr, /leave out --server/);
+  }
+  const member = await server.person("member");
+  const none = await world.run(["workspace", "list", "--server", server.url, "--key", member.key]);
+  assert.deepEqual([none.exit, none.stdout], [0, ""]);
+  assert.ok(!existsSync(join(world.dataDir, "workspaces")));
 });
 
 test("[L1] nothing that workspaces need opens the database", async (t) => {

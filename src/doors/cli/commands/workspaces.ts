@@ -1,6 +1,6 @@
 /**
- * `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). Only `delete` and `gc` need the
- * database.
+ * `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). On this machine's data only `delete` and `gc`
+ * need the database. On a named server, `gc` and the settings of `create` that are files are refused.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,15 @@ import type { WireSession } from "../../../client/client.ts";
 import { builtInProviders } from "../../../configuration/configured-providers.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
-import { defaultWorkspaceId, type Workspace } from "../../../workspace/workspace-store.ts";
+import type { Workspace } from "../../../domain/workspace.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
+import { reachedWorkspaces, type ReachedWorkspaces } from "../lookup/reached-workspaces.ts";
 import { plural } from "../output.ts";
 
 export interface WorkspaceGcOptions extends ConfirmOptions {
@@ -24,7 +25,7 @@ export interface WorkspaceGcOptions extends ConfirmOptions {
 }
 
 export async function listWorkspaces(invocation: CliInvocation): Promise<ExitCode> {
-  const found = await described(await opened(invocation), invocation);
+  const found = await described(await reachedWorkspaces(invocation), invocation);
   const { output } = invocation;
   if (invocation.json) {
     output.json({ workspaces: found });
@@ -52,9 +53,10 @@ export interface CreateWorkspaceOptions {
 }
 
 export async function createWorkspace(invocation: CliInvocation, options: CreateWorkspaceOptions): Promise<ExitCode> {
-  const { workspaces, bindings } = await opened(invocation);
+  const { workspaces } = await reachedWorkspaces(invocation);
   const { name, provider, model, device } = options;
-  if (provider !== undefined) refuseUnknownProvider(invocation, provider);
+  if (model !== undefined || device !== undefined) ownDataOnly(invocation, "--model and --device");
+  if (provider !== undefined && invocation.server() === null) refuseUnknownProvider(invocation, provider);
   const workspace = await workspaces.create({
     ...(name !== undefined && { name }),
     ...(provider !== undefined && { provider }),
@@ -63,7 +65,7 @@ export async function createWorkspace(invocation: CliInvocation, options: Create
     const file = join(invocation.folder().workspaces, workspace.id, "config.toml");
     writePrivateFile(file, `[conversation_contexts.default]\nmodel = ${JSON.stringify(model)}\n`);
   }
-  if (device !== undefined) await bindings.bind(device, workspace.id);
+  if (device !== undefined) await (await invocation.workspaces()).bindings.bind(device, workspace.id);
   const devices = device === undefined ? [] : [device];
   if (invocation.json) invocation.output.json({ ...shown(invocation, workspace), devices });
   else invocation.output.line(workspace.id);
@@ -78,7 +80,7 @@ function refuseUnknownProvider(invocation: CliInvocation, name: string): void {
 }
 
 export async function showWorkspace(invocation: CliInvocation, id: string): Promise<ExitCode> {
-  const workspace = findWorkspace(await described(await opened(invocation), invocation), id);
+  const workspace = findWorkspace(await described(await reachedWorkspaces(invocation), invocation), id);
   const { output } = invocation;
   if (invocation.json) {
     output.json(workspace);
@@ -88,7 +90,7 @@ export async function showWorkspace(invocation: CliInvocation, id: string): Prom
   const rows = [
     ["id", workspace.id],
     ...(name === null ? [] : [["name", name]]),
-    ["folder", workspace.folder],
+    ...(workspace.folder === undefined ? [] : [["folder", workspace.folder]]),
     ["made", localTime(workspace.createdAt)],
     ["last used", localTime(workspace.lastAccessedAt)],
     ...(provider === null ? [] : [["provider", provider]]),
@@ -104,8 +106,8 @@ export async function workspacePermissions(
   text: string,
   { forget }: { forget?: string },
 ): Promise<ExitCode> {
-  const { workspaces, permissions } = await opened(invocation);
-  const { id } = findWorkspace(await workspaces.list(), text);
+  const { workspaces, permissions } = await reachedWorkspaces(invocation);
+  const { id } = findWorkspace(await workspaces.listBound(), text);
   if (forget !== undefined && !(await permissions.forget(id, forget))) {
     const fix = `see: aptove workspace permissions ${shortId(id)}`;
     throw new CommandFailed("not_found", `${JSON.stringify(forget)} is not allowed there`, fix);
@@ -132,16 +134,18 @@ export async function deleteWorkspace(
   text: string,
   options: DeleteWorkspaceOptions,
 ): Promise<ExitCode> {
-  const open = await opened(invocation);
-  const { id, name, devices } = findWorkspace(await described(open, invocation), text);
+  const { workspaces } = await reachedWorkspaces(invocation);
+  const { id, name, devices, lastAccessedAt } = findWorkspace(await workspaces.listBound(), text);
   const called = name === null ? "" : ` "${invocation.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
   const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
   const sessions = options.purge === true ? await sessionsOf(invocation, id) : [];
   const taken = options.purge === true ? ` and its ${plural(sessions.length, "session")}` : "";
-  const question = `delete ${what}${called}${taken} permanently${bound}? this cannot be undone`;
+  const used = `it was last used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}`;
+  const question = `delete ${what}${called}${taken} permanently${bound}? ${used}; this cannot be undone`;
   if (!(await confirmUnlessYes(invocation, question, options))) return exitCodes.failed;
-  await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(invocation, each) });
+  const isRunning = (each: string): Promise<boolean> => hasRunningTurn(invocation, each);
+  await workspaces.delete(id, { isRunning, unusedSince: lastAccessedAt });
   for (const session of sessions) await purge(invocation, session);
   const anew = id === defaultWorkspaceId ? "it is created again, empty, when it is next needed;  " : "";
   const left =
@@ -155,7 +159,8 @@ export async function deleteWorkspace(
 }
 
 export async function collectWorkspaces(invocation: CliInvocation, options: WorkspaceGcOptions): Promise<ExitCode> {
-  const { workspaces } = await opened(invocation);
+  ownDataOnly(invocation, "deletions by age");
+  const { workspaces } = await invocation.workspaces();
   const { maxAge: maxAgeDays, dryRun = false } = options;
   const isRunning = (id: string): Promise<boolean> => hasRunningTurn(invocation, id);
   const collect = (only: { dryRun: boolean }): Promise<Workspace[]> =>
@@ -202,7 +207,7 @@ async function hasRunningTurn(invocation: CliInvocation, workspaceId: string): P
 
 /** Returns the caller's sessions of the workspace, archived ones too. */
 async function sessionsOf(invocation: CliInvocation, workspaceId: string): Promise<WireSession[]> {
-  if (!(await invocation.hasRecords())) return [];
+  if (invocation.server() === null && !(await invocation.hasRecords())) return [];
   const client = await invocation.client();
   const { userId } = await client.me();
   const found: WireSession[] = [];
@@ -224,25 +229,16 @@ async function purge(invocation: CliInvocation, { id }: WireSession): Promise<vo
   await client.sessions.purge(id);
 }
 
-async function opened(invocation: CliInvocation): Promise<OpenedWorkspaces> {
-  if (invocation.server() === null) return await invocation.workspaces();
-  throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
+function ownDataOnly(invocation: CliInvocation, what: string): void {
+  if (invocation.server() === null) return;
+  throw new UsageError(`${what} work on this machine's own data`, "leave out --server (and APTOVE_SERVER)");
 }
 
-type Shown = ReturnType<typeof shown>;
-
-function shown(invocation: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
-  const folder = join(invocation.folder().workspaces, id);
-  return { id, folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
+function shown<W extends Workspace>(invocation: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: W) {
+  const folder = invocation.server() === null ? { folder: join(invocation.folder().workspaces, id) } : {};
+  return { id, ...folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
 }
 
-async function described(
-  { workspaces }: OpenedWorkspaces,
-  invocation: CliInvocation,
-): Promise<(Shown & { devices: string[] })[]> {
-  const [found, bindings] = await Promise.all([workspaces.list(), workspaces.devices()]);
-  return found.map((workspace) => {
-    const devices = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);
-    return { ...shown(invocation, workspace), devices: devices.map(({ deviceId }) => deviceId) };
-  });
+async function described({ workspaces }: ReachedWorkspaces, invocation: CliInvocation) {
+  return (await workspaces.listBound()).map((workspace) => shown(invocation, workspace));
 }
