@@ -21,6 +21,7 @@ interface EventRun {
   pieces: string[];
 }
 
+/** A text is one or more events that are in no run. */
 type Part = string | EventRun;
 
 /** Returns the folded bytes. Null if folding gains nothing. */
@@ -28,7 +29,7 @@ export function foldEvents(bytes: Uint8Array): Buffer | null {
   const text = Buffer.from(bytes).toString("latin1");
   const end = eventEnds.find((one) => text.includes(one));
   if (end === undefined) return null;
-  const parts = partsOf(text.split(end));
+  const parts = partsOf(text.split(end), end);
   if (!parts.some((part) => typeof part !== "string")) return null;
   const folded = write(end, parts);
   return unfoldEvents(folded).equals(Buffer.from(bytes)) ? folded : null;
@@ -87,14 +88,22 @@ function write(end: string, parts: readonly Part[]): Buffer {
   return writer.whole();
 }
 
-function partsOf(events: readonly string[]): Part[] {
+function partsOf(events: readonly string[], end: string): Part[] {
   const parts: Part[] = [];
+  let alone: string[] = [];
   for (let at = 0; at < events.length;) {
     const run = runFrom(events, at);
-    parts.push(run ?? events[at] ?? "");
-    at += run === null ? 1 : run.pieces.length;
+    if (run === null) {
+      alone.push(events[at] ?? "");
+      at += 1;
+      continue;
+    }
+    if (alone.length > 0) parts.push(alone.join(end));
+    alone = [];
+    parts.push(run);
+    at += run.pieces.length;
   }
-  return parts;
+  return alone.length > 0 ? [...parts, alone.join(end)] : parts;
 }
 
 /** Returns the run that begins with an event. Null: there is none that is long enough. */
@@ -102,15 +111,18 @@ function runFrom(events: readonly string[], from: number): EventRun | null {
   const [first, second] = [counted(events[from] ?? ""), counted(events[from + 1] ?? "")];
   const begins = first !== null && second?.number === first.number + 1 ? first : null;
   // An event of another kind begins like these for a few bytes only.
-  const same = Math.max(sameBytesMin, commonStart(events[from] ?? "", events[from + 1] ?? "") / 2);
+  const same = Math.max(sameBytesMin, Math.ceil(commonStart(events[from] ?? "", events[from + 1] ?? "") / 2));
+  const head = begins?.head ?? events[from] ?? "";
+  if (head.length < same) return null;
+  const begin = head.slice(0, same);
   const heads: string[] = [];
   for (let at = from; at < events.length; at += 1) {
     const event = events[at] ?? "";
     const numbered = begins === null ? null : counted(event);
     if (begins !== null && !follows(numbered, begins, heads.length)) break;
-    const head = numbered?.head ?? event;
-    if (heads.length > 0 && commonStart(heads[0] ?? "", head) < same) break;
-    heads.push(head);
+    const next = numbered?.head ?? event;
+    if (heads.length > 0 && !next.startsWith(begin)) break;
+    heads.push(next);
   }
   if (heads.length < eventsMin) return null;
   return { ...piecesOf(heads), counter: begins === null ? null : { first: begins.number, tail: begins.tail } };
