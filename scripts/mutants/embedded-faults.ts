@@ -131,8 +131,8 @@ export const embeddedFaults: readonly Mutant[] = [
     name: "part-with-a-byte-as-mark",
     does: "reads a byte of a blob as a mark that stands for something (D3)",
     file: "src/records/sql/sqlite/sealed/shorten.ts",
-    find: 'if (found.length === 1) return mark("byte");',
-    replace: "if (found.length === 1) return found;",
+    find: 'if (found === markByte) return mark("byte");',
+    replace: "if (found === markByte) return found;",
     tests: packs,
   },
   {

@@ -62,19 +62,6 @@ export class ByteReader {
   rest(): Uint8Array {
     return this.bytes(this.#bytes.length - this.#at);
   }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length;
-  }
-
-  /** Returns the bytes before the next one with this value, and passes over it. Returns the rest if there is none. */
-  until(value: number): Uint8Array {
-    const at = this.#bytes.indexOf(value, this.#at);
-    if (at === -1) return this.rest();
-    const found = this.bytes(at - this.#at);
-    this.#at += 1;
-    return found;
-  }
 }
 
 function tooShort(): AptoveError {

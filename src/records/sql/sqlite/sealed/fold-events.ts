@@ -12,6 +12,9 @@ const eventsMin = 6;
 /** How much two events must have in common at their beginnings, in bytes. */
 const sameBytesMin = 24;
 
+/** A number that counts up, what follows it, and the character before it are in so many characters at the end of an event. */
+const counterEndMax = 80;
+
 /** Events that differ in one piece, and perhaps in a number. */
 interface EventRun {
   before: string;
@@ -89,10 +92,11 @@ function write(end: string, parts: readonly Part[]): Buffer {
 }
 
 function partsOf(events: readonly string[], end: string): Part[] {
+  const counts = events.map(counted);
   const parts: Part[] = [];
   let alone: string[] = [];
   for (let at = 0; at < events.length;) {
-    const run = runFrom(events, at);
+    const run = runFrom(events, counts, at);
     if (run === null) {
       alone.push(events[at] ?? "");
       at += 1;
@@ -107,9 +111,13 @@ function partsOf(events: readonly string[], end: string): Part[] {
 }
 
 /** Returns the run that begins with an event. Null: there is none that is long enough. */
-function runFrom(events: readonly string[], from: number): EventRun | null {
-  const [first, second] = [counted(events[from] ?? ""), counted(events[from + 1] ?? "")];
-  const begins = first !== null && second?.number === first.number + 1 ? first : null;
+function runFrom(
+  events: readonly string[],
+  counts: readonly (CountedEvent | null)[],
+  from: number,
+): EventRun | null {
+  const first = counts[from] ?? null;
+  const begins = first !== null && counts[from + 1]?.number === first.number + 1 ? first : null;
   // An event of another kind begins like these for a few bytes only.
   const same = Math.max(sameBytesMin, Math.ceil(commonStart(events[from] ?? "", events[from + 1] ?? "") / 2));
   const head = begins?.head ?? events[from] ?? "";
@@ -118,7 +126,7 @@ function runFrom(events: readonly string[], from: number): EventRun | null {
   const heads: string[] = [];
   for (let at = from; at < events.length; at += 1) {
     const event = events[at] ?? "";
-    const numbered = begins === null ? null : counted(event);
+    const numbered = begins === null ? null : (counts[at] ?? null);
     if (begins !== null && !follows(numbered, begins, heads.length)) break;
     const next = numbered?.head ?? event;
     if (heads.length > 0 && !next.startsWith(begin)) break;
@@ -152,9 +160,10 @@ interface CountedEvent {
 
 /** Splits an event at its last number. Null: it has none that is written in the usual way. */
 function counted(event: string): CountedEvent | null {
-  const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(event);
+  const end = event.slice(-counterEndMax);
+  const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(end);
   if (match === null) return null;
-  return { head: event.slice(0, match.index), number: Number(match[1]), tail: match[2] ?? "" };
+  return { head: event.slice(0, event.length - end.length + match.index), number: Number(match[1]), tail: match[2] ?? "" };
 }
 
 function commonStart(a: string, b: string): number {

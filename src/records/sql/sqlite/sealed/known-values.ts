@@ -4,12 +4,13 @@
  * smallest mark, so steps of a turn that look alike get the same marks.
  */
 import type { ByteReader } from "./byte-writer.ts";
-import { mark, number, type Marks } from "./marks.ts";
+import { mark, markByte, number, type Mark, type MarkReader } from "./marks.ts";
 
 /** Each byte of the text is one character of it. The byte of a mark is found too. */
 export const valuePattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,})|\xff/g;
 /** The most values of a turn, so that looking for one stays quick. More stay as they are. */
 const valuesMax = 1_000;
+const uuidBytes = 16;
 
 export class KnownValues {
   /** The values of the turn in the order in which they came first. */
@@ -43,17 +44,18 @@ export class KnownValues {
     return isUuid ? mark("uuid") : mark("hex") + number(bytes.length);
   }
 
-  /** Returns the value for which a mark stands. `reader` has what follows the mark. Undefined: there is none. */
-  valueOf({ kind, rank }: Marks, reader: ByteReader, fresh: ByteReader): string | undefined {
+  /** Returns what a mark stands for. `reader` has what follows the mark. Undefined: there is no such value. */
+  meantBy({ kind, rank }: Mark, reader: MarkReader, fresh: ByteReader): string | undefined {
+    if (kind === "byte") return markByte;
     if (kind === "again") return this.#use(rank);
     const value = this.#newValue(kind, reader, fresh);
     if (value !== undefined) this.#add(value);
     return value;
   }
 
-  #newValue(kind: Marks["kind"], reader: ByteReader, fresh: ByteReader): string | undefined {
+  #newValue(kind: Mark["kind"], reader: MarkReader, fresh: ByteReader): string | undefined {
     if (kind === "seed") return this.#seed[reader.number()];
-    const hex = Buffer.from(fresh.bytes(kind === "uuid" ? 16 : reader.number())).toString("hex");
+    const hex = Buffer.from(fresh.bytes(kind === "uuid" ? uuidBytes : reader.number())).toString("hex");
     return kind === "uuid" ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") : hex;
   }
 
@@ -63,8 +65,11 @@ export class KnownValues {
   }
 
   #use(rank: number): string | undefined {
-    const [value] = this.#recent.splice(this.#recent.length - 1 - rank, 1);
-    if (value !== undefined) this.#recent.push(value);
+    const place = this.#recent.length - 1 - rank;
+    const value = this.#recent[place];
+    if (rank === 0 || value === undefined) return value;
+    this.#recent.splice(place, 1);
+    this.#recent.push(value);
     return value;
   }
 }

@@ -2,7 +2,7 @@
 import { AptoveError } from "../../../../domain/errors.ts";
 import { ByteReader } from "./byte-writer.ts";
 import { KnownValues, valuePattern } from "./known-values.ts";
-import { mark, markByte, number, readMark } from "./marks.ts";
+import { mark, markByte, MarkReader, number } from "./marks.ts";
 
 /** A shorter text is not worth a mark. */
 const textBytesMin = 16;
@@ -25,41 +25,41 @@ export interface Shortened {
   values: readonly string[];
 }
 
-export function shorten(bytes: Uint8Array, { texts, values, seedValues }: Known): Shortened {
+export function shorten(bytes: Buffer, { texts, values, seedValues }: Known): Shortened {
   const known = new KnownValues(values, seedValues);
   const fresh: Uint8Array[] = [];
   const withMarks = (text: string): string =>
     text.replace(valuePattern, (found) => {
-      if (found.length === 1) return mark("byte");
+      if (found === markByte) return mark("byte");
       // The last of an odd number of digits stays.
       const value = found.includes("-") ? found : found.slice(0, found.length - (found.length % 2));
       return (known.markOf(value, fresh) ?? value) + found.slice(value.length);
     });
-  const pieces = splitAtTexts(Buffer.from(bytes).toString("latin1"), texts);
-  const short = pieces.map((piece) => (typeof piece === "number" ? mark("text") + number(piece) : withMarks(piece)));
-  return { short: Buffer.from(short.join(""), "latin1"), fresh: Buffer.concat(fresh), values: known.values };
+  let short = "";
+  for (const piece of splitAtTexts(bytes.toString("latin1"), texts)) {
+    short += typeof piece === "number" ? mark("text") + number(piece) : withMarks(piece);
+  }
+  return { short: Buffer.from(short, "latin1"), fresh: Buffer.concat(fresh), values: known.values };
 }
 
 /** Returns the bytes again, and all values of the turn up to their end. Throws `storage_failed` if a mark stands for nothing. */
 export function lengthen(
-  { short, fresh }: { short: Uint8Array; fresh: Uint8Array },
+  { short, fresh }: { short: Buffer; fresh: Uint8Array },
   { texts, values, seedValues }: Known,
 ): { bytes: Buffer; values: readonly string[] } {
   const known = new KnownValues(values, seedValues);
-  const [reader, freshReader] = [new ByteReader(short), new ByteReader(fresh)];
-  const pieces: Uint8Array[] = [];
+  const [reader, freshReader] = [new MarkReader(short), new ByteReader(fresh)];
+  let bytes = "";
   while (!reader.isAtEnd) {
-    pieces.push(reader.until(markByte));
-    if (reader.isAtEnd) break;
-    const found = readMark(reader);
-    if (found.kind === "byte") pieces.push(Uint8Array.of(markByte));
-    else {
-      const text = found.kind === "text" ? texts[reader.number()] : known.valueOf(found, reader, freshReader);
-      if (text === undefined) throw new AptoveError("storage_failed", "a mark stands for nothing");
-      pieces.push(Buffer.from(text, "latin1"));
-    }
+    const { text, isMark } = reader.untilMark();
+    bytes += text;
+    if (!isMark) break;
+    const found = reader.mark();
+    const meant = found.kind === "text" ? texts[reader.number()] : known.meantBy(found, reader, freshReader);
+    if (meant === undefined) throw new AptoveError("storage_failed", "a mark stands for nothing");
+    bytes += meant;
   }
-  return { bytes: Buffer.concat(pieces), values: known.values };
+  return { bytes: Buffer.from(bytes, "latin1"), values: known.values };
 }
 
 /** Splits bytes where one of the texts stands. A number is the place of a text in the list. */
