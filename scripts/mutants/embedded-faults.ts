@@ -168,6 +168,14 @@ export const embeddedFaults: readonly Mutant[] = [
     tests: sealed,
   },
   {
+    name: "purge-gives-back-one-page",
+    does: "keeps the room of what was purged, but for one page (K6)",
+    file: "src/records/sql/sqlite/sqlite-statements.ts",
+    find: "this.database.exec(text);",
+    replace: "statement.run();",
+    tests: sealed,
+  },
+  {
     name: "end-leaves-loose-blobs",
     does: "keeps the opening of a finished turn a second time (K6)",
     file: "src/embedded/embedded-store.ts",

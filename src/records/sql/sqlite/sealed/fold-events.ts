@@ -111,11 +111,7 @@ function partsOf(events: readonly string[], end: string): Part[] {
 }
 
 /** Returns the run that begins with an event. Null: there is none that is long enough. */
-function runFrom(
-  events: readonly string[],
-  counts: readonly (CountedEvent | null)[],
-  from: number,
-): EventRun | null {
+function runFrom(events: readonly string[], counts: readonly (CountedEvent | null)[], from: number): EventRun | null {
   const first = counts[from] ?? null;
   const begins = first !== null && counts[from + 1]?.number === first.number + 1 ? first : null;
   // An event of another kind begins like these for a few bytes only.
@@ -163,7 +159,11 @@ function counted(event: string): CountedEvent | null {
   const end = event.slice(-counterEndMax);
   const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(end);
   if (match === null) return null;
-  return { head: event.slice(0, event.length - end.length + match.index), number: Number(match[1]), tail: match[2] ?? "" };
+  return {
+    head: event.slice(0, event.length - end.length + match.index),
+    number: Number(match[1]),
+    tail: match[2] ?? "",
+  };
 }
 
 function commonStart(a: string, b: string): number {
