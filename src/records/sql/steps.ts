@@ -4,6 +4,7 @@ import type { Step } from "../../domain/step.ts";
 import { plain, runPlain, type Placeholders } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
+import { fullKey, shortKey } from "./rows/turn-row.ts";
 import { pending } from "./turn-status.ts";
 
 /** Inserts the step. If another process ends the turn before this, the turn is not pending; otherwise that process waits (R1, T2). */
@@ -49,9 +50,18 @@ function documentOf({ turnId: _turnId, index: _index, ...doc }: Step): StepDocum
 
 /** Returns all steps of a turn as one JSON text. */
 export function stepsToText(steps: readonly Step[]): string {
-  return JSON.stringify(steps.map((step) => ({ index: step.index, ...documentOf(step) })));
+  return JSON.stringify(
+    steps.map(({ turnId, ...step }) => ({
+      ...step,
+      request: { ...step.request, blob: shortKey(turnId, step.request.blob) },
+    })),
+  );
 }
 
 export function textToSteps(turnId: string, text: string): Step[] {
-  return (JSON.parse(text) as Omit<Step, "turnId">[]).map((step) => ({ turnId, ...step }));
+  return (JSON.parse(text) as Omit<Step, "turnId">[]).map((step) => ({
+    turnId,
+    ...step,
+    request: { ...step.request, blob: fullKey(turnId, step.request.blob) },
+  }));
 }

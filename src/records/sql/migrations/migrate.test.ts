@@ -140,10 +140,36 @@ test("[B2] a wait for the lock that takes too long is reported, and the extra co
   assert.ok(isClosed);
 });
 
-test("[B2] the records have version 6, which programs of version 1 can use too where the database is PostgreSQL", () => {
-  assert.equal(dataVersion, 6);
+test("[B2] [K6] version 7 keeps rows, indexes and references of tables that become one tree, and no key stands twice in them", async (context) => {
+  const records = (await place(context))();
+  const { database } = records;
+  await migrate(records.engine, migrations.slice(0, 6));
+  database.exec(`
+    insert into runners values ('r1', 1, '{}'), ('r2', 2, '{"host":"h"}');
+    insert into budgets values ('b1', 'o1', 'org', 'o1', 'day', 'usd', 5, 1, 'u1', '{}');
+    insert into audit values ('a1', 'o1', 1, null, 'key_created', 't1', '{}')`);
+  const indexes = database.prepare("select name from sqlite_master where type = 'index' and sql is not null").pluck();
+  const before = indexes.all().toSorted();
+  await migrate(records.engine, migrations);
+  assert.deepEqual(database.prepare("select * from runners").raw().all(), [
+    ["r1", 1, "{}"],
+    ["r2", 2, '{"host":"h"}'],
+  ]);
+  assert.equal(database.prepare("select count(*) from audit where org_id = 'o1'").pluck().get(), 1);
+  assert.deepEqual(indexes.all().toSorted(), before);
+  const sameTarget = "insert into budgets values ('b2', 'o1', 'org', 'o1', 'day', 'usd', 6, 1, 'u1', '{}')";
+  assert.throws(() => database.exec(sameTarget), { code: "SQLITE_CONSTRAINT_UNIQUE" });
+  assert.throws(() => database.exec("insert into steps values ('gone', 1, '{}')"), {
+    code: "SQLITE_CONSTRAINT_FOREIGNKEY",
+  });
+  const oneTree = database.prepare<[string], number>("select wr from pragma_table_list(?)").pluck();
+  for (const table of ["runners", "budgets", "audit", "steps", "blobs"]) assert.equal(oneTree.get(table), 1, table);
+});
+
+test("[B2] the records have version 7, which programs of version 1 can use too where the database is PostgreSQL", () => {
+  assert.equal(dataVersion, 7);
   assert.deepEqual(
     migrations.map(({ isAdditive }) => isAdditive),
-    [undefined, true, "without contents", true, true, true],
+    [undefined, true, "without contents", true, true, true, "without contents"],
   );
 });

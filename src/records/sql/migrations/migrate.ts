@@ -60,7 +60,7 @@ async function migrateIn(
   for (const migration of migrations.slice(found.version)) {
     const types = { id: engine.idType, hasContents: engine.hasContents === true };
     for (const statement of migration.statements(types)) await sql.raw(statement).execute(tx);
-    await migration.rewrite?.(tx);
+    await migration.rewrite?.(tx, types);
   }
   const isAdditive = (migration: Migration): boolean =>
     migration.isAdditive === true || (migration.isAdditive === "without contents" && engine.hasContents !== true);

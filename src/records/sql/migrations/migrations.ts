@@ -7,15 +7,20 @@ import type { Tables } from "../tables.ts";
 import { peopleTables, runTables, sessionTables, turnTables } from "./version-1.ts";
 import { summaryTables } from "./summaries.ts";
 import { contentsTables } from "./version-3.ts";
+import { makeOneTree } from "./version-7.ts";
+
+interface MigratedEngine {
+  /** The type of the columns that hold ids. */
+  id: string;
+  /** True if the engine keeps the ends of turns in the table of contents, as SQLite does. */
+  hasContents: boolean;
+}
 
 export interface Migration {
-  /**
-   * Returns the statements that change the tables. `id` is the type of the columns that hold ids. `hasContents` is true if the
-   * engine keeps the ends of turns in the table of contents, as SQLite does.
-   */
-  statements(engine: { id: string; hasContents: boolean }): string[];
-  /** Changes the rows that exist where SQL alone cannot do it. It runs after the statements. */
-  rewrite?(tx: Transaction<Tables>): Promise<void>;
+  /** Returns the statements that change the tables. */
+  statements(engine: MigratedEngine): string[];
+  /** Changes what exists where statements that are known beforehand cannot do it. It runs after the statements. */
+  rewrite?(tx: Transaction<Tables>, engine: MigratedEngine): Promise<void>;
   /**
    * True if a program of the version before can continue to use the data, and can start on it: nothing that it reads or
    * writes is changed or gone, and what it does not write has a value. Servers are then replaced one by one. `"without contents"`:
@@ -101,6 +106,12 @@ export const migrations: readonly Migration[] = [
     isAdditive: true,
   },
   { statements: ({ id }) => summaryTables(id), isAdditive: true },
+  // Version 7 also packs contents in another form, and reads the form before.
+  {
+    statements: () => [],
+    rewrite: async (tx, { hasContents }) => (hasContents ? await makeOneTree(tx) : undefined),
+    isAdditive: "without contents",
+  },
 ];
 
 /** The version that this program reads and writes. */

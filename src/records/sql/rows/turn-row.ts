@@ -123,12 +123,12 @@ function withOnlyModel(run: ShortRun, model: string): RunSummary {
 }
 
 /** Shortens the key of a blob in the turn's own folder to `./run.json`, for example. No full key begins with a dot and a slash. */
-function shortKey(turnId: string, key: string): string {
+export function shortKey(turnId: string, key: string): string {
   const folder = `turns/${turnId}/`;
   return key.startsWith(folder) ? `./${key.slice(folder.length)}` : key;
 }
 
-function fullKey(turnId: string, key: string): string {
+export function fullKey(turnId: string, key: string): string {
   return key.startsWith("./") ? `turns/${turnId}/${key.slice(2)}` : key;
 }
 

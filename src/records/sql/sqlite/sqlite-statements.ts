@@ -11,6 +11,9 @@ const lockPauseMaxMs = 10;
 /** The maximum number of prepared statements: several times as many as the program has. */
 const statementsMax = 500;
 
+/** Gives back pages that are free. It gives back one with each step, and `run` takes a single step. */
+const giveBackPages = "pragma incremental_vacuum";
+
 export class SqliteStatements {
   readonly database: Database.Database;
   /**
@@ -49,6 +52,10 @@ export class SqliteStatements {
   #runNow(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
     const statement = this.#prepared(text);
     if (statement.reader) return { rows: statement.all(...parameters) };
+    if (text === giveBackPages) {
+      this.database.exec(text);
+      return { rows: [] };
+    }
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
   }
 

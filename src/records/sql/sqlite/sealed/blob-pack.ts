@@ -1,23 +1,16 @@
 /**
- * The blobs of a finished turn as one value (docs/formats/records.md). The state comes first, in a frame of its own, because
+ * The blobs of a finished turn as one value (docs/formats/records.md). The state comes first, as a part of its own, because
  * a session that is continued needs the states of many turns. The entries that earlier turns have too are not in it: the pack
- * names the contents that have them (K2, K6). All other blobs are one frame, which has the row and the state before it.
+ * names the contents that have them (K2, K6). All other blobs are one part, which has the row and the state before it.
  */
 import { crc32 } from "node:zlib";
 import { AptoveError } from "../../../../domain/errors.ts";
+import type { ContentText } from "./content-row.ts";
 import { unfoldEvents } from "./fold-events.ts";
 import { unpackFrame, unpackLongFrame } from "./frames.ts";
 import { readPack, type PackHeader } from "./pack-format.ts";
-
-/** The texts and the earlier turn that reader and writer of a pack have. */
-export interface PackSurroundings {
-  /** The instruction and the answer of the turn. */
-  texts: Uint8Array;
-  /** The row of the turn, as it was sealed. */
-  row: Uint8Array;
-  /** The pack of the earlier turn: the bytes of its state, and its other blobs in packed form. Null: there is none, or it has no blobs. */
-  seed: { state: Uint8Array; others: Uint8Array } | null;
-}
+import { aroundOthers, aroundState, type PackSurroundings } from "./pack-parts.ts";
+import { emptyPart, unpackLongPart, unpackPart, type Part } from "./parts.ts";
 
 /** A blob in a pack. */
 export interface PackedMember {
@@ -43,19 +36,21 @@ export class BlobPack {
   }
 
   get members(): PackedMember[] {
-    const { members, state, stateFrame, othersFrame } = this.#header;
+    const { members, state, statePart, othersPart } = this.#header;
     const others = members.slice(state === null ? 0 : 1).reduce((sum, { length }) => sum + length, 0);
     return members.map(({ name, length }, index) => {
       const isState = state !== null && index === 0;
-      const share = Math.ceil((othersFrame.length * length) / Math.max(1, others));
-      return { name, length, packedLength: isState ? stateFrame.length : share };
+      const share = Math.ceil((othersPart.length * length) / Math.max(1, others));
+      return { name, length, packedLength: isState ? statePart.length : share };
     });
   }
 
   /** Returns the bytes of the state that are in this pack. */
-  ownState({ texts, seed }: Omit<PackSurroundings, "row">): Buffer {
-    const { usesSeed, stateFrame } = this.#header;
-    return unpackFrame(stateFrame, usesSeed && seed !== null ? [seed.state, texts] : [texts]);
+  ownState({ text, seed }: Omit<PackSurroundings, "row">): Part {
+    const { isOld, usesSeed, statePart } = this.#header;
+    const used = usesSeed ? seed : null;
+    if (isOld) return oldPart(unpackFrame(statePart, [...(used === null ? [] : [used.state.short]), rawWords(text)]));
+    return statePart.length === 0 ? emptyPart : unpackPart(statePart, aroundState({ text, seed: used }));
   }
 
   /** Returns the entry of the turn itself. */
@@ -84,16 +79,18 @@ export class BlobPack {
     return whole;
   }
 
-  /** Returns all blobs but the state, as one, in the form in which they stand before those of a later turn. */
-  async packedOthers({ row, seed }: PackSurroundings, ownState: Uint8Array): Promise<Buffer> {
-    const { usesSeed, othersFrame } = this.#header;
-    const before = [...(usesSeed && seed !== null ? [seed.others] : []), row, ownState];
-    return await unpackLongFrame(othersFrame, before);
+  /** Returns all blobs but the state, as one, in the form in which they were packed. */
+  async packedOthers({ text, row, seed }: PackSurroundings, ownState: Part): Promise<Part> {
+    const { isOld, usesSeed, othersPart } = this.#header;
+    const used = usesSeed ? seed : null;
+    if (!isOld) return await unpackLongPart(othersPart, aroundOthers({ text, row, seed: used }, ownState));
+    const before = [...(used === null ? [] : [used.others.short]), row.short, ownState.short];
+    return oldPart(await unpackLongFrame(othersPart, before));
   }
 
   /** Returns all blobs but the state, as one. `packed` is what `packedOthers` returned. */
-  others(packed: Buffer): Buffer {
-    return this.#header.isFolded ? unfoldEvents(packed) : packed;
+  others({ bytes }: Part): Buffer {
+    return this.#header.isFolded ? unfoldEvents(bytes) : bytes;
   }
 
   /** Returns the place of a blob in `others`. Null: there is no such blob. `"state"`: it is the state. */
@@ -107,4 +104,13 @@ export class BlobPack {
     }
     return null;
   }
+}
+
+/** Version 1 left nothing out. */
+function oldPart(bytes: Buffer): Part {
+  return { bytes, short: bytes, values: [] };
+}
+
+function rawWords({ instruction, answer }: ContentText): Buffer {
+  return Buffer.from(instruction + answer);
 }

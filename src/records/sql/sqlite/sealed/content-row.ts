@@ -1,6 +1,7 @@
 /** A content as it is stored, and what is unpacked from it. */
 import { AptoveError } from "../../../../domain/errors.ts";
 import type { TextRow } from "../../tables.ts";
+import { emptyPart, type Part } from "./parts.ts";
 
 export type ContentText = Omit<TextRow, "session_id" | "sequence">;
 
@@ -23,15 +24,16 @@ export interface SealedRow {
 /** A seed, or nothing. */
 export interface Seed {
   id: number | null;
-  row: Uint8Array;
-  blobs: { state: Uint8Array; others: Uint8Array } | null;
+  row: Part;
+  blobs: SeedBlobs | null;
 }
 
-export const noSeed: Seed = { id: null, row: new Uint8Array(), blobs: null };
-
-export function textBytes({ instruction, answer }: ContentText): Buffer {
-  return Buffer.from(instruction + answer);
+export interface SeedBlobs {
+  state: Part;
+  others: Part;
 }
+
+export const noSeed: Seed = { id: null, row: emptyPart, blobs: null };
 
 export function damagedContent(id: number, cause: unknown): AptoveError {
   const why = cause instanceof Error ? cause.message : String(cause);

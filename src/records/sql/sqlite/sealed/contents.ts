@@ -10,16 +10,9 @@ import { BoundedCache } from "../../../../system/bounded-cache.ts";
 import type { Step } from "../../../../domain/step.ts";
 import { textToSteps } from "../../steps.ts";
 import { BlobPack, type StoredEntry } from "./blob-pack.ts";
-import {
-  damagedContent,
-  noSeed,
-  textBytes,
-  type ContentRow,
-  type ContentText,
-  type SealedRow,
-  type Seed,
-} from "./content-row.ts";
-import { packFrame, unpackFrame } from "./frames.ts";
+import { damagedContent, noSeed, type ContentRow, type ContentText, type SealedRow, type Seed } from "./content-row.ts";
+import { emptyPart, type Part } from "./parts.ts";
+import { sealRow, unsealRow } from "./sealed-row.ts";
 
 /** How much of unpacked contents a process keeps in memory, in bytes. */
 const cacheBytesMax = 8_388_608;
@@ -47,8 +40,8 @@ export class Contents {
   readonly #database: Database.Database;
   #statements: Statements | null = null;
   /** The unpacked rows of contents, and the bytes of states, by content. An id is never used again. */
-  readonly #rows = new BoundedCache<Buffer>(cacheBytesMax);
-  readonly #states = new BoundedCache<Buffer>(cacheBytesMax);
+  readonly #rows = new BoundedCache<Part>(cacheBytesMax);
+  readonly #states = new BoundedCache<Part>(cacheBytesMax);
   readonly #seeds = new BoundedCache<Seed>(cacheBytesMax);
   /** What turns added to the history, by turn. A turn that was deleted and imported again has another content. */
   readonly #entries = new BoundedCache<StoredEntry>(cacheBytesMax);
@@ -76,7 +69,7 @@ export class Contents {
 
   /** Returns the row and the steps of a content. Throws `storage_failed` if it is damaged. */
   row(id: number): SealedRow {
-    const text = this.rowBytes(id).toString();
+    const text = this.rowPart(id).bytes.toString();
     const end = text.indexOf("\n");
     return { doc: text.slice(0, end), steps: text.slice(end + 1) };
   }
@@ -86,26 +79,24 @@ export class Contents {
     return this.find(id).sealed === null ? [] : textToSteps(turnId, this.row(id).steps);
   }
 
-  rowBytes(id: number): Buffer {
+  rowPart(id: number): Part {
     const known = this.#rows.get(String(id));
     if (known !== undefined) return known;
     const content = this.find(id);
-    const seed = content.seed_id === null ? [] : [this.rowBytes(content.seed_id)];
-    const sealed = content.sealed ?? Buffer.alloc(0);
-    const bytes = this.#unpack(id, () => unpackFrame(sealed, [...seed, textBytes(content)]));
-    this.#rows.set(String(id), bytes, bytes.length);
-    return bytes;
+    const seed = content.seed_id === null ? emptyPart : this.rowPart(content.seed_id);
+    const row = this.#unpack(id, () => unsealRow(content.sealed ?? Buffer.alloc(0), { seed, text: content }));
+    this.#rows.set(String(id), row, sizeOf(row));
+    return row;
   }
 
   /** Packs a row and its steps. */
-  seal({ doc, steps }: SealedRow, seed: Seed, text: ContentText): { sealed: Buffer; bytes: Buffer } {
-    const bytes = Buffer.from(`${doc}\n${steps}`);
-    return { bytes, sealed: packFrame(bytes, [seed.row, textBytes(text)]) };
+  async seal({ doc, steps }: SealedRow, seed: Seed, text: ContentText): Promise<{ sealed: Buffer; row: Part }> {
+    return await sealRow(Buffer.from(`${doc}\n${steps}`), { seed: seed.row, text });
   }
 
   /** Remembers a content that was just committed. `entry` is what the turn added to the history. */
-  remember(turnId: string, { id, row, entry }: { id: number; row: Buffer; entry: Uint8Array | null }): void {
-    this.#rows.set(String(id), row, row.length);
+  remember(turnId: string, { id, row, entry }: { id: number; row: Part; entry: Uint8Array | null }): void {
+    this.#rows.set(String(id), row, sizeOf(row));
     if (entry !== null) this.#entries.set(turnId, { id, bytes: entry }, entry.length);
   }
 
@@ -142,23 +133,24 @@ export class Contents {
     const known = this.#seeds.get(String(id));
     if (known !== undefined) return known;
     const content = this.find(id);
-    const row = this.rowBytes(id);
+    const row = this.rowPart(id);
     if (content.blobs === null) return { id, row, blobs: null };
     const state = await this.ownState(content);
-    const others = (await this.#packedOthers(content)).subarray(0, seedBytesMax);
+    const packed = await this.#packedOthers(content);
+    const others = { ...packed, short: packed.short.subarray(0, seedBytesMax) };
     const seed = { id, row, blobs: { state, others } };
-    this.#seeds.set(String(id), seed, row.length + state.length + others.length);
+    this.#seeds.set(String(id), seed, sizeOf(row) + sizeOf(state) + sizeOf(others));
     return seed;
   }
 
   /** Returns the bytes of the state that the content itself has. */
-  async ownState(content: ContentRow): Promise<Buffer> {
+  async ownState(content: ContentRow): Promise<Part> {
     const known = this.#states.get(String(content.id));
     if (known !== undefined) return known;
     const seed = (await this.seedOf(content)).blobs;
-    const bytes = this.#unpack(content.id, () => this.pack(content).ownState({ texts: textBytes(content), seed }));
-    this.#states.set(String(content.id), bytes, bytes.length);
-    return bytes;
+    const state = this.#unpack(content.id, () => this.pack(content).ownState({ text: content, seed }));
+    this.#states.set(String(content.id), state, sizeOf(state));
+    return state;
   }
 
   /** Returns all blobs of the content but the state, as one. */
@@ -167,9 +159,9 @@ export class Contents {
     return this.#unpack(content.id, () => this.pack(content).others(packed));
   }
 
-  async #packedOthers(content: ContentRow): Promise<Buffer> {
+  async #packedOthers(content: ContentRow): Promise<Part> {
     const seed = (await this.seedOf(content)).blobs;
-    const around = { texts: textBytes(content), row: this.rowBytes(content.id), seed };
+    const around = { text: content, row: this.rowPart(content.id), seed };
     const ownState = await this.ownState(content);
     try {
       return await this.pack(content).packedOthers(around, ownState);
@@ -184,7 +176,7 @@ export class Contents {
     const entries: Uint8Array[] = [];
     for (const id of pack.refs) entries.push(await this.ownEntry(id));
     const ownState = await this.ownState(content);
-    return this.#unpack(content.id, () => pack.state(ownState, entries));
+    return this.#unpack(content.id, () => pack.state(ownState.bytes, entries));
   }
 
   /**
@@ -204,7 +196,7 @@ export class Contents {
   async ownEntry(id: number): Promise<Uint8Array> {
     const content = this.find(id);
     if (content.blobs === null) throw damagedContent(id, "its blobs are gone");
-    return this.pack(content).ownEntry(await this.ownState(content));
+    return this.pack(content).ownEntry((await this.ownState(content)).bytes);
   }
 
   /** Returns what a turn added to the history, and the content that has it. Null: no content has it. */
@@ -240,4 +232,8 @@ export class Contents {
       throw cause instanceof AptoveError ? cause : damagedContent(id, cause);
     }
   }
+}
+
+function sizeOf({ bytes, short, values }: Part): number {
+  return bytes.length + short.length + values.reduce((sum, { length }) => sum + length, 0);
 }

@@ -12,6 +12,9 @@ const eventsMin = 6;
 /** How much two events must have in common at their beginnings, in bytes. */
 const sameBytesMin = 24;
 
+/** A number that counts up, what follows it, and the character before it are in so many characters at the end of an event. */
+const counterEndMax = 80;
+
 /** Events that differ in one piece, and perhaps in a number. */
 interface EventRun {
   before: string;
@@ -21,6 +24,7 @@ interface EventRun {
   pieces: string[];
 }
 
+/** A text is one or more events that are in no run. */
 type Part = string | EventRun;
 
 /** Returns the folded bytes. Null if folding gains nothing. */
@@ -28,7 +32,7 @@ export function foldEvents(bytes: Uint8Array): Buffer | null {
   const text = Buffer.from(bytes).toString("latin1");
   const end = eventEnds.find((one) => text.includes(one));
   if (end === undefined) return null;
-  const parts = partsOf(text.split(end));
+  const parts = partsOf(text.split(end), end);
   if (!parts.some((part) => typeof part !== "string")) return null;
   const folded = write(end, parts);
   return unfoldEvents(folded).equals(Buffer.from(bytes)) ? folded : null;
@@ -87,30 +91,42 @@ function write(end: string, parts: readonly Part[]): Buffer {
   return writer.whole();
 }
 
-function partsOf(events: readonly string[]): Part[] {
+function partsOf(events: readonly string[], end: string): Part[] {
+  const counts = events.map(counted);
   const parts: Part[] = [];
+  let alone: string[] = [];
   for (let at = 0; at < events.length;) {
-    const run = runFrom(events, at);
-    parts.push(run ?? events[at] ?? "");
-    at += run === null ? 1 : run.pieces.length;
+    const run = runFrom(events, counts, at);
+    if (run === null) {
+      alone.push(events[at] ?? "");
+      at += 1;
+      continue;
+    }
+    if (alone.length > 0) parts.push(alone.join(end));
+    alone = [];
+    parts.push(run);
+    at += run.pieces.length;
   }
-  return parts;
+  return alone.length > 0 ? [...parts, alone.join(end)] : parts;
 }
 
 /** Returns the run that begins with an event. Null: there is none that is long enough. */
-function runFrom(events: readonly string[], from: number): EventRun | null {
-  const [first, second] = [counted(events[from] ?? ""), counted(events[from + 1] ?? "")];
-  const begins = first !== null && second?.number === first.number + 1 ? first : null;
+function runFrom(events: readonly string[], counts: readonly (CountedEvent | null)[], from: number): EventRun | null {
+  const first = counts[from] ?? null;
+  const begins = first !== null && counts[from + 1]?.number === first.number + 1 ? first : null;
   // An event of another kind begins like these for a few bytes only.
-  const same = Math.max(sameBytesMin, commonStart(events[from] ?? "", events[from + 1] ?? "") / 2);
+  const same = Math.max(sameBytesMin, Math.ceil(commonStart(events[from] ?? "", events[from + 1] ?? "") / 2));
+  const head = begins?.head ?? events[from] ?? "";
+  if (head.length < same) return null;
+  const begin = head.slice(0, same);
   const heads: string[] = [];
   for (let at = from; at < events.length; at += 1) {
     const event = events[at] ?? "";
-    const numbered = begins === null ? null : counted(event);
+    const numbered = begins === null ? null : (counts[at] ?? null);
     if (begins !== null && !follows(numbered, begins, heads.length)) break;
-    const head = numbered?.head ?? event;
-    if (heads.length > 0 && commonStart(heads[0] ?? "", head) < same) break;
-    heads.push(head);
+    const next = numbered?.head ?? event;
+    if (heads.length > 0 && !next.startsWith(begin)) break;
+    heads.push(next);
   }
   if (heads.length < eventsMin) return null;
   return { ...piecesOf(heads), counter: begins === null ? null : { first: begins.number, tail: begins.tail } };
@@ -140,9 +156,14 @@ interface CountedEvent {
 
 /** Splits an event at its last number. Null: it has none that is written in the usual way. */
 function counted(event: string): CountedEvent | null {
-  const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(event);
+  const end = event.slice(-counterEndMax);
+  const match = /(?<!\d)(0|[1-9]\d{0,8})(\D{0,64})$/.exec(end);
   if (match === null) return null;
-  return { head: event.slice(0, match.index), number: Number(match[1]), tail: match[2] ?? "" };
+  return {
+    head: event.slice(0, event.length - end.length + match.index),
+    number: Number(match[1]),
+    tail: match[2] ?? "",
+  };
 }
 
 function commonStart(a: string, b: string): number {

@@ -1,7 +1,7 @@
 /**
  * Frames: bytes that zstd compressed together with bytes that stand before them, and that reader and writer both have (K6). What
- * was there before costs a frame a few bytes. Every frame has zstd's checksum of its content: a frame that is read with
- * other bytes before it is an error, never another content.
+ * was there before costs a frame a few bytes. What is stored beside a frame has a checksum, so the
+ * frame itself has none.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
@@ -17,7 +17,7 @@ const windowLog = { min: 17, max: 27 };
 /** The bytes that stand before the content of a frame. The last ones are the nearest. */
 export type Before = readonly Uint8Array[];
 
-export function packFrame(bytes: Uint8Array, before: Before): Buffer {
+function packFrame(bytes: Uint8Array, before: Before): Buffer {
   return zstdCompressSync(bytes, writing(bytes, before));
 }
 
@@ -25,6 +25,17 @@ export function packFrame(bytes: Uint8Array, before: Before): Buffer {
 export async function packLongFrame(bytes: Uint8Array, before: Before): Promise<Buffer> {
   if (bytes.length <= syncBytesMax) return packFrame(bytes, before);
   return await promisify(zstdCompress)(bytes, writing(bytes, before));
+}
+
+const magic = Buffer.from("28b52ffd", "hex");
+
+/** Leaves out the first bytes, which are the same in every frame. */
+export function withoutMagic(frame: Buffer): Buffer {
+  return frame.subarray(magic.length);
+}
+
+export function withMagic(rest: Uint8Array): Buffer {
+  return Buffer.concat([magic, rest]);
 }
 
 /** Returns the content of a frame. Throws zstd's error if the frame or what stands before it is not as it was written. */
@@ -43,7 +54,6 @@ function writing(bytes: Uint8Array, before: Before): object {
   const bits = Math.min(windowLog.max, Math.max(windowLog.min, Math.ceil(Math.log2(reach + 1))));
   const params = {
     [constants.ZSTD_c_compressionLevel]: level,
-    [constants.ZSTD_c_checksumFlag]: 1,
     [constants.ZSTD_c_windowLog]: bits,
   };
   return { params, pledgedSrcSize: bytes.length, ...dictionary(before) };

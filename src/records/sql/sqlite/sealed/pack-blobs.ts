@@ -1,10 +1,11 @@
 /** Packs the blobs of a turn that ends (K6). */
 import { crc32 } from "node:zlib";
 import type { BlobWrite, SharedHistory } from "../../../turn-store.ts";
-import type { PackSurroundings, StoredEntry } from "./blob-pack.ts";
+import type { StoredEntry } from "./blob-pack.ts";
 import { foldEvents } from "./fold-events.ts";
-import { packLongFrame } from "./frames.ts";
 import { writePack, type HistoryRef, type StateLayout } from "./pack-format.ts";
+import { aroundOthers, aroundState, type PackSurroundings } from "./pack-parts.ts";
+import { emptyPart, packPart } from "./parts.ts";
 
 /** Folding looks at every byte on this thread. Longer blobs are packed as they are. */
 const foldedBytesMax = 4_194_304;
@@ -21,22 +22,21 @@ export async function packBlobs({ blobs, history, stored }: TurnToPack, around: 
   const state = blobs.find(({ key }) => key === history?.key);
   const others = blobs.filter((blob) => blob !== state);
   const split = state === undefined || history === null ? null : splitState(state.bytes, history, stored);
-  const own = split?.bytes ?? new Uint8Array();
-  const { seed } = around;
-  const stateFrame = await packLongFrame(own, seed === null ? [around.texts] : [seed.state, around.texts]);
+  const own =
+    split === null ? { packed: Buffer.alloc(0), part: emptyPart } : await packPart(split.bytes, aroundState(around));
   const rest = Buffer.concat(others.map(({ bytes }) => bytes));
   const folded = rest.length > foldedBytesMax ? null : foldEvents(rest);
-  const before = [...(seed === null ? [] : [seed.others]), around.row, own];
+  const { packed } = await packPart(folded ?? rest, aroundOthers(around, own.part));
   return writePack({
-    usesSeed: seed !== null,
+    usesSeed: around.seed !== null,
     isFolded: folded !== null,
     members: [...(state === undefined ? [] : [state]), ...others].map(({ key, bytes }) => ({
       name: key,
       length: bytes.length,
     })),
     state: split?.layout ?? null,
-    stateFrame,
-    othersFrame: await packLongFrame(folded ?? rest, before),
+    statePart: own.packed,
+    othersPart: packed,
   });
 }
 
@@ -45,7 +45,7 @@ function splitState(
   bytes: Uint8Array,
   { entries }: SharedHistory,
   stored: TurnToPack["stored"],
-): { bytes: Uint8Array; layout: StateLayout } {
+): { bytes: Buffer; layout: StateLayout } {
   const pieces: Uint8Array[] = [];
   const refs: HistoryRef[] = [];
   let from = 0;

@@ -1,9 +1,11 @@
-/** The bytes of a pack: a few numbers and names, and two frames (docs/formats/records.md). */
+/** The bytes of a pack: a few numbers and names, and two parts (docs/formats/records.md). */
 import { crc32 } from "node:zlib";
 import { AptoveError } from "../../../../domain/errors.ts";
 import { ByteReader, ByteWriter } from "./byte-writer.ts";
 
-const version = 1;
+const version = 2;
+/** The parts of version 1 are bare frames. */
+const oldestVersion = 1;
 /** Names that most turns have are one byte. The order is part of the format. */
 const usualNames = ["", "opening.json", "run.json", "state.json"];
 
@@ -21,19 +23,27 @@ export interface StateLayout {
   refs: HistoryRef[];
 }
 
-/** What stands in front of the frames. */
 export interface PackHeader {
+  /** True: version 1 wrote the pack. */
+  isOld: boolean;
   usesSeed: boolean;
-  /** True if the events in the second frame are folded. */
+  /** True if the events in the second part are folded. */
   isFolded: boolean;
   members: { name: string; length: number }[];
   /** Null: there is no state. */
   state: StateLayout | null;
-  stateFrame: Uint8Array;
-  othersFrame: Uint8Array;
+  statePart: Uint8Array;
+  othersPart: Uint8Array;
 }
 
-export function writePack({ usesSeed, isFolded, members, state, stateFrame, othersFrame }: PackHeader): Buffer {
+export function writePack({
+  usesSeed,
+  isFolded,
+  members,
+  state,
+  statePart,
+  othersPart,
+}: Omit<PackHeader, "isOld">): Buffer {
   const writer = new ByteWriter();
   writer.byte(version);
   writer.byte((usesSeed ? 1 : 0) | (state === null ? 0 : 2) | (isFolded ? 4 : 0));
@@ -62,9 +72,9 @@ export function writePack({ usesSeed, isFolded, members, state, stateFrame, othe
       id = contentId;
     }
   }
-  writer.number(stateFrame.length);
-  writer.bytes(stateFrame);
-  writer.bytes(othersFrame);
+  writer.number(statePart.length);
+  writer.bytes(statePart);
+  writer.bytes(othersPart);
   const whole = writer.whole();
   const sum = Buffer.alloc(4);
   sum.writeUInt32LE(crc32(whole));
@@ -83,7 +93,8 @@ export function readPack(bytes: Uint8Array): PackHeader {
 
 function readHeader(whole: Uint8Array): PackHeader {
   const reader = new ByteReader(whole);
-  if (reader.byte() !== version)
+  const written = reader.byte();
+  if (written < oldestVersion || written > version)
     throw new AptoveError("data_newer", "a newer version wrote the blobs of a turn; update aptove");
   const flags = reader.byte();
   const members = Array.from({ length: reader.number() }, () => {
@@ -91,14 +102,15 @@ function readHeader(whole: Uint8Array): PackHeader {
     return { name, length: reader.number() };
   });
   const state = (flags & 2) === 0 ? null : readLayout(reader);
-  const stateFrame = reader.bytes(reader.number());
+  const statePart = reader.bytes(reader.number());
   return {
+    isOld: written < version,
     usesSeed: (flags & 1) !== 0,
     isFolded: (flags & 4) !== 0,
     members,
     state,
-    stateFrame,
-    othersFrame: reader.rest(),
+    statePart,
+    othersPart: reader.rest(),
   };
 }
 

@@ -18,8 +18,9 @@ import type { PreparedEnd, TurnEnd, TurnEnds } from "../../ends/turn-ends.ts";
 import { sqlite } from "../sqlite-placeholder.ts";
 import type { StoredEntry } from "./blob-pack.ts";
 import { packBlobs } from "./pack-blobs.ts";
-import { textBytes, type ContentText } from "./content-row.ts";
+import type { ContentText } from "./content-row.ts";
 import { Contents, deletionsFact } from "./contents.ts";
+import type { Part } from "./parts.ts";
 
 /** The blobs of a turn that go into its content. */
 export interface BlobsToSeal {
@@ -56,7 +57,7 @@ export interface NewContent {
   words: ContentText;
   columns: Omit<ContentTable, "id">;
   /** The unpacked row. */
-  row: Buffer;
+  row: Part;
   /** What the turn adds to the history. Null: the content does not keep its state. */
   entry: Uint8Array | null;
 }
@@ -125,10 +126,10 @@ async function seal(
   const seed = await contents.seedBelow(turn.parentId);
   const words = textToRow(text ?? noText);
   const unpacked = { doc: turnToRow(turn).doc, steps: stepsToText(steps) };
-  const { sealed, bytes: row } = contents.seal(unpacked, seed, words);
+  const { sealed, row } = await contents.seal(unpacked, seed, words);
   const columns = { seed_id: seed.id, sealed, blobs: null };
   if (toSeal === null) return { words, columns, row, entry: null };
-  const around = { texts: textBytes(words), row, seed: seed.blobs };
+  const around = { text: words, row, seed: seed.blobs };
   const blobs = await packBlobs({ ...toSeal, stored: await storedEntries(contents, toSeal) }, around);
   return { words, columns: { ...columns, blobs }, row, entry: entryIn(toSeal) };
 }
@@ -150,11 +151,11 @@ async function addBlobs(
     contents.remember(turnId, { id: contentId, ...sealed });
     return;
   }
-  const bytes = contents.rowBytes(content.id);
-  const around = { texts: textBytes(content), row: bytes, seed: (await contents.seedOf(content)).blobs };
+  const part = contents.rowPart(content.id);
+  const around = { text: content, row: part, seed: (await contents.seedOf(content)).blobs };
   const packed = await packBlobs({ ...blobs, stored: await storedEntries(contents, blobs) }, around);
   await tx.updateTable("contents").set({ blobs: packed }).where("id", "=", content.id).execute();
-  contents.remember(turnId, { id: content.id, row: bytes, entry: entryIn(blobs) });
+  contents.remember(turnId, { id: content.id, row: part, entry: entryIn(blobs) });
 }
 
 async function storedEntries(contents: Contents, { history }: BlobsToSeal): Promise<Map<string, StoredEntry>> {
