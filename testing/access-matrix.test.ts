@@ -27,6 +27,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   unarchiveSession: "change",
   moveHead: "change",
   getGraph: "read",
+  getForest: "anyKey",
   verifySession: "read",
   sessionSize: "read",
   getSizes: "anyKey",

@@ -105,7 +105,13 @@ const common = {
 };
 
 export const turnSummarySchema = z
-  .object({ ...common, durationMs: z.number().nullable(), usage: usageSchema.nullable(), warningCount: z.int() })
+  .object({
+    ...common,
+    durationMs: z.number().nullable(),
+    usage: usageSchema.nullable(),
+    warningCount: z.int(),
+    wasCompacted: z.boolean().describe("True if the history was shortened for this turn."),
+  })
   .meta({ id: "TurnSummary" });
 export type WireTurnSummary = z.infer<typeof turnSummarySchema>;
 
@@ -243,6 +249,7 @@ export function toWireTurnSummary(of: Turn): WireTurnSummary {
     durationMs: run?.durationMs ?? null,
     usage: run === null ? null : toWireUsage(run.usage),
     warningCount: of.warnings.length,
+    wasCompacted: of.warnings.some(({ code }) => code === "history_compacted"),
   };
 }
 

@@ -73,6 +73,7 @@ export const paths = {
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },
+  getForest: { method: "GET", path: "/api/forest" },
 
   getSharing: { method: "GET", path: "/api/sessions/{id}/sharing" },
   changeSharing: { method: "POST", path: "/api/sessions/{id}/sharing" },
