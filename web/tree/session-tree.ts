@@ -1,0 +1,90 @@
+/** The tree of one session, as far as it is loaded, and what a person unfolded in it. */
+import { signal } from "@preact/signals";
+import { codeOf, client, wordsOf } from "../api/connection.ts";
+import type { Failed } from "../api/loading.ts";
+import { forksId, type GraphTurn, type KnownForks } from "./tree-nodes.ts";
+
+const forksPage = 50;
+
+export class SessionTree {
+  readonly id: string;
+  /** The loaded turns, each before its parent. Null: nothing is loaded. */
+  readonly turns = signal<readonly GraphTurn[] | null>(null);
+  readonly forks = signal<ReadonlyMap<string, KnownForks>>(new Map());
+  readonly unfolded = signal<ReadonlySet<string>>(new Set());
+  /** The turn after which more can be loaded. Null: there are no more. */
+  readonly nextAfter = signal<string | null>(null);
+  readonly failed = signal<Failed | null>(null);
+  readonly #cursors = new Map<string, string | null>();
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** Loads the newest turns, and keeps the older ones that are loaded. */
+  load(): Promise<void> {
+    return this.#attempt(async () => {
+      const page = await client.sessions.graph(this.id);
+      const known = new Set(page.turns.map(({ id }) => id));
+      const older = this.turns.value?.filter(({ id }) => !known.has(id)) ?? [];
+      this.#addForks(page);
+      if (this.turns.value === null || older.length === 0) this.nextAfter.value = page.nextAfter;
+      this.turns.value = [...page.turns, ...older];
+    });
+  }
+
+  /** Loads the turns before the oldest loaded one. */
+  more(): Promise<void> {
+    const after = this.nextAfter.value;
+    if (after === null) return Promise.resolve();
+    return this.#attempt(async () => {
+      const page = await client.sessions.graph(this.id, { after });
+      this.#addForks(page);
+      this.nextAfter.value = page.nextAfter;
+      this.turns.value = [...(this.turns.value ?? []), ...page.turns];
+    });
+  }
+
+  unfold(id: string): void {
+    this.unfolded.value = new Set([...this.unfolded.value, id]);
+  }
+
+  foldAll(): void {
+    this.unfolded.value = new Set();
+  }
+
+  /** Shows more forks of a turn: those that are known, then a page more each time. */
+  moreForks(turnId: string): Promise<void> {
+    return this.#attempt(async () => {
+      const cursor = this.#cursors.get(turnId);
+      const from = cursor == null ? {} : { cursor };
+      const { sessions, nextCursor } = await client.sessions.list({ forkOf: turnId, limit: forksPage, ...from });
+      this.#cursors.set(turnId, nextCursor);
+      const known = this.forks.value.get(turnId);
+      const before = cursor == null ? [] : (known?.sessions ?? []);
+      const all = [...before, ...sessions];
+      const count = nextCursor === null ? all.length : Math.max(known?.count ?? 0, all.length);
+      this.forks.value = new Map([...this.forks.value, [turnId, { sessions: all, count }]]);
+      this.unfold(forksId(turnId));
+    });
+  }
+
+  #addForks({ forks, forkCounts }: Awaited<ReturnType<typeof client.sessions.graph>>): void {
+    const newest = Map.groupBy(forks, ({ originTurnId }) => originTurnId ?? "");
+    const known = new Map(this.forks.value);
+    for (const { turnId, count } of forkCounts) {
+      // What a person asked for stays as it is.
+      if (!this.#cursors.has(turnId)) known.set(turnId, { sessions: newest.get(turnId) ?? [], count });
+    }
+    this.forks.value = known;
+  }
+
+  async #attempt(read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+      this.failed.value = null;
+    } catch (error) {
+      this.failed.value = { words: wordsOf(error), code: codeOf(error) };
+    }
+  }
+}
