@@ -2,9 +2,8 @@
 import { signal } from "@preact/signals";
 import { codeOf, client, wordsOf } from "../api/connection.ts";
 import type { Failed } from "../api/loading.ts";
+import { ForkPages } from "./fork-pages.ts";
 import { forksId, type GraphTurn, type KnownForks } from "./tree-nodes.ts";
-
-const forksPage = 50;
 
 export class SessionTree {
   readonly id: string;
@@ -15,7 +14,7 @@ export class SessionTree {
   /** The turn after which more can be loaded. Null: there are no more. */
   readonly nextAfter = signal<string | null>(null);
   readonly failed = signal<Failed | null>(null);
-  readonly #cursors = new Map<string, string | null>();
+  readonly #pages = new ForkPages();
 
   constructor(id: string) {
     this.id = id;
@@ -56,15 +55,9 @@ export class SessionTree {
   /** Shows more forks of a turn: those that are known, then a page more each time. */
   moreForks(turnId: string): Promise<void> {
     return this.#attempt(async () => {
-      const cursor = this.#cursors.get(turnId);
-      const from = cursor == null ? {} : { cursor };
-      const { sessions, nextCursor } = await client.sessions.list({ forkOf: turnId, limit: forksPage, ...from });
-      this.#cursors.set(turnId, nextCursor);
-      const known = this.forks.value.get(turnId);
-      const before = cursor == null ? [] : (known?.sessions ?? []);
-      const all = [...before, ...sessions];
-      const count = nextCursor === null ? all.length : Math.max(known?.count ?? 0, all.length);
-      this.forks.value = new Map([...this.forks.value, [turnId, { sessions: all, count }]]);
+      const { sessions, isAll } = await this.#pages.more(turnId);
+      const count = Math.max(isAll ? 0 : (this.forks.value.get(turnId)?.count ?? 0), sessions.length);
+      this.forks.value = new Map([...this.forks.value, [turnId, { sessions, count }]]);
       this.unfold(forksId(turnId));
     });
   }
@@ -74,7 +67,7 @@ export class SessionTree {
     const known = new Map(this.forks.value);
     for (const { turnId, count } of forkCounts) {
       // What a person asked for stays as it is.
-      if (!this.#cursors.has(turnId)) known.set(turnId, { sessions: newest.get(turnId) ?? [], count });
+      if (!this.#pages.has(turnId)) known.set(turnId, { sessions: newest.get(turnId) ?? [], count });
     }
     this.forks.value = known;
   }

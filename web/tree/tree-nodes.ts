@@ -27,6 +27,8 @@ interface Node {
   id: string;
   /** The turn that this continues. Null: it is the beginning. */
   parentId: string | null;
+  /** True if it stands for others, which a person can unfold. */
+  isFolded: boolean;
 }
 export type TreeNode =
   | (Node & { kind: "turn"; turn: GraphTurn })
@@ -57,7 +59,13 @@ export function treeNodes(source: TreeSource): TreeNode[] {
     } else if (group !== undefined) {
       if (!nodes.includes(group)) nodes.push(group);
     } else {
-      nodes.push(...forksOf(source, turn), { kind: "turn", id: turn.id, parentId: parentOf(turn), turn });
+      nodes.push(...forksOf(source, turn), {
+        kind: "turn",
+        id: turn.id,
+        parentId: parentOf(turn),
+        isFolded: false,
+        turn,
+      });
     }
   }
   return nodes;
@@ -74,9 +82,16 @@ function forksOf({ forks, unfolded }: TreeSource, { id }: GraphTurn): TreeNode[]
   const isOpen = known.sessions.length <= besideMax || unfolded.has(forksId(id));
   const shown = isOpen ? known.sessions : known.sessions.slice(0, besideMax);
   const left = known.count - shown.length;
-  const more: TreeNode[] = left > 0 ? [{ kind: "forks", id: forksId(id), parentId: id, count: left }] : [];
+  const more: TreeNode[] =
+    left > 0 ? [{ kind: "forks", id: forksId(id), parentId: id, isFolded: true, count: left }] : [];
   return [
-    ...shown.map((session): TreeNode => ({ kind: "fork", id: `fork ${session.id}`, parentId: id, session })),
+    ...shown.map((session): TreeNode => ({
+      kind: "fork",
+      id: `fork ${session.id}`,
+      parentId: id,
+      isFolded: false,
+      session,
+    })),
     ...more,
   ];
 }
@@ -98,7 +113,7 @@ function foldedAttempts({ forks, kept, unfolded }: TreeSource, children: Childre
       (turn) => !children.has(turn.id) && !kept.has(turn.id) && !forks.has(turn.id) && turn.status !== "pending",
     );
     const folded = ends.slice(besideMax);
-    const node: TreeNode = { kind: "attempts", id, parentId, count: folded.length };
+    const node: TreeNode = { kind: "attempts", id, parentId, isFolded: true, count: folded.length };
     if (folded.length > 1) for (const turn of folded) found.set(turn.id, node);
   }
   return found;
@@ -118,6 +133,7 @@ function foldedRuns(source: TreeSource, children: Children): Map<string, TreeNod
       kind: "run",
       id: newest.id,
       parentId: parentOf(oldest),
+      isFolded: true,
       newest,
       oldest,
       count: folded.length,

@@ -8,6 +8,7 @@ import { StateMark } from "../sessions/session-list.tsx";
 import { TurnMenu } from "../thread/turn-menu.tsx";
 import { LanesPicture, rowHeight } from "./lanes-picture.tsx";
 import type { LaneRow } from "./lanes.ts";
+import { rowId } from "./walked-rows.ts";
 import type { GraphTurn, TreeNode } from "./tree-nodes.ts";
 
 interface TreeRowProps {
@@ -28,17 +29,16 @@ interface TreeRowProps {
 export function TreeRow({ thread, node, lane, columns, at, of, isShown, isCurrent, open, focus }: TreeRowProps) {
   const menu = useSignal(false);
   const isHead = node.kind === "turn" && thread.session.value?.headTurnId === node.id;
-  const isFolded = node.kind === "run" || node.kind === "attempts" || node.kind === "forks";
   return (
     <li
       role="treeitem"
-      id={`tree-${node.id}`}
+      id={rowId(node.id)}
       class={`tree-row${isShown ? " is-shown" : ""}${isHead ? " is-head" : ""}`}
       style={{ transform: `translateY(${at * rowHeight}px)` }}
       aria-level={Math.min(20, lane.column + 1)}
       aria-posinset={at + 1}
       aria-setsize={of}
-      aria-expanded={isFolded ? false : undefined}
+      aria-expanded={node.isFolded ? false : undefined}
       aria-current={isShown ? "true" : undefined}
       tabIndex={isCurrent ? 0 : -1}
       onFocus={focus}

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { forestRows, placeOf, trunksOf, type ListedSession } from "./forest.ts";
 import { lanesOf } from "./lanes.ts";
 import { mainEnd, treeNodes, type GraphTurn, type TreeNode, type TreeSource } from "./tree-nodes.ts";
 
@@ -111,4 +112,63 @@ test("[U5] every node comes before its parent, each turn is in one node, and lin
       assert.equal(shown, turns.length);
     }),
   );
+});
+
+interface Sketch {
+  of?: [session: string, turn: number];
+  turns?: number;
+  forks?: Record<number, number> | null;
+}
+
+function listed(
+  id: string,
+  { of, turns = 1, forks = {} }: Sketch = {},
+): ListedSession<{ id: string; turnCount: number }> {
+  const [sessionId = "", sequence = 0] = of ?? [];
+  const turn = (session: string, number: number) => ({
+    turnId: `${session}${number}`,
+    sequence: number,
+    depth: number,
+  });
+  return {
+    session: { id, turnCount: turns },
+    origin: of === undefined ? null : { ...turn(sessionId, sequence), sessionId },
+    forks: forks && Object.entries(forks).map(([number, count]) => ({ ...turn(id, Number(number)), count })),
+  };
+}
+
+test("[U5] the map: a fork hangs below its origin turn, those of late turns first, so that no lines cross", () => {
+  const rows = forestRows([
+    listed("a", { turns: 10, forks: { 2: 1, 8: 10_000 } }),
+    listed("b"),
+    listed("early", { of: ["a", 2], turns: 3 }),
+    listed("late", { of: ["a", 8], forks: null }),
+    listed("deep", { of: ["late", 9] }),
+    listed("lost", { of: ["gone", 4] }),
+  ]);
+  assert.deepEqual(
+    rows.map(({ id, level, start, end }) => [id, level, start, end]),
+    [
+      ["a", 0, 0, 10],
+      ["late", 1, 8, 9],
+      ["deep", 2, 9, 10],
+      ["forks a8", 1, 8, 8],
+      ["early", 1, 2, 5],
+      ["b", 0, 0, 1],
+      ["lost", 0, 0, 1],
+    ],
+  );
+  assert.equal(rows[3]?.kind === "forks" && rows[3].count, 9_999);
+  assert.deepEqual(trunksOf(rows), [
+    { at: 8, from: 0, to: 3, level: 1 },
+    { at: 9, from: 1, to: 2, level: 2 },
+    { at: 2, from: 0, to: 4, level: 1 },
+  ]);
+  assert.deepEqual([placeOf(0, 100, 300), placeOf(100, 100, 300)], [0, 300]);
+});
+
+test("[U5] [U11] a chain of 10,000 forks, and sessions that are each other's origin, end", () => {
+  const chain = Array.from({ length: 10_000 }, (_, at) => listed(`s${at}`, at === 0 ? {} : { of: [`s${at - 1}`, 1] }));
+  assert.equal(forestRows(chain).length, 10_000);
+  assert.equal(forestRows([listed("a", { of: ["b", 1] }), listed("b", { of: ["a", 1] })]).length, 0);
 });
