@@ -56,6 +56,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   getAnswer: "read",
   getRequest: "read",
   getResponse: "read",
+  getOutput: "read",
   getSource: "read",
   getContext: "read",
   diffTurns: "read",

@@ -153,6 +153,32 @@ test("[U8] a diff has every changed line, with its number, and counts what it le
   );
 });
 
+test("[U11] a change in a file of 50,000 lines is found, and one of all its lines is shown as a whole in no time", () => {
+  const lines = (mark: string): string[] => Array.from({ length: 50_000 }, (_, at) => `${mark} ${at}`);
+  const changed = lines("line").with(25_000, "another");
+  const small = changeOf(lines("line").join("\n"), changed.join("\n"));
+  assert.deepEqual([small.added, small.removed, small.lines.length], [1, 1, 2 + 2 * 3 + 2]);
+  const start = performance.now();
+  const large = changeOf(lines("old").join("\n"), lines("new").join("\n"));
+  assert.deepEqual([large.added, large.removed], [50_000, 50_000]);
+  assert.ok(performance.now() - start < 2_000);
+  const text = fc.array(fc.constantFrom("a", "b", "", "c"), { maxLength: 12 }).map((all) => all.join("\n"));
+  const count = (of: string): number => of.split("\n").length - (of.endsWith("\n") || of === "" ? 1 : 0);
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const { added, removed, lines: shown } = changeOf(before, after);
+      assert.equal(added - removed, count(after) - count(before));
+      const numbers = shown.flatMap(({ after: number }) => number ?? []);
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+      );
+      for (const { kind, text: line, after: number } of shown)
+        if (kind === "added") assert.equal(line, after.split("\n")[(number ?? 0) - 1]);
+    }),
+  );
+});
+
 test("[U8] nothing in a command or a name is hidden from the person who reads it", () => {
   assert.equal(shownText("a\u202eb\u200bc\ud83d\ude00"), "a⟨U+202e⟩b⟨U+200b⟩c\ud83d\ude00");
   const family = "\u{1f468}\u200d\u{1f469}\u{1f3fd}\u200d\u2764\ufe0f\u200d\u{1f467}";

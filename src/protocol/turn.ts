@@ -149,6 +149,10 @@ export const turnListSchema = z
         turnSummarySchema.extend({
           instruction: z.string().optional().describe("The whole instruction. Present with `texts=whole`."),
           answer: z.string().optional().describe("The whole answer so far. Present with `texts=whole`."),
+          faults: z
+            .array(z.string())
+            .optional()
+            .describe("With `texts=whole`: what is damaged or missing, so that a text cannot be read."),
         }),
       )
       .describe("Newest first."),

@@ -14,6 +14,8 @@ export interface Windowed {
   onScroll(): void;
   /** Scrolls as far as necessary to have the row in sight. */
   reveal(row: number): void;
+  /** Returns what scrolls back to the place that is in sight now. */
+  keepPlace(): () => void;
 }
 
 export function useWindowed(count: number, rowHeight: number): Windowed {
@@ -32,6 +34,10 @@ export function useWindowed(count: number, rowHeight: number): Windowed {
     from,
     to: Math.min(count, from + Math.ceil(height.value / rowHeight) + 2 * margin),
     onScroll: () => (top.value = box?.scrollTop ?? 0),
+    keepPlace: () => {
+      const place = box?.scrollTop ?? 0;
+      return () => void (box !== null && (box.scrollTop = place));
+    },
     reveal: (row) => {
       if (box === null) return;
       const [start, end] = [row * rowHeight, (row + 1) * rowHeight];

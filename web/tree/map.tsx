@@ -56,13 +56,13 @@ export function ForkMap() {
 function Rows({ forest }: { forest: ForkForest }) {
   const sessions = forest.sessions.value;
   const rows = useMemo(() => forestRows(sessions ?? []), [sessions]);
-  const open = (at: number): void => {
-    const row = rows[at];
-    if (row?.kind === "forks") showForks(forest, row);
-    else if (row !== undefined) navigate(pathTo("session", { session: row.id }));
+  const openRow = (place: number): void | Promise<void> => {
+    const row = rows[place];
+    if (row?.kind === "forks") return showForks(forest, row);
+    if (row !== undefined) navigate(pathTo("session", { session: row.id }));
   };
-  const { box, onScroll, onKeyDown, at, drawn, from, to, setCurrent } = useTreeRows(rows, {
-    ...{ rowHeight: mapRowHeight, initial: null, open },
+  const { box, onScroll, onKeyDown, at, drawn, from, to, open, setCurrent } = useTreeRows(rows, {
+    ...{ rowHeight: mapRowHeight, initial: null, open: openRow },
   });
   const width = narrow.matches ? 104 : 320;
   return (
@@ -108,8 +108,11 @@ function Rows({ forest }: { forest: ForkForest }) {
   );
 }
 
-function showForks(forest: ForkForest, { turnId, sequence, start, parentId }: Extract<Row, { kind: "forks" }>): void {
-  void forest.moreForks({ turnId, sequence, depth: start, sessionId: parentId ?? "" });
+function showForks(
+  forest: ForkForest,
+  { turnId, sequence, start, parentId }: Extract<Row, { kind: "forks" }>,
+): Promise<void> {
+  return forest.moreForks({ turnId, sequence, depth: start, sessionId: parentId ?? "" });
 }
 
 function Words({ row, forest }: { row: Row; forest: ForkForest }) {

@@ -48,12 +48,13 @@ function sumOfForks({ forks }: SessionTree): number {
 function Rows({ thread, tree }: { thread: Thread; tree: SessionTree }) {
   const { nodes, lanes } = useRows(thread, tree);
   const shown = route.value.query.get("at");
-  const openRow = (row: number): void => {
+  const openNode = (row: number): void | Promise<void> => {
     const node = nodes[row];
-    if (node !== undefined) open(thread, tree, node);
+    if (node !== undefined) return open(thread, tree, node);
   };
   const initial = shown ?? thread.session.value?.headTurnId ?? null;
-  const { box, onScroll, onKeyDown, at, drawn, setCurrent } = useTreeRows(nodes, { rowHeight, initial, open: openRow });
+  const rows = useTreeRows(nodes, { rowHeight, initial, open: openNode });
+  const { box, onScroll, onKeyDown, at, drawn, setCurrent } = rows;
   const columns = lanes.reduce((most, { column, passing }) => Math.max(most, column + 1, (passing.at(-1) ?? 0) + 1), 1);
   return (
     <div class="tree-box" ref={box} onScroll={onScroll}>
@@ -73,7 +74,7 @@ function Rows({ thread, tree }: { thread: Thread; tree: SessionTree }) {
               {...{ thread, node, lane, columns, at: row, of: nodes.length }}
               isShown={node.id === shown}
               isCurrent={row === at}
-              open={() => openRow(row)}
+              open={() => rows.open(row)}
               focus={() => setCurrent(node.id)}
             />
           );
@@ -105,13 +106,13 @@ function useRows(thread: Thread, tree: SessionTree) {
   }, [turns, forks, unfolded, pins, session, shown]);
 }
 
-function open(thread: Thread, tree: SessionTree, node: TreeNode): void {
+function open(thread: Thread, tree: SessionTree, node: TreeNode): void | Promise<void> {
   switch (node.kind) {
     case "run":
     case "attempts":
       return tree.unfold(node.id);
     case "forks":
-      return void tree.moreForks(node.parentId ?? "");
+      return tree.moreForks(node.parentId ?? "");
     case "fork":
       return navigate(pathTo("session", { session: node.session.id }));
     case "turn":

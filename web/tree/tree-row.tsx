@@ -122,7 +122,11 @@ function TurnWords({ turn, thread }: { turn: GraphTurn; thread: Thread }) {
         </span>
       )}
       {state !== "" && <span class={`tag ${look}`}>{state}</span>}
-      {subagent !== null && <span class="tag">subagent {shownText(subagent.name.slice(0, 24))}</span>}
+      {subagent !== null && (
+        <span class="tag">
+          subagent <bdi>{shownText(subagent.name)}</bdi>
+        </span>
+      )}
       {session?.summary?.throughTurnId === id && <span class="tag">summarized to here</span>}
       {wasCompacted && <span class="tag">history shortened</span>}
       {thread.pins.value.some((pin) => pin.turnId === id) && <span class="tag">pinned</span>}

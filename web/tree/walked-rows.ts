@@ -1,5 +1,6 @@
 /** The rows of a tree that is walked by keys, of which only those in sight are in the document (U12). */
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { useWindowed } from "../parts/windowed.ts";
 
 export interface WalkedNode {
@@ -13,7 +14,8 @@ interface TreeRowsOptions {
   rowHeight: number;
   /** The row that Tab reaches first. */
   initial: string | null;
-  open(row: number): void;
+  /** If the row is folded, this resolves when what it stands for is there. */
+  open(row: number): void | Promise<void>;
 }
 
 export interface TreeRows {
@@ -26,6 +28,8 @@ export interface TreeRows {
   drawn: number[];
   from: number;
   to: number;
+  /** Opens a row. Where a folded row was, the first of its rows has the focus then. */
+  open(row: number): void;
   /** Makes a row the one that Tab reaches. */
   setCurrent(id: string): void;
 }
@@ -36,7 +40,9 @@ export function rowId(id: string): string {
 }
 
 export function useTreeRows(nodes: readonly WalkedNode[], { rowHeight, initial, open }: TreeRowsOptions): TreeRows {
-  const { box, from, to, onScroll, reveal } = useWindowed(nodes.length, rowHeight);
+  const { box, from, to, onScroll, reveal, keepPlace } = useWindowed(nodes.length, rowHeight);
+  const latest = useRef(nodes);
+  latest.current = nodes;
   const current = useSignal<string | null>(null);
   const wanted = current.value ?? initial;
   const at = Math.max(
@@ -44,19 +50,29 @@ export function useTreeRows(nodes: readonly WalkedNode[], { rowHeight, initial, 
     nodes.findIndex(({ id }) => id === wanted),
   );
   const focus = (row: number): void => {
-    const bounded = Math.max(0, Math.min(row, nodes.length - 1));
-    const node = nodes[bounded];
+    const bounded = Math.max(0, Math.min(row, latest.current.length - 1));
+    const node = latest.current[bounded];
     if (node === undefined) return;
     current.value = node.id;
     reveal(bounded);
     requestAnimationFrame(() => document.getElementById(rowId(node.id))?.focus({ preventScroll: true }));
+  };
+  const openRow = async (row: number): Promise<void> => {
+    const goBack = nodes[row]?.isFolded === true ? keepPlace() : null;
+    await open(row);
+    if (goBack === null) return;
+    // A row that has the focus and goes elsewhere takes the view with it.
+    requestAnimationFrame(() => {
+      goBack();
+      focus(row);
+    });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const isOnRow = event.target instanceof Element && event.target.role === "treeitem";
     if (!isOnRow || event.metaKey || event.ctrlKey || event.altKey) return;
     const step = stepOf(event.key, nodes, at);
     if (step === null) return;
-    if (step === "open") open(at);
+    if (step === "open") void openRow(at);
     else focus(step);
     event.preventDefault();
     event.stopPropagation();
@@ -64,7 +80,11 @@ export function useTreeRows(nodes: readonly WalkedNode[], { rowHeight, initial, 
   const inSight = Array.from({ length: to - from }, (_, step) => from + step);
   // The row that Tab reaches stays in the document, also when it is out of sight.
   const drawn = at < from || at >= to ? [at, ...inSight] : inSight;
-  return { box, onScroll, onKeyDown, at, drawn, from, to, setCurrent: (id) => void (current.value = id) };
+  return {
+    ...{ box, onScroll, onKeyDown, at, drawn, from, to },
+    open: (row) => void openRow(row),
+    setCurrent: (id) => void (current.value = id),
+  };
 }
 
 /** Returns the row to which a key of a tree leads. Null: it is no such key. */
