@@ -63,7 +63,7 @@ test("[U5] [U11] [U12] a turn with 10,000 forks is a few rows in the tree and in
   assert.deepEqual(tab.faults, []);
 });
 
-test("[U5] [U11] a tree of 1,300 turns is read in pages, folds its lines, and unfolds one without drawing all of it", async (t) => {
+test("[U4] [U5] [U11] 1,300 turns: the tree folds, unfolds and has pages; the conversation goes back to its begin, and the browser finds its words", async (t) => {
   const world = await pageWorld(t, { remembers: true });
   const { sessionId } = await ran(world, "turn 1");
   for (let n = 2; n <= 1_300; n++) await ran(world, `turn ${n}`, { sessionId });
@@ -87,6 +87,17 @@ test("[U5] [U11] a tree of 1,300 turns is read in pages, folds its lines, and un
     .and(tab.locator(":focus"))
     .waitFor();
   assert.deepEqual(tab.faults, []);
+
+  const other = await world.tab(`/s/${sessionId}`);
+  const earlier = other.getByRole("button", { name: "Show earlier turns" });
+  await other.locator(".turn").nth(49).waitFor();
+  for (let count = 50; count < 1_300; count += 50) {
+    await earlier.click();
+    await other.locator(".turn").nth(count).waitFor({ state: "attached" });
+  }
+  assert.equal(await earlier.count(), 0);
+  assert.equal(await other.evaluate("find('turn 17') && getSelection().toString()"), "turn 17");
+  assert.deepEqual(other.faults, []);
 });
 
 const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}";
@@ -171,7 +182,7 @@ test("[U4] [U11] of a change of 50,000 lines a bounded number is drawn, and more
   await diff.getByText("+50\u2009000").waitFor();
   assert.equal(await diff.locator("tr").count(), 400);
   await diff.getByRole("button", { name: /Show more/ }).click();
-  await tab.waitForFunction("document.querySelectorAll('.diff tr').length > 400");
+  await diff.locator("tr").nth(400).waitFor();
   assert.equal(await diff.locator("tr").count(), 800);
   assert.deepEqual(tab.faults, []);
 });
@@ -182,7 +193,7 @@ test("[U4] [U11] of 2,000 tool calls in one turn the newest are shown, and earli
   assert.ok((await tab.locator(".call").count()) <= 50);
   assert.ok((await nodes(tab)) < 1_500);
   await tab.getByRole("button", { name: /earlier steps/ }).click();
-  await tab.waitForFunction("document.querySelectorAll('.call').length > 50");
+  await tab.locator(".call").nth(50).waitFor();
   assert.deepEqual(tab.faults, []);
 });
 
