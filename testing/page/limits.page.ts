@@ -63,10 +63,15 @@ test("[U5] [U11] [U12] a turn with 10,000 forks is a few rows in the tree and in
   assert.deepEqual(tab.faults, []);
 });
 
-test("[U4] [U5] [U11] 1,300 turns: the tree folds, unfolds and has pages; the conversation goes back to its begin, and the browser finds its words", async (t) => {
+async function manyTurns(t: TestContext, count: number): Promise<{ world: PageWorld; sessionId: string }> {
   const world = await pageWorld(t, { remembers: true });
   const { sessionId } = await ran(world, "turn 1");
-  for (let n = 2; n <= 1_300; n++) await ran(world, `turn ${n}`, { sessionId });
+  for (let n = 2; n <= count; n++) await ran(world, `turn ${n}`, { sessionId });
+  return { world, sessionId };
+}
+
+test("[U5] [U11] a tree of more than 1,000 turns has pages, folds its lines, and unfolds one without drawing all of it", async (t) => {
+  const { world, sessionId } = await manyTurns(t, 1_010);
   const tab = await world.tab(`/s/${sessionId}/t/tree`);
   const run = tab.getByRole("treeitem", { name: /… 99\d turns/ });
   await run.waitFor();
@@ -74,30 +79,28 @@ test("[U4] [U5] [U11] 1,300 turns: the tree folds, unfolds and has pages; the co
   await run.click();
   await tab.getByRole("button", { name: "Fold again" }).waitFor();
   assert.ok((await nodes(tab)) < 3_000);
-  await tab.getByRole("treeitem").first().focus();
-  await tab.keyboard.press("End");
-  await tab
-    .getByRole("complementary", { name: "Tree of the session" })
-    .getByRole("button", { name: "Show earlier" })
-    .click();
-  await tab.locator("[role=treeitem][aria-setsize='1300']").first().focus();
+  await tab.getByRole("complementary", { name: "Tree of the session" }).getByText("Show earlier turns").click();
+  await tab.locator("[role=treeitem][aria-setsize='1010']").first().focus();
   await tab.keyboard.press("End");
   await tab
     .getByRole("treeitem", { name: /^1 ?turn 1/ })
     .and(tab.locator(":focus"))
     .waitFor();
   assert.deepEqual(tab.faults, []);
+});
 
-  const other = await world.tab(`/s/${sessionId}`);
-  const earlier = other.getByRole("button", { name: "Show earlier turns" });
-  await other.locator(".turn").nth(49).waitFor();
-  for (let count = 50; count < 1_300; count += 50) {
-    await earlier.click();
-    await other.locator(".turn").nth(count).waitFor({ state: "attached" });
+test("[U4] [U11] a conversation goes back to its begin, and the browser finds words that are out of sight", async (t) => {
+  const { world, sessionId } = await manyTurns(t, 220);
+  const tab = await world.tab(`/s/${sessionId}`);
+  await tab.locator(".turn").nth(49).waitFor();
+  for (const count of [50, 100, 150, 200]) {
+    await tab.locator(".earlier").click();
+    await tab.locator(".turn").nth(count).waitFor({ state: "attached" });
   }
-  assert.equal(await earlier.count(), 0);
-  assert.equal(await other.evaluate("find('turn 17') && getSelection().toString()"), "turn 17");
-  assert.deepEqual(other.faults, []);
+  assert.equal(await tab.locator(".turn").count(), 220);
+  assert.equal(await tab.locator(".earlier").count(), 0);
+  assert.equal(await tab.evaluate("find('turn 117') && getSelection().toString()"), "turn 117");
+  assert.deepEqual(tab.faults, []);
 });
 
 const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}";
