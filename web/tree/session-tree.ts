@@ -15,6 +15,8 @@ export class SessionTree {
   readonly nextAfter = signal<string | null>(null);
   readonly failed = signal<Failed | null>(null);
   readonly #pages = new ForkPages();
+  /** The number of turns of the session when it was read. */
+  #turnCount = 0;
 
   constructor(id: string) {
     this.id = id;
@@ -27,9 +29,15 @@ export class SessionTree {
       const known = new Set(page.turns.map(({ id }) => id));
       const older = this.turns.value?.filter(({ id }) => !known.has(id)) ?? [];
       this.#addForks(page);
+      this.#turnCount = page.session.turnCount;
       if (this.turns.value === null || older.length === 0) this.nextAfter.value = page.nextAfter;
       this.turns.value = [...page.turns, ...older];
     });
+  }
+
+  /** Loads again if the session has more turns than when it was read. */
+  async refresh(turnCount: number): Promise<void> {
+    if (this.turns.value !== null && turnCount > this.#turnCount) await this.load();
   }
 
   /** Loads the turns before the oldest loaded one. */

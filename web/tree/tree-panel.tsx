@@ -17,7 +17,9 @@ const areBeside = matchMedia("(min-width: 1300px)");
 export function TreePanel({ thread }: { thread: Thread }) {
   const { id } = thread;
   const tree = useMemo(() => new SessionTree(id), [id]);
-  useEffect(() => void tree.load(), [tree, thread.session.value?.turnCount]);
+  const turnCount = thread.session.value?.turnCount;
+  useEffect(() => void tree.load(), [tree]);
+  useEffect(() => void (turnCount !== undefined && tree.refresh(turnCount)), [tree, turnCount, tree.turns.value]);
   const turns = tree.turns.value;
   const failed = tree.failed.value;
   if (turns === null) {
