@@ -80,5 +80,6 @@ export function sampleTurn(number: number, parent: number | null): WireTurnSumma
     durationMs: 1,
     usage,
     warningCount: 0,
+    wasCompacted: false,
   };
 }

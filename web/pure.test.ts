@@ -11,7 +11,6 @@ import { changeOf } from "./parts/diff-lines.ts";
 import { allBlocks, GrowingBlocks } from "./parts/growing-blocks.ts";
 import { ago, duration, money, short } from "./parts/numbers.ts";
 import { shownCommand, shownText } from "./parts/shown-text.ts";
-import { forestOf } from "./tree/forest.ts";
 import { lanesOf } from "./tree/lanes.ts";
 
 test("[U4] the events of a turn become texts, calls with their questions and results, and its end", () => {
@@ -68,31 +67,6 @@ test("[U5] lanes: every turn has a column, its line leads to its parent, and no 
         assert.ok(end?.column === row.column || end?.joining.includes(row.column));
       }
     }),
-  );
-});
-
-test("[U5] a fork stands below the session that it came from; one whose origin is not listed is a root, and a loop ends", () => {
-  const sessions = [
-    { id: "fork", originTurnId: "t1" },
-    { id: "root", originTurnId: null },
-    { id: "lost", originTurnId: "t9" },
-    { id: "of fork", originTurnId: "t2" },
-  ];
-  const rows = forestOf(
-    sessions,
-    new Map([
-      ["t1", "root"],
-      ["t2", "fork"],
-    ]),
-  );
-  assert.deepEqual(
-    rows.map(({ session, level }) => [session.id, level]),
-    [
-      ["root", 0],
-      ["fork", 1],
-      ["of fork", 2],
-      ["lost", 0],
-    ],
   );
 });
 
@@ -179,8 +153,37 @@ test("[U8] a diff has every changed line, with its number, and counts what it le
   );
 });
 
+test("[U11] a change in a file of 50,000 lines is found, and one of all its lines is shown as a whole in no time", () => {
+  const lines = (mark: string): string[] => Array.from({ length: 50_000 }, (_, at) => `${mark} ${at}`);
+  const changed = lines("line").with(25_000, "another");
+  const small = changeOf(lines("line").join("\n"), changed.join("\n"));
+  assert.deepEqual([small.added, small.removed, small.lines.length], [1, 1, 2 + 2 * 3 + 2]);
+  const start = performance.now();
+  const large = changeOf(lines("old").join("\n"), lines("new").join("\n"));
+  assert.deepEqual([large.added, large.removed], [50_000, 50_000]);
+  assert.ok(performance.now() - start < 2_000);
+  const text = fc.array(fc.constantFrom("a", "b", "", "c"), { maxLength: 12 }).map((all) => all.join("\n"));
+  const count = (of: string): number => of.split("\n").length - (of.endsWith("\n") || of === "" ? 1 : 0);
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const { added, removed, lines: shown } = changeOf(before, after);
+      assert.equal(added - removed, count(after) - count(before));
+      const numbers = shown.flatMap(({ after: number }) => number ?? []);
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+      );
+      for (const { kind, text: line, after: number } of shown)
+        if (kind === "added") assert.equal(line, after.split("\n")[(number ?? 0) - 1]);
+    }),
+  );
+});
+
 test("[U8] nothing in a command or a name is hidden from the person who reads it", () => {
   assert.equal(shownText("a\u202eb\u200bc\ud83d\ude00"), "a⟨U+202e⟩b⟨U+200b⟩c\ud83d\ude00");
+  const family = "\u{1f468}\u200d\u{1f469}\u{1f3fd}\u200d\u2764\ufe0f\u200d\u{1f467}";
+  assert.equal(shownText(family.repeat(60)), family.repeat(60));
+  assert.equal(shownText("a\u200db \u{1f468}\u200d"), "a⟨U+200d⟩b \u{1f468}⟨U+200d⟩");
   assert.equal(shownCommand(`ls${" ".repeat(3_000)}; rm x\n    keep`), "ls·×3000; rm x\n    keep");
   fc.assert(
     fc.property(
@@ -261,4 +264,23 @@ test("[U4] [U11] Markdown in pieces gives the blocks of the whole text, and a lo
   assert.ok(blocks.length < 500);
   assert.equal(hidden + blocks.length, allBlocks(text).blocks.length);
   assert.equal(growing.of("another text").blocks.length, 1);
+});
+
+test("[U11] a line, a code block and a list of 1 MB become blocks of bounded size, whole and in order, and code stays code", () => {
+  const code = "```ts\nconst a = 1;\n".padEnd(100_000, "const b = 2;\n");
+  const texts = ["x".repeat(1_000_000), "word ".repeat(200_000), "😀".repeat(50_000), "- item\n".repeat(20_000), code];
+  for (const text of texts) {
+    const growing = new GrowingBlocks();
+    for (let to = 0; to < text.length; to += 5_000) growing.of(text.slice(0, to));
+    const { blocks } = allBlocks(text);
+    assert.ok(growing.of(text).blocks.every(({ token }) => token.raw.length < 40_000));
+    const raws = blocks.map(({ token }) => token.raw.replace(/^```ts\n/, "")).join("");
+    assert.equal(raws, text.replace(/^```ts\n/, ""));
+    assert.equal(new Set(blocks.map(({ key }) => key)).size, blocks.length);
+    assert.equal(/[\ud800-\udbff]$/.test(blocks[0]?.token.raw ?? ""), false);
+    const [type] = [blocks[0]?.token.type];
+    assert.ok(blocks.every(({ token }) => token.type === type || token.type === "space"));
+  }
+  const closed = allBlocks(`${code}\n\`\`\`\n\nafter`).blocks.filter(({ token }) => token.type !== "space");
+  assert.deepEqual([closed.at(-2)?.token.type, closed.at(-1)?.token.type], ["code", "paragraph"]);
 });

@@ -80,7 +80,7 @@ export const storeFaults: readonly Mutant[] = [
   {
     name: "records-other-orgs",
     does: "lists public sessions of other orgs (H4, S7)",
-    file: "src/records/sql/sessions.ts",
+    file: "src/records/sql/lists/visible-sessions.ts",
     find: `      eb("s.org_id", "=", orgId),\n`,
     replace: "",
     tests: sqlite,

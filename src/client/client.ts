@@ -91,6 +91,7 @@ export type {
 export type { WireStep } from "../protocol/step.ts";
 export type { WireImportReport } from "../protocol/transfer.ts";
 export type {
+  WireForest,
   WireGarbageReport,
   WireHeadMove,
   WirePurgeReport,

@@ -6,7 +6,14 @@ import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart }
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
 import type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
-import type { WireHeadMove, WireHeadMoves, WirePurgeReport, WireSessionGraph, WireUndo } from "../protocol/tree.ts";
+import type {
+  WireForest,
+  WireHeadMove,
+  WireHeadMoves,
+  WirePurgeReport,
+  WireSessionGraph,
+  WireUndo,
+} from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";
 import type { FetchJson, RequestContent, SendRequest } from "./send.ts";
 
@@ -56,7 +63,10 @@ export interface SessionTreeMethods {
   remove(id: string): Promise<WireSession>;
   restore(id: string): Promise<WireSession>;
   purge(id: string): Promise<WirePurgeReport>;
-  graph(id: string): Promise<WireSessionGraph>;
+  /** Returns a page of the session's turns, with their forks. `after` is the `nextAfter` of the page before. */
+  graph(id: string, page?: QueryOf<"getGraph">): Promise<WireSessionGraph>;
+  /** Returns sessions as trees, each fork after the session that it was forked from. */
+  forest(query?: QueryOf<"getForest">): Promise<WireForest>;
   verify(id: string): Promise<WireVerifyReport>;
   /** Returns the room that the session takes, and that of its newest turns before `before`. */
   size(id: string, query?: QueryOf<"sessionSize">): Promise<WireSessionSize>;
@@ -115,7 +125,8 @@ function sessionTreeMethods(call: FetchJson): SessionTreeMethods {
     remove: (id) => call("removeSession", { id }),
     restore: (id) => call("restoreSession", { id }),
     purge: (id) => call("purgeSession", { id }),
-    graph: (id) => call("getGraph", { id }),
+    graph: (id, query = {}) => call("getGraph", { id, query }),
+    forest: (query = {}) => call("getForest", { query }),
     verify: (id) => call("verifySession", { id }),
     size: (id, query = {}) => call("sessionSize", { id, query }),
     sizes: (query = {}) => call("getSizes", { query }),

@@ -23,6 +23,8 @@ export interface TurnMethods {
   response(id: string, step: number): Promise<Uint8Array>;
   /** Returns the bytes of another tool's history that an imported turn was made from. Throws `not_found` for any other turn. */
   source(id: string): Promise<Uint8Array>;
+  /** Returns the whole output of a tool call whose result is in the turn. The model may have received only a part. */
+  output(id: string, callId: string): Promise<string>;
   /** Returns what differs in the input of two turns, and both answers. */
   diff(a: string, b: string): Promise<WireTurnDiff>;
   /** Archives a finished turn that nothing continues. Throws `turn_in_use`, `turn_not_finished`. */
@@ -58,6 +60,8 @@ export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
     context: (id) => call("getContext", { id }),
     request: (id, step) => bytes("getRequest", id, step),
     response: (id, step) => bytes("getResponse", id, step),
+    output: async (id, callId) =>
+      (await send("getOutput", { id, query: { call: callId }, accept: "text/plain" })).text(),
     source: async (id) => await bytesOf(await send("getSource", { id, accept })),
     diff: (a, b) => call("diffTurns", { id: a, query: { with: b } }),
     archive: (id) => call("archiveTurn", { id }),

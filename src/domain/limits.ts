@@ -114,8 +114,15 @@ export const limits = {
   /** K4: if a larger share of the blobs is garbage, the records may be lost, and only an explicit order deletes it. */
   garbageShareMax: 0.5,
   searchWordsMax: 16,
-  /** The turns above a fork that its graph shows. */
-  graphLineageMax: 1_000,
+  /** A page of a session's graph: its turns, the forks that it names of each turn, and the characters of a text. */
+  graphTurnsMax: 1_000,
+  graphForksPerTurnMax: 10,
+  graphTextCharactersMax: 200,
+  /** A page of the forest of sessions: its trees, the forks of each turn, all its sessions, and how deep they are. */
+  forestTreesMax: 100,
+  forestForksPerTurnMax: 3,
+  forestSessionsMax: 1_000,
+  forestLevelsMax: 40,
   /** C6: a request that takes a larger share of the model's window is compacted first. The second share stays as it was. */
   windowShareMax: 0.8,
   compactionKeepShare: 0.3,

@@ -213,6 +213,7 @@ export const sessionListQuerySchema = z
     status: turnStatusSchema.optional().describe("The status of the newest turn."),
     activeFrom: timeSchema.optional().describe("Only sessions whose newest activity is at this time or later."),
     activeUntil: timeSchema.optional(),
+    forkOf: idSchema.optional().describe("Only forks that start below this turn."),
     tokensMin: queryNumber(0).optional(),
     tokensMax: queryNumber(0).optional(),
   })

@@ -39,16 +39,76 @@ export const undoSchema = z
   .meta({ id: "Undo" });
 export type WireUndo = z.infer<typeof undoSchema>;
 
+export const sessionGraphQuerySchema = z.strictObject({
+  after: idSchema.optional().describe("The `nextAfter` of the previous page."),
+  limit: queryNumber(1, limits.graphTurnsMax)
+    .optional()
+    .describe(`The number of turns. Default: ${limits.graphTurnsMax}.`),
+});
+
 export const sessionGraphSchema = z
   .object({
     session: sessionSchema,
     turns: z
       .array(turnSummarySchema)
-      .describe("All turns of the session, newest first, then the turns above it that it was forked from."),
-    forks: z.array(sessionSchema).describe("Sessions that start below one of these turns and that the caller may see."),
+      .describe(
+        `The turns of the session, newest first, then the turns above it that it was forked from. Their texts have at most ${limits.graphTextCharactersMax} characters.`,
+      ),
+    forks: z
+      .array(sessionSchema)
+      .describe(
+        `Sessions that start below one of these turns and that the caller may see: the ${limits.graphForksPerTurnMax} newest of each turn.`,
+      ),
+    forkCounts: z
+      .array(z.object({ turnId: idSchema, count: z.int() }))
+      .describe(
+        "The number of all forks below each of these turns that has some. A list of sessions with `forkOf` has them.",
+      ),
+    nextAfter: idSchema.nullable().describe("The value of `after` for the next page. Null on the last page."),
   })
   .meta({ id: "SessionGraph" });
 export type WireSessionGraph = z.infer<typeof sessionGraphSchema>;
+
+export const forestQuerySchema = z
+  .strictObject({
+    limit: queryNumber(1, limits.forestTreesMax).optional().describe("The number of trees, or of the sessions found."),
+    cursor: z.string().optional().describe("The `nextCursor` of the previous page."),
+    q: columnText()
+      .optional()
+      .describe("Only sessions that contain all of these words, and what they were forked from."),
+    below: idSchema.optional().describe("Only this session and its forks."),
+  })
+  .superRefine(({ limit: _limit, ...one }, context) => {
+    const [, second] = Object.entries(one).filter(([, value]) => value !== undefined);
+    if (second === undefined) return;
+    context.addIssue({ code: "custom", path: [second[0]], message: "only one of cursor, q and below can be set" });
+  });
+
+export const forestSchema = z
+  .object({
+    sessions: z
+      .array(
+        z.object({
+          session: sessionSchema,
+          origin: z
+            .object({ turnId: idSchema, sessionId: idSchema, sequence: z.int(), depth: z.int() })
+            .nullable()
+            .describe("The turn below which it begins. Null for the root of a tree."),
+          forks: z
+            .array(z.object({ turnId: idSchema, sequence: z.int(), depth: z.int(), count: z.int() }))
+            .nullable()
+            .describe(
+              `The turns below which its forks begin, and how many; the answer has the ${limits.forestForksPerTurnMax} newest of each turn. Null: they were not read; ask with \`below\`.`,
+            ),
+        }),
+      )
+      .describe(
+        `Each session comes after the one that it was forked from. The answer has at most ${limits.forestSessionsMax} sessions.`,
+      ),
+    nextCursor: z.string().nullable().describe("Null on the last page."),
+  })
+  .meta({ id: "Forest" });
+export type WireForest = z.infer<typeof forestSchema>;
 
 export const purgeReportSchema = z
   .object({

@@ -105,7 +105,13 @@ const common = {
 };
 
 export const turnSummarySchema = z
-  .object({ ...common, durationMs: z.number().nullable(), usage: usageSchema.nullable(), warningCount: z.int() })
+  .object({
+    ...common,
+    durationMs: z.number().nullable(),
+    usage: usageSchema.nullable(),
+    warningCount: z.int(),
+    wasCompacted: z.boolean().describe("True if the history was shortened for this turn."),
+  })
   .meta({ id: "TurnSummary" });
 export type WireTurnSummary = z.infer<typeof turnSummarySchema>;
 
@@ -143,6 +149,10 @@ export const turnListSchema = z
         turnSummarySchema.extend({
           instruction: z.string().optional().describe("The whole instruction. Present with `texts=whole`."),
           answer: z.string().optional().describe("The whole answer so far. Present with `texts=whole`."),
+          faults: z
+            .array(z.string())
+            .optional()
+            .describe("With `texts=whole`: what is damaged or missing, so that a text cannot be read."),
         }),
       )
       .describe("Newest first."),
@@ -243,6 +253,7 @@ export function toWireTurnSummary(of: Turn): WireTurnSummary {
     durationMs: run?.durationMs ?? null,
     usage: run === null ? null : toWireUsage(run.usage),
     warningCount: of.warnings.length,
+    wasCompacted: of.warnings.some(({ code }) => code === "history_compacted"),
   };
 }
 

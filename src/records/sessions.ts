@@ -52,11 +52,8 @@ export interface SessionRecords {
   moveHead(move: HeadMove): Promise<MoveResult>;
   /** Returns the head moves that users made, oldest first. */
   listHeadMoves(sessionId: string): Promise<HeadMove[]>;
-  /**
-   * Returns the sessions that were forked from one of these turns, without deleted ones: the oldest first, those of the same
-   * time by id.
-   */
-  listForks(turnIds: readonly string[]): Promise<Session[]>;
+  /** Returns the forks that a list of the user would show (S7), by the turn that they begin below. The order is that of the turns' ids. */
+  listForks(query: ForkQuery): Promise<TurnForks[]>;
 }
 
 /** The fields to change. An absent field stays. */
@@ -94,6 +91,10 @@ export interface SessionFilter {
   /** The bounds of the newest activity, in epoch milliseconds, both inclusive. */
   activeFrom?: number;
   activeUntil?: number;
+  /** Selects only forks that begin below this turn. */
+  forkOf?: string;
+  /** True selects only sessions that were not forked from a session that the user may see. */
+  isRoot?: true;
   /** The bounds of the tokens in total, both inclusive. */
   tokensMin?: number;
   tokensMax?: number;
@@ -107,6 +108,25 @@ export interface SessionPage {
   sessions: Session[];
   /** Null on the last page, also if the last page is full. */
   next: SessionCursor | null;
+}
+/** A query for the forks of turns, which are other sessions: of these turns, or of all turns of these sessions. */
+export interface ForkQuery {
+  orgId: string;
+  userId: string;
+  workspaceId?: string;
+  below: { turnIds: readonly string[] } | { sessionIds: readonly string[] };
+  perTurnMax: number;
+}
+/** The forks that begin below one turn. */
+export interface TurnForks {
+  turnId: string;
+  sessionId: string;
+  sequence: number;
+  depth: number;
+  /** The number of all forks, which is at least 1. */
+  count: number;
+  /** Those with the newest activity, which comes first; those of the same time by id, descending. There are at most `perTurnMax`. */
+  newest: Session[];
 }
 export interface DeletedQuery {
   orgId: string;

@@ -165,8 +165,9 @@ test("[U5] [U7] a turn is forked, run again, compared and made the head; the tre
   await tab.getByRole("link", { name: "Tree" }).click();
   await tab.getByRole("treeitem").first().waitFor();
   assert.equal(await tab.getByRole("treeitem").count(), 3);
-  await tab.getByRole("treeitem").filter({ hasText: "one" }).getByRole("button").click();
-  await act(1, "Fork here");
+  await tab.getByRole("treeitem").filter({ hasText: "one" }).click();
+  await tab.getByRole("tree").getByRole("button", { name: "Actions of turn 1" }).click();
+  await tab.getByRole("menuitem", { name: "Fork here" }).click();
   await tab.waitForURL((url) => url.pathname.startsWith("/s/") && !url.pathname.includes(first.sessionId));
   await tab.getByText("answer 1").waitFor();
   assert.deepEqual(tab.faults, []);

@@ -37,7 +37,9 @@ export function Devices() {
           <Table caption="Browsers that are signed in" head={["Name", "Signed in", "Used", "Ends", ""]}>
             {browsers.map(({ id, name, createdAt, lastUsedAt, expiresAt }) => (
               <tr key={id}>
-                <td>{shownText(name)}</td>
+                <td>
+                  <bdi>{shownText(name)}</bdi>
+                </td>
                 <td>
                   <Time at={createdAt} />
                 </td>
@@ -54,7 +56,9 @@ export function Devices() {
           <Table caption="Devices" head={["Name", "Paired", "Used", ""]}>
             {devices.map(({ id, name, createdAt, lastUsedAt }) => (
               <tr key={id}>
-                <td>{shownText(name)}</td>
+                <td>
+                  <bdi>{shownText(name)}</bdi>
+                </td>
                 <td>
                   <Time at={createdAt} />
                 </td>

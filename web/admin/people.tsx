@@ -18,7 +18,7 @@ export function People() {
             {users.map(({ id, name, email, role, createdAt, disabledAt }) => (
               <tr key={id} class={disabledAt === null ? "" : "dim"}>
                 <td>
-                  {shownText(name)} {id === me.value?.userId && <span class="tag">you</span>}
+                  <bdi>{shownText(name)}</bdi> {id === me.value?.userId && <span class="tag">you</span>}
                 </td>
                 <td>{email}</td>
                 <td>

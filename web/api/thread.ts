@@ -28,6 +28,14 @@ export class Thread {
   readonly path = computed(() =>
     pathTo(this.turns.value, this.tip.value ?? tipOf(this.session.value, this.turns.value)),
   );
+  /** The turns of the agent that continue each turn, oldest first. Those that begin the session are under the empty id. */
+  readonly children = computed(() => {
+    const agents = [...this.turns.value.values()].filter(({ kind }) => kind === "agent");
+    return Map.groupBy(
+      agents.toSorted((a, b) => a.sequence - b.sequence),
+      ({ parentId }) => parentId ?? "",
+    );
+  });
   readonly #stopWatching: () => void;
   #isClosed = false;
 

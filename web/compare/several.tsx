@@ -120,7 +120,7 @@ function Answers() {
         <section key={turnId} aria-label={label}>
           <h2>{label}</h2>
           <div class="answer" aria-busy={followed.view.value.end === null}>
-            <EventsView view={followed.view.value} isRunning={followed.view.value.end === null} />
+            <EventsView turnId={turnId} view={followed.view.value} isRunning={followed.view.value.end === null} />
             {followed.view.value.end?.kind === "failed" && <p class="notice fail">{followed.view.value.end.message}</p>}
           </div>
           <p class="row-of">

@@ -17,7 +17,10 @@ import { WindowView } from "./window-view.tsx";
 export function Inspector({ thread, turnId }: { thread: Thread; turnId: string }) {
   const close = pathTo("session", { session: thread.id });
   return (
-    <aside class="inspector" aria-label={turnId === "tree" ? "Tree of the session" : "Inspector"}>
+    <aside
+      class={`inspector${turnId === "tree" ? " of-tree" : ""}`}
+      aria-label={turnId === "tree" ? "Tree of the session" : "Inspector"}
+    >
       <a class="button quiet close" href={close} aria-label="Close">
         ×
       </a>

@@ -17,18 +17,11 @@ export interface Change {
 
 /** Unchanged lines that are shown around a change. */
 const around = 3;
-/** Larger texts are compared as a whole: an exact comparison would hold the page. */
-const comparedCharactersMax = 400_000;
+/** A change of more lines is shown as a whole: an exact comparison would hold the page, because its time grows with the square. */
+const editLengthMax = 1_500;
 
 export function changeOf(oldText: string | null, newText: string): Change {
-  const before = oldText ?? "";
-  const isLarge = before.length + newText.length > comparedCharactersMax;
-  const parts = isLarge
-    ? [
-        { value: before, removed: true, added: false },
-        { value: newText, removed: false, added: true },
-      ]
-    : diffLines(before, newText);
+  const parts = partsOf(oldText ?? "", newText);
   const lines: DiffLine[] = [];
   let [left, right] = [1, 1];
   for (const { value, added, removed } of parts) {
@@ -40,6 +33,43 @@ export function changeOf(oldText: string | null, newText: string): Change {
   }
   const of = (kind: DiffLine["kind"]): number => lines.filter((line) => line.kind === kind).length;
   return { lines: withoutFar(lines), added: of("added"), removed: of("removed") };
+}
+
+interface Part {
+  value: string;
+  added: boolean;
+  removed: boolean;
+}
+
+/** Compares what is between the lines that both texts begin and end with. */
+function partsOf(before: string, after: string): Part[] {
+  const start = sameStart(before, after);
+  const end = sameEnd(before.slice(start), after.slice(start));
+  const [left, right] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  const same = (value: string): Part => ({ value, added: false, removed: false });
+  const middle = diffLines(left, right, { maxEditLength: editLengthMax }) ?? [
+    { value: left, removed: true, added: false },
+    { value: right, removed: false, added: true },
+  ];
+  return [same(before.slice(0, start)), ...middle, same(before.slice(before.length - end))];
+}
+
+/** Returns the length of the whole lines that both texts begin with. */
+function sameStart(before: string, after: string): number {
+  let at = 0;
+  while (at < before.length && at < after.length && before[at] === after[at]) at++;
+  return before.slice(0, at).lastIndexOf("\n") + 1;
+}
+
+/** Returns the length of the whole lines that both texts end with. */
+function sameEnd(before: string, after: string): number {
+  let length = 0;
+  const most = Math.min(before.length, after.length);
+  while (length < most && before[before.length - length - 1] === after[after.length - length - 1]) length++;
+  const from = before.length - length;
+  if (from === 0 && length === after.length) return length;
+  const line = before.indexOf("\n", from);
+  return line === -1 ? 0 : before.length - line - 1;
 }
 
 function linesOf(text: string): string[] {

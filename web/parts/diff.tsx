@@ -43,7 +43,7 @@ export function Diff({ path, oldText, newText }: DiffProps) {
         </table>
       </div>
       {lines.length > shown && (
-        <button type="button" class="quiet" onClick={() => setShown(shown + 2_000)}>
+        <button type="button" class="quiet" onClick={() => setShown(shown + linesMax)}>
           Show more ({count(lines.length - shown)} lines are left)
         </button>
       )}

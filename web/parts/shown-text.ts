@@ -4,7 +4,15 @@
  */
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
+/** The joiner between two emoji makes them one, for example a family. */
+const emojiJoiner = /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})/gu;
+
 export function shownText(text: string): string {
+  if (!text.includes("\u200d")) return withoutInvisible(text);
+  return text.split(emojiJoiner).map(withoutInvisible).join("\u200d");
+}
+
+function withoutInvisible(text: string): string {
   return text.replaceAll(invisible, (letter) => `\u27e8U+${letter.charCodeAt(0).toString(16).padStart(4, "0")}\u27e9`);
 }
 

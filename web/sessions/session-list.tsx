@@ -1,6 +1,5 @@
 /** The list of sessions (U3): search, filters, and the state of each. Only the rows in sight are in the document. */
 import { computed, effect, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import type { WireSearchHits, WireSession } from "../../src/client/client.ts";
 import { client, signInState, wordsOf } from "../api/connection.ts";
 import { newest } from "../api/live.ts";
@@ -8,6 +7,7 @@ import { count, money, plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { Empty, Loading } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
+import { useWindowed } from "../parts/windowed.ts";
 import { pathTo, route } from "../routes.ts";
 import { filters, hasFilter } from "./filters.ts";
 import { SessionFilters } from "./session-filters.tsx";
@@ -106,30 +106,19 @@ export function SessionList() {
 }
 
 const rowHeight = 60;
-const top = signal(0);
-const height = signal(800);
 
 function Rows() {
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => (height.value = element.clientHeight));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  if (firstPage.value === null) return <Loading lines={6} />;
   const all = rows.value;
-  const from = Math.max(0, Math.floor(top.value / rowHeight) - 5);
-  const shown = all.slice(from, from + Math.ceil(height.value / rowHeight) + 10);
-  if (from + shown.length >= all.length - 10) void loadMore();
+  const { box, from, to, onScroll } = useWindowed(all.length, rowHeight);
+  if (firstPage.value === null) return <Loading lines={6} />;
+  if (to >= all.length - 10) void loadMore();
   return (
-    <div class="rows" ref={box} onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)} tabIndex={-1}>
+    <div class="rows" ref={box} onScroll={onScroll} tabIndex={-1}>
       {all.length === 0 && (
         <Empty>{hasFilter.value ? "No session matches the filters." : "There are no sessions yet."}</Empty>
       )}
       <ul class="rows-space" style={{ height: `${all.length * rowHeight}px` }}>
-        {shown.map((session, at) => (
+        {all.slice(from, to).map((session, at) => (
           <li key={session.id} style={{ transform: `translateY(${(from + at) * rowHeight}px)` }}>
             <Row session={session} />
           </li>

@@ -6,9 +6,9 @@ import { mayWrite } from "../api/connection.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
 import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
-import { Inspector } from "../inspector/inspector.tsx";
+import { notLoaded, useLate } from "../parts/late.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
-import { navigate, pathTo } from "../routes.ts";
+import { navigate, pathTo, route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
 import { TurnArticle } from "./turn.tsx";
@@ -49,6 +49,8 @@ function NewSession() {
 
 function Conversation({ id, turn: selected }: { id: string; turn: string | null }) {
   const thread = useMemo(() => new Thread(id), [id]);
+  // The address of the tree can name a turn that the conversation shows beside it.
+  const shown = selected === "tree" ? route.value.query.get("at") : selected;
   useEffect(() => {
     void thread.load();
     return () => {
@@ -56,7 +58,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
       viewCommands.value = [];
     };
   }, [thread]);
-  useThreadKeys(thread, selected);
+  useThreadKeys(thread, shown);
   useSpokenStates(thread);
   const { session, failed } = thread;
   return (
@@ -75,11 +77,22 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
             </button>
           </p>
         )}
-        {session.value !== null && <Turns thread={thread} selected={selected} />}
+        {session.value !== null && <Turns thread={thread} selected={shown} />}
         {session.value !== null && <Bottom thread={thread} />}
       </div>
-      {selected !== null && <Inspector thread={thread} turnId={selected} />}
+      {selected !== null && <LateInspector thread={thread} turnId={selected} />}
     </main>
+  );
+}
+
+/** Few look at a turn first, so the inspector is a file of its own. */
+function LateInspector(props: { thread: Thread; turnId: string }) {
+  const { part, hasFailed, get } = useLate(async () => (await import("../inspector/inspector.tsx")).Inspector);
+  if (part !== null) return <part.Of {...props} />;
+  return (
+    <aside class="inspector" aria-label="Inspector">
+      {hasFailed ? <FailedState failed={notLoaded} retry={get} /> : <Loading lines={8} />}
+    </aside>
   );
 }
 

@@ -1,16 +1,17 @@
 /** A tool call: what it will do or did, its output, and the question whether it may run. */
-import { useState } from "preact/hooks";
 import type { CallItem, ToolContent, ToolView } from "../api/turn-view.ts";
+import { client, wordsOf } from "../api/connection.ts";
 import { Diff } from "../parts/diff.tsx";
-import { bytes } from "../parts/numbers.ts";
+import { LongText } from "../parts/long-text.tsx";
+import { saveFile } from "../parts/save-file.ts";
 import { shownCommand, shownText } from "../parts/shown-text.ts";
+import { actionFault } from "./turn-actions.ts";
 
-const outputShownMax = 4_000;
-
-export function ToolCall({ call }: { call: CallItem }) {
+export function ToolCall({ call, turnId }: { call: CallItem; turnId: string }) {
   const { view, name, result, asks, approved } = call;
   const state = asks ? "wait" : result === null ? "run" : result.isError ? "fail" : "done";
   const words = { wait: "waits for an answer", run: "running", fail: "failed", done: "done" }[state];
+  const save = (): void => void saveOutput(turnId, call);
   const hasChange = view?.content.some(({ type }) => type === "diff") ?? false;
   return (
     <details class={`call ${state}`} open={asks || hasChange}>
@@ -18,15 +19,28 @@ export function ToolCall({ call }: { call: CallItem }) {
         <span class={`mark ${state}`} title={words}>
           <span class="spoken">{words}</span>
         </span>
-        <span class="call-title">{shownText(view?.title ?? `${name} ${oneLine(call.args)}`)}</span>
+        <bdi class="call-title">{shownText(view?.title ?? `${name} ${oneLine(call.args)}`)}</bdi>
         {approved !== null && <span class="tag">{approved ? "allowed" : "denied"}</span>}
       </summary>
       <div class="call-body">
         <CallContent view={view} args={call.args} />
-        {result === null ? <Output text={call.output} /> : <Result result={result} isSame={hasChange} />}
+        {result === null ? (
+          <LongText text={call.output} save={save} />
+        ) : (
+          <Result result={result} save={save} isSame={hasChange} />
+        )}
       </div>
     </details>
   );
+}
+
+/** Saves the whole output. The model, and so the conversation, may have only a part of it. */
+async function saveOutput(turnId: string, { id, name }: CallItem): Promise<void> {
+  try {
+    saveFile(`${name}.txt`, await client.turns.output(turnId, id));
+  } catch (error) {
+    actionFault.value = wordsOf(error);
+  }
 }
 
 function oneLine(text: string): string {
@@ -83,32 +97,21 @@ function Content({ content }: { content: ToolContent }) {
   }
 }
 
-function Result({ result, isSame }: { result: NonNullable<CallItem["result"]>; isSame: boolean }) {
+interface ResultProps {
+  result: NonNullable<CallItem["result"]>;
+  save(): void;
+  /** True if the change is shown already. */
+  isSame: boolean;
+}
+
+function Result({ result, save, isSame }: ResultProps) {
   const rest = result.content.filter(({ type }) => type !== "text" && !(isSame && type === "diff"));
   return (
     <>
       {rest.map((content, at) => (
         <Content key={at} content={content} />
       ))}
-      <Output text={result.output} />
-    </>
-  );
-}
-
-/** The beginning of an output. Outputs can have megabytes. */
-function Output({ text }: { text: string }) {
-  const [shown, setShown] = useState(outputShownMax);
-  if (text === "") return null;
-  return (
-    <>
-      <pre class="output" tabIndex={0}>
-        {text.slice(0, shown)}
-      </pre>
-      {text.length > shown && (
-        <button type="button" class="quiet small" onClick={() => setShown(shown * 10)}>
-          Show more ({bytes(text.length - shown)} are left)
-        </button>
-      )}
+      <LongText text={result.output} save={save} />
     </>
   );
 }

@@ -1,4 +1,5 @@
 /** What can be done with a turn (U5). The same actions have keys. */
+import type { Signal } from "@preact/signals";
 import type { ListedTurn, Thread } from "../api/thread.ts";
 import { mayWrite } from "../api/connection.ts";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
@@ -6,9 +7,20 @@ import { navigate, pathTo } from "../routes.ts";
 import { markedTurn } from "./marked-turn.ts";
 import { forkAt, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
 
-export function TurnMenu({ thread, turn }: { thread: Thread; turn: ListedTurn }) {
+interface TurnMenuProps {
+  thread: Thread;
+  turn: ListedTurn;
+  isOpen?: Signal<boolean>;
+}
+
+export function TurnMenu({ thread, turn, isOpen }: TurnMenuProps) {
   return (
-    <Menu label={`Actions of turn ${turn.sequence}`} items={turnItems(thread, turn)} class="quiet icon-button">
+    <Menu
+      label={`Actions of turn ${turn.sequence}`}
+      items={turnItems(thread, turn)}
+      class="quiet icon-button"
+      {...(isOpen !== undefined && { isOpen })}
+    >
       ⋯
     </Menu>
   );

@@ -23,6 +23,7 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
   /** What the person chose to see. Null: nothing yet. */
   const [opened, setOpened] = useState<FollowedTurn | "answer" | null>(null);
   const isRunning = turn.status === "pending";
+  const answer = turn.answer ?? turn.answerSummary ?? "";
   const shown = opened === "answer" ? null : (opened ?? followed);
   return (
     <article
@@ -41,9 +42,10 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
         <TurnMenu thread={thread} turn={turn} />
       </header>
       <Instruction text={turn.instruction ?? turn.instructionSummary} />
+      <Damage turn={turn} />
       <div class="answer" aria-busy={isRunning}>
-        {shown !== null && <Streamed followed={shown} isRunning={isRunning} />}
-        {shown === null && turn.answer !== undefined && turn.answer !== "" && <Markdown text={turn.answer} />}
+        {shown !== null && <Streamed turnId={turn.id} followed={shown} isRunning={isRunning} />}
+        {shown === null && answer !== "" && <Markdown text={answer} />}
         {isRunning && followed === null && <p class="dim">Running …</p>}
         <Failures turn={turn} />
         {turn.status === "awaiting_tool_results" && <WaitingCalls thread={thread} turnId={turn.id} />}
@@ -68,6 +70,21 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
   );
 }
 
+/** Says which of the stored content cannot be read. The beginnings of the texts are kept apart from it. */
+function Damage({ turn: { faults = [] } }: { turn: ListedTurn }) {
+  if (faults.length === 0) return null;
+  return (
+    <div class="failure" role="group" aria-label="Stored content of this turn is damaged">
+      {faults.map((fault) => (
+        <p key={fault}>
+          <span class="mark fail" /> {fault}
+        </p>
+      ))}
+      <p class="dim">What is shown is the beginning of each text. `aptove session verify` checks the whole session.</p>
+    </div>
+  );
+}
+
 /** A long instruction, for example with a file pasted into it, begins folded. */
 const instructionShownMax = 2_000;
 
@@ -85,13 +102,19 @@ function Instruction({ text }: { text: string }) {
   );
 }
 
-function Streamed({ followed, isRunning }: { followed: FollowedTurn; isRunning: boolean }) {
+interface StreamedProps {
+  turnId: string;
+  followed: FollowedTurn;
+  isRunning: boolean;
+}
+
+function Streamed({ turnId, followed, isRunning }: StreamedProps) {
   const view = followed.view.value;
   const runs = isRunning && view.end === null;
   return (
     <>
       {view.given !== null && <Given given={view.given} />}
-      <EventsView view={view} isRunning={runs} />
+      <EventsView turnId={turnId} view={view} isRunning={runs} />
       {runs && (
         <p class="working">
           <span class="mark run" /> {view.items.length === 0 ? "Waiting for the model" : "Working"}

@@ -5,7 +5,14 @@ import type { Summaries } from "./summaries.ts";
 import type { Pins } from "./pins.ts";
 import type { WorkspaceMemory } from "./memory.ts";
 import type { WorkspaceRegistry } from "./workspaces.ts";
-import type { HeadMove, SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
+import type {
+  HeadMove,
+  SessionCursor,
+  SessionPage,
+  SessionQuery,
+  TextHit,
+  TurnForks,
+} from "../../records/record-store.ts";
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
@@ -221,10 +228,12 @@ export interface SessionTree {
    */
   search(caller: Caller, query: { text: string; limit?: number }): Promise<TextHit[]>;
   /**
-   * Returns the turns of a session, the turns that it was forked from, and the forks of all these turns. Throws
-   * `not_found`.
+   * Returns a page of the turns of a session and of those that it was forked from, with their forks. Throws `not_found`
+   * for the session, and for an `after` that is not one of these turns.
    */
-  graph(caller: Caller, sessionId: string): Promise<SessionGraph>;
+  graph(caller: Caller, sessionId: string, page?: { after?: string; limit?: number }): Promise<SessionGraph>;
+  /** Returns sessions with their forks. Throws `not_found` for `below`. */
+  forest(caller: Caller, request: ForestRequest): Promise<Forest>;
 }
 
 /** What a purge deleted. */
@@ -250,11 +259,39 @@ export interface GarbageReport {
   isMost: boolean;
 }
 
-/** A session with the turns above and below it. */
+/** A page of a session's turns, and what was forked from them. */
 export interface SessionGraph {
   session: Session;
-  /** The turns of this session and of the lineage above it, newest first. */
+  /** The turns of this session, then of the lineage above it, newest first. */
   turns: Turn[];
-  /** The sessions that continue one of these turns and that the caller may see. */
-  forks: Session[];
+  /** The forks below these turns that the caller may see. */
+  forks: TurnForks[];
+  /** The turn after which the next page begins. Null: this page is the last. */
+  nextAfter: string | null;
+}
+
+/** Which trees of sessions to return. Without `text` and `below`: those with the newest activity at their root. */
+export interface ForestRequest {
+  /** The number of trees, or with `text` of the found sessions. */
+  limit?: number;
+  after?: SessionCursor;
+  /** Only sessions that contain all of these words, with the sessions that they were forked from. */
+  text?: string;
+  /** Only the tree below this session. */
+  below?: string;
+}
+
+/** Sessions as trees: each fork below the session that it was forked from. */
+export interface Forest {
+  /** A session comes after the one that it was forked from. */
+  sessions: ForestSession[];
+  next: SessionCursor | null;
+}
+
+export interface ForestSession {
+  session: Session;
+  /** The turn below which it begins. Null: it is a root, because it is no fork or because the caller may not see its origin. */
+  origin: Omit<TurnForks, "count" | "newest"> | null;
+  /** The turns below which forks begin, with the number of all forks; the answer may have fewer. Null: they were not read. */
+  forks: Omit<TurnForks, "newest">[] | null;
 }

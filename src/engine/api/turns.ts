@@ -204,6 +204,11 @@ export interface TurnReader {
   /** Returns the exact bytes of the response that a step received. Throws `not_found` if there is no such step. */
   response(step: number): Promise<Uint8Array>;
   /**
+   * Returns the whole output of a tool call whose result is in this turn. The model may have received only a part. Throws
+   * `not_found` if there is no such result.
+   */
+  output(callId: string): Promise<string>;
+  /**
    * Returns the part of another tool's history that an imported turn was made from (O8). Throws `not_found` for any other
    * turn, `blob_missing`, `blob_damaged`.
    */

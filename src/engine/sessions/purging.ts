@@ -36,7 +36,7 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
 }
 
 /** Returns all turns of a session, the newest first. */
-export async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
+async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
   const turns: Turn[] = [];
   for (let before: number | undefined; ;) {
     const page = { ...(before !== undefined && { before }), limit: limits.pageSizeMax };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { alice, testEngine, testRunner } from "../../../testing/engine.ts";
 import { hasCode } from "../../../testing/refusals.ts";
 import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 
 test("[T6] [S4] a fork is a new session whose first turn has any finished turn as its parent, with all history", async (t) => {
@@ -218,9 +219,77 @@ test("[T6] the graph of a session shows the lineage above it and the forks besid
     [second.id, first.id],
   );
   assert.deepEqual(
-    ofFirst.forks.map(({ id }) => id),
-    [fork.sessionId],
+    ofFirst.forks.map(({ turnId, count, newest }) => [turnId, count, newest.map(({ id }) => id)]),
+    [[first.id, 1, [fork.sessionId]]],
   );
+  const colleague = { ...alice, userId: newId(), role: "member" } as const;
+  await engine.sharing.change(alice, first.sessionId, { isPublic: true });
+  assert.deepEqual((await engine.tree.graph(colleague, first.sessionId)).forks, []);
+});
+
+test("[T6] [U11] a graph is read in pages, on over the turns that the session was forked from; no page begins at a turn of others", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const one = await ask("one");
+  const two = await ask("two", { sessionId: one.sessionId });
+  const three = await ask("three", { fork: { turnId: two.id } });
+  const four = await ask("four", { sessionId: three.sessionId });
+  const other = await ask("other");
+  const pages: string[][] = [];
+  for (let after: string | null | undefined; after !== null;) {
+    const page = await engine.tree.graph(alice, four.sessionId, { limit: 1, ...(after !== undefined && { after }) });
+    pages.push(page.turns.map(({ id }) => id));
+    after = page.nextAfter;
+  }
+  assert.deepEqual(pages, [[four.id], [three.id], [two.id], [one.id]]);
+  for (const after of [other.id, newId()]) {
+    await assert.rejects(engine.tree.graph(alice, four.sessionId, { after }), hasCode("not_found"));
+  }
+});
+
+test("[T6] [U5] [U11] a turn with many forks names the newest and counts all", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const turn = await ask("one");
+  for (let n = 0; n < 12; n++) await engine.sessions.create(alice, { forkOf: turn.id });
+  const { forks } = await engine.tree.graph(alice, turn.sessionId);
+  assert.deepEqual(
+    forks.map(({ count, newest }) => [count, newest.length]),
+    [[12, limits.graphForksPerTurnMax]],
+  );
+  const { sessions } = await engine.tree.forest(alice, {});
+  assert.equal(sessions.length, 1 + limits.forestForksPerTurnMax);
+  assert.deepEqual(sessions[0]?.forks, [
+    { turnId: turn.id, sessionId: turn.sessionId, sequence: 1, depth: 1, count: 12 },
+  ]);
+});
+
+test("[U5] the forest has each fork after its origin; a session whose origin is gone or hidden is a root", async (t) => {
+  const { ask, engine } = await testEngine(t);
+  const first = await ask("about prices");
+  const fork = await ask("about dates", { fork: { turnId: first.id } });
+  const deeper = await ask("about hats", { fork: { turnId: fork.id } });
+  const other = await ask("other");
+  const seen = async (request = {}, caller = alice) =>
+    (await engine.tree.forest(caller, request)).sessions.map(({ session, origin }) => [session.id, origin?.turnId]);
+  const tree = [
+    [first.sessionId, undefined],
+    [fork.sessionId, first.id],
+    [deeper.sessionId, fork.id],
+  ];
+  assert.deepEqual(await seen(), [[other.sessionId, undefined], ...tree]);
+  assert.deepEqual(await seen({ below: fork.sessionId }), [[fork.sessionId, undefined], tree[2]]);
+  // What the found session was forked from is there too.
+  assert.deepEqual(await seen({ text: "hats" }), tree);
+
+  const colleague = { ...alice, userId: newId(), role: "member" } as const;
+  await engine.sharing.change(alice, fork.sessionId, { isPublic: true });
+  assert.deepEqual(await seen({}, colleague), [[fork.sessionId, undefined]]);
+  assert.deepEqual(await seen({ text: "dates" }, colleague), [[fork.sessionId, undefined]]);
+  await assert.rejects(engine.tree.forest(colleague, { below: first.sessionId }), hasCode("not_found"));
+
+  await engine.tree.remove(alice, first.sessionId);
+  const left = await seen();
+  assert.ok(left.some(([id, origin]) => id === fork.sessionId && origin === undefined));
+  assert.ok(!left.some(([id]) => id === first.sessionId));
 });
 
 test("[H4] [S6] a removed session of another user is not found", async (t) => {

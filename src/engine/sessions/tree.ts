@@ -5,13 +5,16 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
-import { mayBeParent, type ArchivedTurn, type FailedTurn, type Turn } from "../../domain/turn.ts";
-import type { SessionChange, TextHit } from "../../records/record-store.ts";
-import { pageLimit, scopeOf } from "../access/access.ts";
+import { mayBeParent, type ArchivedTurn, type FailedTurn } from "../../domain/turn.ts";
+import type { SessionChange } from "../../records/record-store.ts";
+import { scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import type { SessionGraph, SessionTree, UndoReport } from "../engine.ts";
-import { allTurns, deleteGarbage, purge } from "./purging.ts";
+import type { SessionTree, UndoReport } from "../engine.ts";
+import { forest } from "./forest.ts";
+import { graph } from "./graph.ts";
+import { deleteGarbage, purge } from "./purging.ts";
+import { searchSessions } from "./search.ts";
 import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
 export function tree(core: EngineCore): SessionTree {
@@ -41,8 +44,9 @@ export function tree(core: EngineCore): SessionTree {
       options.dryRun
         ? deleteGarbage(core, caller, options)
         : audited(core.deps, { by: caller, action: "garbage.collect" }, () => deleteGarbage(core, caller, options)),
-    search: (caller, query) => search(core, caller, query),
-    graph: (caller, id) => graph(core, caller, id),
+    search: (caller, query) => searchSessions(core, caller, query),
+    graph: (caller, id, page) => graph(core, caller, { id, ...page }),
+    forest: (caller, request) => forest(core, caller, request),
   };
 }
 
@@ -181,52 +185,4 @@ async function restore(core: EngineCore, caller: Caller, id: string): Promise<Se
   const session = await removedSession(core, caller, id);
   const restored = await core.deps.records.sessions.update(session.id, { deletedAt: null }, core.deps.now());
   return restored ?? session;
-}
-
-async function search(
-  core: EngineCore,
-  caller: Caller,
-  { text, limit = limits.pageSizeDefault }: { text: string; limit?: number },
-): Promise<TextHit[]> {
-  const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ""))];
-  if (words.length === 0) throw new AptoveError("request_invalid", "a search needs at least one word");
-  if (words.length > limits.searchWordsMax) {
-    throw new AptoveError("request_invalid", `a search can have at most ${limits.searchWordsMax} words`);
-  }
-  return await core.deps.records.search.find({ ...scopeOf(caller), words, limit: pageLimit(limit) });
-}
-
-async function graph(core: EngineCore, caller: Caller, id: string): Promise<SessionGraph> {
-  const session = await visibleSession(core.deps, caller, id);
-  const own = await allTurns(core, session.id);
-  const above = await lineageAbove(core, session.originTurnId);
-  const turns = [...own, ...above];
-  const forks = await core.deps.records.sessions.listForks(turns.map((turn) => turn.id));
-  const visible = await Promise.all(forks.map((fork) => isVisible(core, caller, fork.id)));
-  return { session, turns, forks: forks.filter((fork, index) => fork.id !== id && visible[index]) };
-}
-
-/**
- * Returns the turns that a fork continues, newest first. A caller who may see the fork may see them, because they are
- * its history.
- */
-async function lineageAbove(core: EngineCore, originTurnId: string | null): Promise<Turn[]> {
-  const turns: Turn[] = [];
-  for (let at = originTurnId; at !== null && turns.length < limits.graphLineageMax;) {
-    const turn = await core.deps.records.turns.get(at);
-    if (turn === null) return turns;
-    turns.push(turn);
-    at = turn.parentId;
-  }
-  return turns;
-}
-
-async function isVisible(core: EngineCore, caller: Caller, id: string): Promise<boolean> {
-  try {
-    await visibleSession(core.deps, caller, id);
-    return true;
-  } catch (error) {
-    if (error instanceof AptoveError && error.code === "not_found") return false;
-    throw error;
-  }
 }

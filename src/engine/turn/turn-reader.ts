@@ -23,6 +23,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     steps: () => records.turns.listSteps(turn.id),
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
     response: async (step) => await responseBytes(core, turn, step),
+    output: async (callId) => await outputOf(core, turn, callId),
     source: async () => await sourceBytes(core, turn),
   };
 }
@@ -84,6 +85,17 @@ async function responseBytes(core: EngineCore, turn: Turn, step: number): Promis
   const response = run.responses.find((one) => one.step === step);
   if (response === undefined) throw noStep(turn, step);
   return decodeResponse(response);
+}
+
+async function outputOf(core: EngineCore, turn: Turn, callId: string): Promise<string> {
+  const { run } = turn.blobs;
+  const whole = run === null ? [] : ((await readBlob<"run">(core.deps.blobs, run, turn.id)).outputs ?? []);
+  const kept = whole.find((one) => one.callId === callId);
+  if (kept !== undefined) return kept.text;
+  const events = await eventsSoFar(core, turn);
+  const result = events.findLast((event) => event.type === "tool_result" && event.callId === callId);
+  if (result?.type === "tool_result") return result.output;
+  throw new AptoveError("not_found", `turn ${turn.id} has no result of a call ${JSON.stringify(callId)}`);
 }
 
 async function sourceBytes({ deps }: EngineCore, { id, foreign }: Turn): Promise<Uint8Array> {

@@ -54,6 +54,7 @@ export const paths = {
   getAnswer: { method: "GET", path: "/api/turns/{id}/answer" },
   getRequest: { method: "GET", path: "/api/turns/{id}/request" },
   getResponse: { method: "GET", path: "/api/turns/{id}/response" },
+  getOutput: { method: "GET", path: "/api/turns/{id}/output" },
   getSource: { method: "GET", path: "/api/turns/{id}/source" },
   getContext: { method: "GET", path: "/api/turns/{id}/context" },
   diffTurns: { method: "GET", path: "/api/turns/{id}/diff" },
@@ -73,6 +74,7 @@ export const paths = {
   listIndexes: { method: "GET", path: "/api/indexes" },
 
   search: { method: "GET", path: "/api/search" },
+  getForest: { method: "GET", path: "/api/forest" },
 
   getSharing: { method: "GET", path: "/api/sessions/{id}/sharing" },
   changeSharing: { method: "POST", path: "/api/sessions/{id}/sharing" },

@@ -17,10 +17,13 @@ import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from 
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,
+  forestQuerySchema,
+  forestSchema,
   headMovesSchema,
   purgeReportSchema,
   searchHitsSchema,
   searchQuerySchema,
+  sessionGraphQuerySchema,
   sessionGraphSchema,
   undoSchema,
 } from "../tree.ts";
@@ -119,8 +122,9 @@ export const sessionRoutes = {
     errors: ["head_moved", "session_busy", "session_archived", "storage_full"],
   },
   getGraph: {
-    summary: "Returns the session's turns, the turns that it was forked from, and its forks.",
+    summary: "Returns a page of the session's turns and of the turns that it was forked from, with its forks.",
     access: "read",
+    query: sessionGraphQuerySchema,
     status: 200,
     answer: sessionGraphSchema,
     errors: [],
@@ -239,6 +243,14 @@ export const sessionRoutes = {
     query: searchQuerySchema,
     status: 200,
     answer: searchHitsSchema,
+    errors: [],
+  },
+  getForest: {
+    summary: "Returns sessions as trees: each fork after the session that it was forked from.",
+    access: "read",
+    query: forestQuerySchema,
+    status: 200,
+    answer: forestSchema,
     errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

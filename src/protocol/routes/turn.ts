@@ -161,6 +161,14 @@ export const turnRoutes = {
     otherAnswers: { "application/octet-stream": "The bytes." },
     errors: storedTurnErrors,
   },
+  getOutput: {
+    summary: "Returns the whole output of a tool call, of which the model may have received a part.",
+    access: "read",
+    query: z.strictObject({ call: z.string().describe("The id of the call, whose result is in this turn.") }),
+    status: 200,
+    otherAnswers: { "text/plain": "The output." },
+    errors: storedTurnErrors,
+  },
   getSource: {
     summary: "Returns the part of another tool's history that an imported turn was made from, byte for byte.",
     access: "read",

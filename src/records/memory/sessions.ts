@@ -1,9 +1,10 @@
 /** Sessions in memory, and the tree of their turns. */
 import type { Session } from "../../domain/session.ts";
-import { mayBeParent } from "../../domain/turn.ts";
+import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";
 import { matchesDocument } from "../session-filter.ts";
 import type {
+  ForkQuery,
   HeadMove,
   MoveResult,
   SessionCursor,
@@ -11,8 +12,9 @@ import type {
   SessionPage,
   SessionQuery,
   SessionRecords,
+  TurnForks,
 } from "../sessions.ts";
-import { byAge, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
+import { insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
 
 export function sessionRecords(rows: Rows): SessionRecords {
   return {
@@ -60,19 +62,34 @@ export function sessionRecords(rows: Rows): SessionRecords {
     async listHeadMoves(sessionId) {
       return movesOf(rows, sessionId);
     },
-    async listForks(turnIds) {
-      const forks = [...rows.sessions.values()].filter(
-        ({ originTurnId, deletedAt }) => originTurnId !== null && deletedAt === null && turnIds.includes(originTurnId),
-      );
-      return forks.toSorted(byAge);
+    async listForks(query) {
+      return listForks(rows, query);
     },
   };
 }
 
 function matching(rows: Rows, query: Omit<SessionQuery, "limit" | "after">): Session[] {
   return [...rows.sessions.values()].filter(
-    (session) => isVisible(rows, session, query) && matches(rows, session, query),
+    (session) =>
+      isVisible(rows, session, query) &&
+      matches(rows, session, query) &&
+      (query.isRoot === undefined || isRoot(rows, session, query)),
   );
+}
+
+function listForks(rows: Rows, { below, perTurnMax, ...query }: ForkQuery): TurnForks[] {
+  const isWanted = ({ id, sessionId }: Turn): boolean =>
+    "turnIds" in below ? below.turnIds.includes(id) : below.sessionIds.includes(sessionId);
+  const visible = matching(rows, query).toSorted(newestFirst);
+  const forks = Map.groupBy(visible, ({ originTurnId }) => originTurnId ?? "");
+  return [...rows.turns.values()]
+    .filter((turn) => forks.has(turn.id) && isWanted(turn))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap(({ id, sessionId, sequence, depth }) => {
+      const all = (forks.get(id) ?? []).filter((session) => session.id !== sessionId);
+      if (all.length === 0) return [];
+      return { turnId: id, sessionId, sequence, depth, count: all.length, newest: all.slice(0, perTurnMax) };
+    });
 }
 
 function listSessions(rows: Rows, query: SessionQuery): SessionPage {
@@ -97,7 +114,15 @@ export function isVisible(
   return !session.isDraft && (session.isPublic || isParticipant(rows, session.id, userId));
 }
 
+/** Returns whether the session was forked from none that the user may see. */
+function isRoot(rows: Rows, { id, originTurnId }: Session, query: Omit<SessionQuery, "limit" | "after">): boolean {
+  const origin = rows.sessions.get(rows.turns.get(originTurnId ?? "")?.sessionId ?? "");
+  if (origin === undefined || origin.id === id || !isVisible(rows, origin, query)) return true;
+  return query.workspaceId !== undefined && query.workspaceId !== origin.workspaceId;
+}
+
 function matches(rows: Rows, session: Session, filter: SessionFilter): boolean {
+  if (filter.forkOf !== undefined && filter.forkOf !== session.originTurnId) return false;
   const { archived, repo, workspaceId, memberId, status, activeFrom, activeUntil, tokensMin, tokensMax } = filter;
   if (memberId !== undefined && memberId !== session.userId && !isParticipant(rows, session.id, memberId)) return false;
   if (status !== undefined && status !== session.lastTurnStatus) return false;

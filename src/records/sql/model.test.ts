@@ -106,14 +106,18 @@ class Comparison {
       await this.#same(async (store) => (await store.purges.sharedTurnIds(id)).toSorted());
     }
     const ids = this.#turns.map((turn) => turn.id);
+    const sessionIds = this.#sessions.map(({ id }) => id);
     await this.#same(async (store) => (await store.purges.existingTurnIds(ids)).toSorted());
-    await this.#same((store) => store.sessions.listForks(ids));
     for (const id of ids) {
       await this.#same((store) => store.turns.listSteps(id));
       await this.#same(async (store) => (await store.purges.blobKeysOf(id)).toSorted());
     }
     for (const userId of ["user-ada", "user-bob", "user-eve"]) {
-      await this.#same((store) => store.sessions.list({ orgId: this.#org, userId, limit: 100 }));
+      const scope = { orgId: this.#org, userId };
+      await this.#same((store) => store.sessions.list({ ...scope, limit: 100 }));
+      await this.#same((store) => store.sessions.list({ ...scope, isRoot: true, limit: 100 }));
+      await this.#same((store) => store.sessions.listForks({ ...scope, below: { turnIds: ids }, perTurnMax: 2 }));
+      await this.#same((store) => store.sessions.listForks({ ...scope, below: { sessionIds }, perTurnMax: 2 }));
       await this.#same((store) => store.sessions.listDeleted({ orgId: this.#org, userId, limit: 100 }));
       for (const found of [...words.map((word) => [word]), words.slice(0, 2), words.slice(-2)]) {
         await this.#same((store) => store.search.find({ orgId: this.#org, userId, words: found, limit: 100 }));

@@ -15,7 +15,7 @@ import {
 } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
-import { isVisible } from "./sessions.ts";
+import { isVisible } from "./lists/visible-sessions.ts";
 import { newestOf, isNewest } from "./summaries.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";

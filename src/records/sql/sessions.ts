@@ -5,16 +5,9 @@ import type { Session } from "../../domain/session.ts";
 import { mayBeParent } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";
 import { hasDocumentFilter, matchesDocument } from "../session-filter.ts";
-import type {
-  HeadMove,
-  MoveResult,
-  SessionChange,
-  SessionFilter,
-  SessionPage,
-  SessionQuery,
-  SessionRecords,
-} from "../sessions.ts";
-import { inBatches } from "./batches.ts";
+import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import { listForks } from "./lists/forks.ts";
+import { hasVisibleOrigin, isVisible, takesPart } from "./lists/visible-sessions.ts";
 import { plain, runPlain } from "./plain/plain-sql.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
 import { selectTurn } from "./rows/turn-row.ts";
@@ -71,17 +64,7 @@ export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): Session
         .execute();
       return rows.map(rowToMove);
     },
-    async listForks(turnIds) {
-      const rows = await inBatches([...new Set(turnIds)], (batch) =>
-        db
-          .selectFrom("sessions")
-          .selectAll()
-          .where("origin_turn_id", "in", batch)
-          .where("deleted_at", "is", null)
-          .execute(),
-      );
-      return rows.map(rowToSession).toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
-    },
+    listForks: (query) => listForks(db, query),
   };
 }
 
@@ -120,26 +103,6 @@ async function updateSession(db: Kysely<Tables>, { id, change, at }: SessionUpda
     if (updated !== undefined) return rowToSession(updated);
   }
   throw new AptoveError("storage_failed", `session ${id} was changed by others at every attempt to change it`);
-}
-
-/** Selects the sessions that lists and search show to the user (S7). The query names the table `s`. */
-export function isVisible({
-  orgId,
-  userId,
-  workspaceId,
-}: {
-  orgId: string;
-  userId: string;
-  workspaceId?: string | undefined;
-}) {
-  return (eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">) =>
-    eb.and([
-      ...(workspaceId === undefined ? [] : [eb("s.workspace_id", "=", workspaceId)]),
-      eb("s.org_id", "=", orgId),
-      eb("s.deleted_at", "is", null),
-      eb.or([eb("s.user_id", "=", userId), eb("s.is_draft", "=", 0)]),
-      eb.or([eb("s.user_id", "=", userId), eb("s.is_public", "=", 1), takesPart(eb, userId)]),
-    ]);
 }
 
 /** Filters without a column are applied to the rows, which are read in batches until the page is full. */
@@ -205,10 +168,12 @@ async function countSessions(db: Kysely<Tables>, query: Omit<SessionQuery, "limi
 }
 
 /** Selects by the filters that have a column. The query names the table `s`. */
-function hasColumns(filter: SessionFilter) {
+function hasColumns(filter: Omit<SessionQuery, "limit" | "after">) {
   return (eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">) => {
-    const { archived, repo, memberId, status, activeFrom, activeUntil, tokensMin, tokensMax } = filter;
+    const { archived, repo, memberId, status, activeFrom, activeUntil, tokensMin, tokensMax, forkOf, isRoot } = filter;
     return eb.and([
+      ...(forkOf === undefined ? [] : [eb("s.origin_turn_id", "=", forkOf)]),
+      ...(isRoot === undefined ? [] : [eb.not(hasVisibleOrigin(eb, filter))]),
       ...(archived === undefined ? [] : [eb("s.archived_at", archived ? "is not" : "is", null)]),
       ...(memberId === undefined ? [] : [isMember(eb, memberId)]),
       ...(repo === undefined ? [] : [eb("s.repo", "=", repo)]),
@@ -223,11 +188,6 @@ function hasColumns(filter: SessionFilter) {
 
 function isMember(eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">, userId: string) {
   return eb.or([eb("s.user_id", "=", userId), takesPart(eb, userId)]);
-}
-
-function takesPart(eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">, userId: string) {
-  const own = eb.selectFrom("participants as p").select("p.user_id").whereRef("p.session_id", "=", "s.id");
-  return eb.exists(own.where("p.user_id", "=", userId));
 }
 
 /** Returns whether the user takes part in the session (S7). */

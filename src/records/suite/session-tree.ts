@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
+import type { Session } from "../../domain/session.ts";
 import type { FinishedTurn, Turn } from "../../domain/turn.ts";
-import type { HeadMove } from "../record-store.ts";
+import type { HeadMove, SessionQuery } from "../record-store.ts";
 import {
   ada,
   completedSample,
@@ -20,6 +21,7 @@ import {
   readSession,
   runSampleFork,
   runSampleTurn,
+  sampleOrgId,
   startSession,
   type OpenRecordsForTest,
   type RecordsWith,
@@ -229,20 +231,39 @@ export function sessionTreeTests(open: OpenRecordsForTest<Parts>): void {
     assert.equal(await store.turns.get(opening.turn.id), null);
   });
 
-  test("[T6] forks of turns are found, oldest first; deleted ones are not", async (context) => {
+  test("[T6] [S7] forks are found by turn and by session, newest activity first, counted, as far as the user may see them", async (context) => {
     const { store } = await open(context);
-    const { older, head } = await startLine(store);
-    const origins = [older, head, older, head];
-    const forks = await Promise.all(
-      origins.map(({ id }, index) => startSession(store, { originTurnId: id, createdAt: noon - index })),
-    );
-    const [first, second, deleted, last] = forks;
-    assert.ok(deleted !== undefined);
-    await store.sessions.update(deleted.id, { deletedAt: noon }, noon);
+    const { sessionId, older, head } = await startLine(store);
+    const fork = (originTurnId: string, over: Partial<Session> = {}) => startSession(store, { originTurnId, ...over });
+    const first = await fork(older.id, { activeAt: noon });
+    const second = await fork(older.id, { activeAt: noon + 2 });
+    const third = await fork(older.id, { activeAt: noon + 1 });
+    const last = await fork(head.id);
+    await fork(older.id, { deletedAt: noon });
+    await fork(head.id, { userId: "user-bob" });
+    const scope = { orgId: sampleOrgId, userId: ada };
+    const ofOlder = { turnId: older.id, sessionId, sequence: older.sequence, depth: older.depth, count: 3 };
+    const ofHead = { turnId: head.id, sessionId, sequence: head.sequence, depth: head.depth, count: 1 };
+    const expected = [
+      { ...ofOlder, newest: [second, third] },
+      { ...ofHead, newest: [last] },
+    ].toSorted((a, b) => (a.turnId < b.turnId ? -1 : 1));
     const unknown = Array.from({ length: 2_500 }, newId);
-    assert.deepEqual(await store.sessions.listForks([head.id, ...unknown, older.id, head.id]), [last, second, first]);
-    assert.deepEqual(await store.sessions.listForks([older.id]), [first]);
-    assert.deepEqual(await store.sessions.listForks([]), []);
+    const turnIds = [head.id, ...unknown, older.id, head.id];
+    assert.deepEqual(await store.sessions.listForks({ ...scope, below: { turnIds }, perTurnMax: 2 }), expected);
+    const below = { sessionIds: [sessionId, first.id] };
+    assert.deepEqual(await store.sessions.listForks({ ...scope, below, perTurnMax: 2 }), expected);
+    assert.deepEqual(await store.sessions.listForks({ ...scope, below: { turnIds: [] }, perTurnMax: 2 }), []);
+
+    const listed = async (filter: Partial<SessionQuery>): Promise<Session[]> =>
+      (await store.sessions.list({ ...scope, limit: 10, ...filter })).sessions;
+    assert.deepEqual(await listed({ forkOf: older.id }), [second, third, first]);
+    assert.deepEqual(
+      (await listed({ isRoot: true })).map(({ id }) => id),
+      [sessionId],
+    );
+    await store.sessions.update(sessionId, { deletedAt: noon }, noon);
+    assert.deepEqual(new Set(await listed({ isRoot: true })), new Set([first, second, third, last]));
   });
 }
 

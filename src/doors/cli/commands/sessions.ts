@@ -189,8 +189,7 @@ export async function logSession(
 ): Promise<ExitCode> {
   const client = await invocation.client();
   const session = await namedSession(client, id, (await invocation.copy()).repo);
-  if (options.graph === true)
-    return await showGraph(invocation, await client.sessions.graph(session.id), options.limit);
+  if (options.graph === true) return await showGraph(invocation, await wholeGraph(client, session.id), options.limit);
   const turns: WireTurn[] = [];
   let before: number | null = null;
   do {
@@ -213,6 +212,18 @@ export async function logSession(
   return exitCodes.fine;
 }
 
+async function wholeGraph(client: AptoveClient, id: string): Promise<WireSessionGraph> {
+  const whole = await client.sessions.graph(id);
+  while (whole.nextAfter !== null) {
+    const { turns, forks, forkCounts, nextAfter } = await client.sessions.graph(id, { after: whole.nextAfter });
+    whole.turns.push(...turns);
+    whole.forks.push(...forks);
+    whole.forkCounts.push(...forkCounts);
+    whole.nextAfter = nextAfter;
+  }
+  return whole;
+}
+
 async function showGraph(invocation: CliInvocation, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
   const { output } = invocation;
   if (invocation.json) {
@@ -223,6 +234,8 @@ async function showGraph(invocation: CliInvocation, graph: WireSessionGraph, lim
   output.line(output.style.bold(output.safe(graph.session.name)));
   for (const line of graphLines(graph, limit, output)) output.line(line);
   const nodes = graph.turns.length + graph.forks.length;
+  const forks = graph.forkCounts.reduce((sum, { count }) => sum + count, 0);
+  if (forks > graph.forks.length) output.note(`${forks - graph.forks.length} older forks are left out`);
   if (nodes > limit) output.note(`${nodes - limit} more are left out; see them with --limit ${nodes}`);
   return exitCodes.fine;
 }

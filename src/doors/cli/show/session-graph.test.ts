@@ -11,7 +11,8 @@ import { graphRows } from "./session-graph.ts";
 function graphOf(parents: Record<number, number | null>, more: Partial<WireSessionGraph> = {}): WireSessionGraph {
   const turns = Object.entries(parents).map(([number, parent]) => sampleTurn(Number(number), parent));
   const head = turns.at(-1)?.id ?? null;
-  return { session: sampleSession(1, { headTurnId: head }), turns: turns.toReversed(), forks: [], ...more };
+  const whole = { forks: [], forkCounts: [], nextAfter: null };
+  return { session: sampleSession(1, { headTurnId: head }), turns: turns.toReversed(), ...whole, ...more };
 }
 
 /** Leaves out ids and times, which do not matter for the drawing. */

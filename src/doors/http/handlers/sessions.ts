@@ -91,10 +91,25 @@ async function wholeTexts(engine: Engine, caller: Caller, turns: readonly Turn[]
   const wire: WireTurnList["turns"] = [];
   for (const turn of turns) {
     const reader = await engine.turns.read(caller, turn.id);
-    const instruction = await reader.instruction();
-    wire.push({ ...toWireTurnSummary(turn), instruction, answer: await reader.answer() });
+    const faults: string[] = [];
+    // A damaged turn must not make the others unreadable.
+    const orFault = async (text: Promise<string>): Promise<string | undefined> => {
+      try {
+        return await text;
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        if (!faults.includes(error.message)) faults.push(error.message);
+        return undefined;
+      }
+    };
+    const texts = { instruction: await orFault(reader.instruction()), answer: await orFault(reader.answer()) };
+    wire.push({ ...toWireTurnSummary(turn), ...withoutUndefined(texts), ...(faults.length > 0 && { faults }) });
   }
   return wire;
+}
+
+function isDamage(error: unknown): error is AptoveError {
+  return error instanceof AptoveError && (error.code === "blob_missing" || error.code === "blob_damaged");
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -1,9 +1,16 @@
 /** Handlers for the tree of sessions: the head, archiving, deleting, the graph, search (S5, S6, S8, T6, K4), and verifying (D2). */
+import assert from "node:assert/strict";
 import type { Caller } from "../../../domain/caller.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import type { Session } from "../../../domain/session.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { toWireTurnSummary } from "../../../protocol/turn.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import type { ForestSession } from "../../../engine/engine.ts";
+import type { WireSession } from "../../../protocol/session.ts";
+import type { WireForest } from "../../../protocol/tree.ts";
+import { toWireTurnSummary, type WireTurnSummary } from "../../../protocol/turn.ts";
+import { formatCursor, parseCursor } from "./cursor.ts";
 import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
@@ -15,6 +22,7 @@ type TreeRoute =
   | "undo"
   | "purgeSession"
   | "getGraph"
+  | "getForest"
   | "search"
   | "verifySession"
   | "sessionSize"
@@ -45,10 +53,27 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
       const { session, undoneTurnId } = await tree.undo(caller, id);
       return answer("undo", { session: await write.one(caller, session), undoneTurnId });
     },
-    getGraph: async ({ caller, id }) => {
-      const { session, turns, forks } = await tree.graph(caller, id);
-      const wire = { session: await write.one(caller, session), forks: await write.all(caller, forks) };
-      return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary) });
+    getGraph: async ({ caller, id, query }) => {
+      const { session, turns, forks, nextAfter } = await tree.graph(caller, id, withoutNullish(query));
+      const newest = forks.flatMap((one) => one.newest);
+      return answer("getGraph", {
+        session: await write.one(caller, session),
+        turns: turns.map(toGraphTurn),
+        forks: await write.all(caller, newest),
+        forkCounts: forks.map(({ turnId, count }) => ({ turnId, count })),
+        nextAfter,
+      });
+    },
+    getForest: async ({ caller, query: { limit, cursor, q, below } }) => {
+      const position = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = position && { activeAt: position.at, id: position.id };
+      const { sessions, next } = await tree.forest(caller, withoutNullish({ limit, after, text: q, below }));
+      const wire = await write.all(
+        caller,
+        sessions.map(({ session }) => session),
+      );
+      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      return answer("getForest", { sessions: sessions.map((one, at) => toForestRow(one, wire[at])), nextCursor });
     },
     search: async ({ caller, query: { q, limit } }) => {
       const hits = await tree.search(caller, { text: q, ...withoutNullish({ limit }) });
@@ -65,4 +90,20 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
       answer("getSizes", await engine.explain.sizes(caller, withoutNullish(query))),
     collectGarbage: async ({ caller, body }) => answer("collectGarbage", await tree.collectGarbage(caller, body)),
   };
+}
+
+/** A graph has many turns, so their texts are cut. */
+function toGraphTurn(turn: Turn): WireTurnSummary {
+  const { instructionSummary, answerSummary, ...wire } = toWireTurnSummary(turn);
+  const cut = (text: string): string => text.slice(0, limits.graphTextCharactersMax);
+  return { ...wire, instructionSummary: cut(instructionSummary), answerSummary: answerSummary && cut(answerSummary) };
+}
+
+function toForestRow(
+  { origin, forks }: ForestSession,
+  session: WireSession | undefined,
+): WireForest["sessions"][number] {
+  assert(session !== undefined, "each session has a wire form");
+  const wire = forks?.map(({ turnId, sequence, depth, count }) => ({ turnId, sequence, depth, count })) ?? null;
+  return { session, origin, forks: wire };
 }

@@ -11,6 +11,7 @@ type TurnRoute =
   | "getAnswer"
   | "getRequest"
   | "getResponse"
+  | "getOutput"
   | "getSource"
   | "getContext"
   | "diffTurns"
@@ -39,6 +40,8 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
     getRequest: async ({ caller, id, query }) => bytes(await (await engine.turns.read(caller, id)).request(query.step)),
     getResponse: async ({ caller, id, query }) =>
       bytes(await (await engine.turns.read(caller, id)).response(query.step)),
+    getOutput: async ({ caller, id, query }) =>
+      plainText(await (await engine.turns.read(caller, id)).output(query.call)),
     getSource: async ({ caller, id }) => bytes(await (await engine.turns.read(caller, id)).source()),
     getContext: async ({ caller, id }) => {
       const reader = await engine.turns.read(caller, id);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, testEngine } from "../../../../testing/engine.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolCallView, ToolEffect } from "../../../domain/tool.ts";
 import type { ScriptedPart } from "../../../providers/scripted/scripted.ts";
@@ -188,6 +189,10 @@ test("[P5] [D3] an output that is too long for the model is kept whole, and can 
   const later = await ask("more", { sessionId: turn.sessionId, ownTools: [flood, again] });
   assert.equal(later.status, "completed");
   assert.deepEqual(got, [whole, whole, null]);
+  const reader = await engine.turns.read(caller, turn.turnId);
+  assert.equal(await reader.output("c1"), whole);
+  assert.equal(await reader.output("c2"), "had");
+  await assert.rejects(reader.output("c3"), hasCode("not_found"));
   const lines = await all(engine.transfer.export(caller, { sessionId: turn.sessionId }));
   const other = await testEngine(t);
   await other.engine.transfer.import(
