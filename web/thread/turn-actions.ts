@@ -1,5 +1,6 @@
 /** Fork, run again, make head, pin. What the server refuses is shown as a notice. */
 import { signal } from "@preact/signals";
+import type { ExecuteRequest } from "../../src/client/client.ts";
 import { client, wordsOf } from "../api/connection.ts";
 import { look } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
@@ -24,12 +25,14 @@ export function forkAt(turnId: string): Promise<void> {
   });
 }
 
-export function runAgain(thread: Thread, turnId: string, model?: string): Promise<void> {
-  return attempt(async () => {
-    const request = { rerun: { turnId }, ...(model !== undefined && { model }) };
-    const started = await thread.run(request, crypto.randomUUID());
-    if (started.sessionId !== thread.id) navigate(pathTo("session", { session: started.sessionId }));
-  });
+export function runAgain(thread: Thread, turnId: string): Promise<void> {
+  return attempt(() => startAgain(thread, { rerun: { turnId } }));
+}
+
+/** Runs a turn again and opens the session in which it runs. Throws what the server refuses. */
+export async function startAgain(thread: Thread, request: ExecuteRequest): Promise<void> {
+  const started = await thread.run(request, crypto.randomUUID());
+  navigate(pathTo("session", { session: started.sessionId }));
 }
 
 export function makeHead(thread: Thread, turnId: string): Promise<void> {
