@@ -1,6 +1,7 @@
 /** The tree of sessions in requests and responses: head moves, forks, purging, garbage collection, search (S5, S6, S8, T6, K4). */
 import * as z from "zod";
 import { limits } from "../domain/limits.ts";
+import { turnNameSchema } from "./manifest/turn-name.ts";
 import { sessionSchema } from "./session.ts";
 import { turnSummarySchema } from "./turn.ts";
 import { columnText, idSchema, queryNumber, timeSchema } from "./values.ts";
@@ -46,6 +47,7 @@ export const sessionGraphSchema = z
       .array(turnSummarySchema)
       .describe("All turns of the session, newest first, then the turns above it that it was forked from."),
     forks: z.array(sessionSchema).describe("Sessions that start below one of these turns and that the caller may see."),
+    names: z.array(turnNameSchema).describe("The names that turns have in this session, the first turn first."),
   })
   .meta({ id: "SessionGraph" });
 export type WireSessionGraph = z.infer<typeof sessionGraphSchema>;

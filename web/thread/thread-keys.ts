@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import type { Thread } from "../api/thread.ts";
 import { viewCommands } from "../app/palette.tsx";
 import { navigate, pathTo } from "../routes.ts";
+import { namedTurn } from "./turn-name.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { markedTurn } from "./marked-turn.ts";
 import { forkAt, runAgain } from "./turn-actions.ts";
@@ -38,6 +39,7 @@ export function useThreadKeys(thread: Thread, selected: string | null): void {
       { label: "Fork here", keys: "f", run: onChosen((turn) => void forkAt(turn)) },
       { label: "Run again beside it", keys: "r", run: onChosen((turn) => void runAgain(thread, turn)) },
       { label: "Run again with …", keys: "R", run: onChosen(askAgain) },
+      { label: "Name the turn", keys: "n", run: onChosen((turn) => void (namedTurn.value = turn)) },
       { label: "Actions of the turn", keys: ".", run: onChosen(openMenu) },
       { label: "Mark the turn", keys: "m", run: onChosen((turn) => void (markedTurn.value = turn)) },
       {

@@ -45,6 +45,11 @@ export function makeHead(thread: Thread, turnId: string): Promise<void> {
   });
 }
 
+/** Names a turn. An empty name takes the former one away. */
+export function nameTurn(thread: Thread, turnId: string, name: string): Promise<void> {
+  return attempt(async () => thread.takeNames(await client.sessions.nameTurn(thread.id, turnId, name || null)));
+}
+
 /** Pins the whole turn. If it, or a passage of it, is pinned, removes these pins. */
 export function pinOrUnpin(thread: Thread, turnId: string): Promise<void> {
   return attempt(async () => {

@@ -4,6 +4,7 @@ import { mayWrite } from "../api/connection.ts";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { navigate, pathTo } from "../routes.ts";
 import { markedTurn } from "./marked-turn.ts";
+import { namedTurn } from "./turn-name.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { forkAt, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
 
@@ -49,6 +50,11 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
       label: isHead ? "Is the head" : "Make it the head",
       isDisabled: isHead || !mayBeHead,
       run: () => void makeHead(thread, turn.id),
+    },
+    {
+      label: thread.names.value.has(turn.id) ? "Change its name" : "Name it",
+      keys: "n",
+      run: () => void (namedTurn.value = turn.id),
     },
     {
       label: isPinned ? "Unpin it" : "Pin it: no summary drops it",

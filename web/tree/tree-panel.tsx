@@ -82,6 +82,7 @@ interface TreeRowProps {
 function TreeRow({ row, turn, columns, thread, forks, children }: TreeRowProps) {
   if (turn === undefined) return null;
   const isHead = thread.session.value?.headTurnId === turn.id;
+  const ownName = thread.names.value.get(turn.id);
   const show = async (): Promise<void> => {
     await thread.show(turn.id);
     navigate(pathTo("turn", { session: thread.id, turn: turn.id }));
@@ -96,7 +97,10 @@ function TreeRow({ row, turn, columns, thread, forks, children }: TreeRowProps) 
       <Lanes row={row} columns={columns} turn={turn} isHead={isHead} isNewest={children === 0} />
       <button type="button" class="tree-turn" onClick={() => void show()} title={turn.failures[0]?.message}>
         <span class="tree-number numbers">{turn.sequence}</span>
-        <span class="tree-text">{shownText(turn.instructionSummary.split("\n", 1)[0] ?? "")}</span>
+        <span class="tree-text">
+          {ownName !== undefined && <b>★ {shownText(ownName)} </b>}
+          {shownText(turn.instructionSummary.split("\n", 1)[0] ?? "")}
+        </span>
         {words.length > 0 && (
           <span class={`tag ${turn.status === "failed" ? "bad" : isHead ? "ok" : ""}`}>{words.join(", ")}</span>
         )}

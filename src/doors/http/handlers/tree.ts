@@ -4,6 +4,7 @@ import { isoTime } from "../../../domain/ids.ts";
 import type { Session } from "../../../domain/session.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireTurnSummary } from "../../../protocol/turn.ts";
+import { toWireTurnNames } from "../../../protocol/manifest/turn-name.ts";
 import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
@@ -48,7 +49,8 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
     getGraph: async ({ caller, id }) => {
       const { session, turns, forks } = await tree.graph(caller, id);
       const wire = { session: await write.one(caller, session), forks: await write.all(caller, forks) };
-      return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary) });
+      const { names } = toWireTurnNames(session.turnNames);
+      return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary), names });
     },
     search: async ({ caller, query: { q, limit } }) => {
       const hits = await tree.search(caller, { text: q, ...withoutNullish({ limit }) });
