@@ -83,7 +83,7 @@ export function Picker({ label, value, options, choose, isNamed = false }: Picke
 }
 
 /** A picker for each repository of a new session, in order, and one that adds another (M7). */
-export function Repositories() {
+function Repositories() {
   const chosen = newRepos.value;
   const all = (indexes.value ?? []).map(({ repo }) => repo);
   const pickers = all.length > chosen.length ? [...chosen, ""] : chosen;
