@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { sha256 } from "../../src/domain/ids.ts";
 import { scriptedProvider, type Script } from "../../src/providers/scripted/scripted.ts";
 import { repositoriesOf, type RetrievedChunk, type Retriever } from "../../src/retrieval/retriever.ts";
-import { pageWorld, type PageWorld } from "./page-world.ts";
+import { pageWorld, type PageWorld, type PageWorldOptions } from "./page-world.ts";
 
 const code = "export function discounted(total: number): number {\n  return total * 0.9;\n}\n";
 
@@ -38,10 +38,19 @@ export interface ReasonsWorld extends PageWorld {
 }
 
 /** The models are those of Anthropic, whose prices and windows are known. */
-export async function reasonsWorld(t: TestContext, script?: Script): Promise<ReasonsWorld> {
-  const scripted = scriptedProvider({ name: "anthropic", model: "claude-sonnet-5", ...(script && { script }) });
+export async function reasonsWorld(
+  t: TestContext,
+  script?: Script,
+  { remembers = false, ...options }: PageWorldOptions = {},
+): Promise<ReasonsWorld> {
+  const scripted = scriptedProvider({
+    name: "anthropic",
+    model: "claude-sonnet-5",
+    remembers,
+    ...(script && { script }),
+  });
   const provider = Object.assign(scripted, { contextTokens: () => 200_000 });
-  const world = await pageWorld(t, { provider, retrievers: new Map([["local", retriever]]) });
+  const world = await pageWorld(t, { provider, retrievers: new Map([["local", retriever]]), ...options });
   const { engine, owner } = world;
   return {
     ...world,
