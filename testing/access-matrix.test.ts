@@ -42,6 +42,8 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   listPins: "read",
   addPin: "continue",
   removePin: "continue",
+  listTurnNames: "read",
+  nameTurn: "continue",
   getSharing: "read",
   changeSharing: "change",
   startSummary: "continue",

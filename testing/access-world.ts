@@ -266,6 +266,7 @@ async function sampleOf(
     },
     fireMailbox: {},
     addPin: { turnId },
+    nameTurn: { name: "x" },
     updateOrg: { name: "new" },
     createUser: { name: "new" },
     updateUser: { name: "new" },
@@ -348,6 +349,7 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
     .replace("{kind}", "conversation")
     .replace("{name}", sample.context ?? "")
     .replace("{pinId}", newId())
+    .replace("{turnId}", turnId)
     .replace("{workspace}", "default")
     .replace("{fact}", sample.fact ?? "none");
   const query = queries[sample.name]?.(turnId) ?? "";

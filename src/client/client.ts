@@ -72,6 +72,7 @@ export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
+export type { WireTurnName } from "../protocol/manifest/turn-name.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireApprovals } from "../protocol/question.ts";
 export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";

@@ -5,6 +5,7 @@ import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireShared, WireSharingChange } from "../protocol/people.ts";
 import type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
+import type { WireTurnName } from "../protocol/manifest/turn-name.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type {
   WireForest,
@@ -90,6 +91,10 @@ export interface SessionTurnMethods {
   pin(id: string, passage: WirePinStart): Promise<WirePin>;
   /** Removes a pin, and returns the pins that are left. */
   unpin(id: string, pinId: string): Promise<WirePin[]>;
+  /** Returns the names that turns have in the session. */
+  turnNames(id: string): Promise<WireTurnName[]>;
+  /** Names a turn of the session or above it. Null takes the name away. Returns all names. */
+  nameTurn(id: string, turnId: string, name: string | null): Promise<WireTurnName[]>;
 }
 
 export function sessionMethods(send: SendRequest, call: FetchJson): SessionMethods {
@@ -143,5 +148,7 @@ function sessionTurnMethods(call: FetchJson): SessionTurnMethods {
     pins: async (id) => (await call("listPins", { id })).pins,
     pin: (id, body) => call("addPin", { id, body }),
     unpin: async (id, pinId) => (await call("removePin", { params: { id, pinId } })).pins,
+    turnNames: async (id) => (await call("listTurnNames", { id })).names,
+    nameTurn: async (id, turnId, name) => (await call("nameTurn", { params: { id, turnId }, body: { name } })).names,
   };
 }

@@ -66,9 +66,9 @@ export function pinsRoom(window: number | null): number {
   return window === null ? limits.pinsTokensMax : Math.min(limits.pinsTokensMax, window * limits.pinsWindowShareMax);
 }
 
-/** Returns the pins that a fork below a turn of this depth takes over. Those of other branches apply to none of its turns. */
-export function inheritedPins(pins: readonly Pin[], depth: number): Pin[] {
-  return pins.filter((pin) => pin.depth <= depth);
+/** Returns the pins or names that a fork below a turn of this depth takes over. Those of other branches apply to none of its turns. */
+export function inheritedMarks<T extends { depth: number }>(all: readonly T[], depth: number): T[] {
+  return all.filter((one) => one.depth <= depth);
 }
 
 /** A change of the pins of a session. `room`: the tokens that all pins together may have. */

@@ -6,6 +6,7 @@ import type { ModelSettings } from "./context.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { Pin } from "./pin.ts";
+import type { TurnName } from "./turn-name.ts";
 import type { TurnStatus } from "./turn.ts";
 
 /** A session with all of its fields (S1). Rows and the wire have the same fields. */
@@ -40,6 +41,8 @@ export interface Session {
   metadata: Record<string, unknown>;
   /** What no compaction drops (M6), oldest first. A fork takes over the pins of its history. */
   pins: Pin[];
+  /** The names that people gave turns (U5), by depth. A fork takes over those of its history. */
+  turnNames: TurnName[];
   /** The turn that a fork started from. Null if the session is no fork. */
   originTurnId: string | null;
   headTurnId: string | null;

@@ -30,6 +30,7 @@ import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
 import { pins } from "./sessions/pins.ts";
+import { turnNames } from "./sessions/turn-names.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -173,6 +174,7 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
     list: (caller, page) => listSessions(deps, caller, page),
     attachments: attachments(deps),
     pins: pins(core),
+    turnNames: turnNames(core),
     costs: (caller, period) => costsOf(deps, caller, period),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };

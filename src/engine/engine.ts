@@ -19,6 +19,7 @@ export type * from "./api/health.ts";
 export type * from "./api/memory.ts";
 export type * from "./api/people.ts";
 export type * from "./api/pins.ts";
+export type * from "./api/turn-names.ts";
 export type * from "./api/sessions.ts";
 export type * from "./api/summaries.ts";
 export type * from "./api/transfer.ts";

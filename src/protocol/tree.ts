@@ -1,6 +1,7 @@
 /** The tree of sessions in requests and responses: head moves, forks, purging, garbage collection, search (S5, S6, S8, T6, K4). */
 import * as z from "zod";
 import { limits } from "../domain/limits.ts";
+import { turnNameSchema } from "./manifest/turn-name.ts";
 import { sessionSchema } from "./session.ts";
 import { turnSummarySchema } from "./turn.ts";
 import { columnText, idSchema, queryNumber, timeSchema } from "./values.ts";
@@ -65,6 +66,7 @@ export const sessionGraphSchema = z
         "The number of all forks below each of these turns that has some. A list of sessions with `forkOf` has them.",
       ),
     nextAfter: idSchema.nullable().describe("The value of `after` for the next page. Null on the last page."),
+    names: z.array(turnNameSchema).describe("The names that turns have in this session, the first turn first."),
   })
   .meta({ id: "SessionGraph" });
 export type WireSessionGraph = z.infer<typeof sessionGraphSchema>;

@@ -12,6 +12,7 @@
  * `search` take the user into account.
  */
 import type { PinChange } from "../domain/pin.ts";
+import type { TurnNameChange } from "../domain/turn-name.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { TurnStatus } from "../domain/turn.ts";
 
@@ -62,6 +63,8 @@ export interface SessionChange extends SessionPatch {
   deletedAt?: number | null;
   /** A pin to add or to remove. `repinned` is the rule (M6). */
   pins?: PinChange;
+  /** A name for a turn, or none any more. `renamedTurns` is the rule (U5). */
+  turnName?: TurnNameChange;
   /** A name that the program found. It is ignored if a user has set a name; `name` sets `nameIsSet`, this does not (S2). */
   proposedName?: string;
 }

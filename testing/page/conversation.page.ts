@@ -192,3 +192,36 @@ test("[M6] [U4] a turn is pinned and unpinned from its menu, and says that it is
   assert.deepEqual(await world.engine.sessions.pins.list(world.owner, sessionId), []);
   assert.deepEqual(tab.faults, []);
 });
+
+test("[U5] [U12] a turn gets a name at the keyboard, the tree shows it, and a fork has it", async (t) => {
+  const world = await pageWorld(t, {});
+  const { sessionId, finished } = await world.engine.turns.run(world.owner, { instruction: "one" });
+  const { id } = await finished;
+  const tab = await world.tab(`/s/${sessionId}`);
+  await tab.getByText("answer 1").waitFor();
+  await tab.keyboard.press("n");
+  const field = tab.getByRole("textbox", { name: "Name of the turn" });
+  await field.fill("a good start");
+  await field.press("Enter");
+  await tab.locator(".turn .turn-name", { hasText: "a good start" }).waitFor();
+  await tab.getByRole("link", { name: "Tree" }).click();
+  await tab.getByRole("treeitem").filter({ hasText: "a good start" }).waitFor();
+  const fork = await world.engine.sessions.create(world.owner, { forkOf: id });
+  assert.deepEqual(
+    fork.turnNames.map(({ name }) => name),
+    ["a good start"],
+  );
+  await tab.goto(`${world.url}/s/${fork.id}`);
+  await tab.locator(".turn .turn-name", { hasText: "a good start" }).waitFor();
+  await tab.keyboard.press(".");
+  await tab.getByRole("menuitem", { name: /^Change its name/ }).click();
+  await field.fill("");
+  await field.press("Enter");
+  await tab.locator(".turn-name").waitFor({ state: "detached" });
+  assert.equal(
+    (await world.engine.sessions.turnNames.list(world.owner, sessionId)).length,
+    1,
+    "the origin keeps its own",
+  );
+  assert.deepEqual(tab.faults, []);
+});

@@ -146,21 +146,6 @@ test("[U10] [U13] an admin makes a key, adds a person, edits a context and reads
   assert.deepEqual(tab.faults, []);
 });
 
-test("[U7] [U13] one question goes to several contexts at once, and one answer is kept", async (t) => {
-  const world = await filledWorld(t);
-  const tab = await world.tab("/several");
-  // They come from the server, after the form.
-  await tab.getByRole("checkbox").first().waitFor();
-  for (const box of await tab.getByRole("checkbox").all()) await box.check();
-  await tab.getByLabel("Instruction").fill("which is better?");
-  await tab.getByRole("button", { name: /^Ask/ }).click();
-  await tab.getByRole("heading", { name: "Title" }).first().waitFor();
-  await tab.getByRole("button", { name: "Keep this one" }).first().click();
-  await tab.waitForURL(/\/s\//);
-  await tab.getByRole("heading", { name: "which is better?" }).waitFor();
-  assert.deepEqual(tab.faults, []);
-});
-
 test("[U4] [U6] [U13] what does not exist says so, and a damaged turn shows what can still be read", async (t) => {
   const world = await filledWorld(t);
   const tab = await world.tab("/s/01999999-0000-7000-8000-000000000000");

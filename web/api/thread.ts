@@ -1,6 +1,6 @@
 /** One open conversation: the session, its turns as far as they are loaded, the turn that runs, and what a person may do with them. */
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { ExecuteRequest, WirePin, WireSession, WireTurnList } from "../../src/client/client.ts";
+import type { ExecuteRequest, WirePin, WireSession, WireTurnName, WireTurnList } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "./connection.ts";
 import { look, newest } from "./live.ts";
 import type { Failed } from "./loading.ts";
@@ -23,6 +23,8 @@ export class Thread {
   /** The turns that this tab has followed, by id. They stay as they were drawn, so nothing jumps when a turn ends. */
   readonly followed = signal<ReadonlyMap<string, FollowedTurn>>(new Map());
   readonly pins = signal<readonly WirePin[]>([]);
+  /** The names that people gave turns, by the id of the turn. */
+  readonly names = signal<ReadonlyMap<string, string>>(new Map());
   readonly failed = signal<Failed | null>(null);
   /** The conversation: from the oldest loaded turn to the tip. */
   readonly path = computed(() =>
@@ -51,9 +53,10 @@ export class Thread {
 
   async load(): Promise<void> {
     try {
-      const [session, pins, page] = await Promise.all([
+      const [session, pins, names, page] = await Promise.all([
         client.sessions.get(this.id),
         client.sessions.pins(this.id),
+        client.sessions.turnNames(this.id),
         client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
       ]);
       const own = page.turns.toReversed();
@@ -63,6 +66,7 @@ export class Thread {
       batch(() => {
         this.session.value = session;
         this.pins.value = pins;
+        this.takeNames(names);
         this.#add([...origin, ...own]);
         this.failed.value = null;
       });
@@ -93,6 +97,10 @@ export class Thread {
     }
     void look();
     return started;
+  }
+
+  takeNames(names: readonly WireTurnName[]): void {
+    this.names.value = new Map(names.map(({ turnId, name }) => [turnId, name]));
   }
 
   close(): void {

@@ -125,6 +125,8 @@ export function listenForKeys(): () => void {
     }
     const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, dialog *");
     if (inField || event.metaKey || event.ctrlKey || event.altKey) return;
+    // Enter belongs to what has the focus.
+    if (event.key === "Enter" && event.target instanceof Element && event.target.matches("button, a, summary")) return;
     if (event.key === "?") return openPalette();
     const keys = isGoing ? `g ${event.key}` : event.key;
     isGoing = !isGoing && event.key === "g";

@@ -1,8 +1,8 @@
 /** The view that the address names. Views that few people open first are files of their own. */
 import type { ComponentType } from "preact";
 import { Approvals } from "../approvals/approvals.tsx";
-import { notLoaded, useLate } from "../parts/late.ts";
-import { Empty, FailedState, Loading } from "../parts/states.tsx";
+import { useLate } from "../parts/late.tsx";
+import { Empty } from "../parts/states.tsx";
 import { route } from "../routes.ts";
 import { ThreadView } from "../thread/thread-view.tsx";
 
@@ -40,11 +40,12 @@ export function View() {
 
 /** A view that is loaded when it is opened first. While the server is away, it says so and can be tried again. */
 export function Late({ load }: { load: () => Promise<ComponentType> }) {
-  const { part, hasFailed, get } = useLate(load);
-  if (part !== null) return <part.Of />;
-  return (
+  const late = useLate(load);
+  return late.Of !== null ? (
+    <late.Of />
+  ) : (
     <main class="view" id="view" tabIndex={-1}>
-      {hasFailed ? <FailedState failed={notLoaded} retry={get} /> : <Loading />}
+      {late.waiting}
     </main>
   );
 }

@@ -1,107 +1,170 @@
 /** Two turns side by side (U7): what the model saw differently, and the two answers. */
 import { useSignal } from "@preact/signals";
-import type { WireTurnDiff } from "../../src/client/client.ts";
+import type { WireTurnDiff, WireTurnSummary } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import { plural } from "../parts/numbers.ts";
+import { duration, money, plural, short } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { FailedState, Loading } from "../parts/states.tsx";
 import { pathTo, route } from "../routes.ts";
-import { differencesOf } from "./differences.ts";
-import { WordDiff } from "./word-diff.tsx";
+import { Answers } from "./answers.tsx";
+import { differencesOf, type Difference } from "./differences.ts";
+
+interface Read {
+  diff: WireTurnDiff;
+  turns: readonly [WireTurnSummary, WireTurnSummary];
+}
+
+async function read(a: string, b: string): Promise<Read> {
+  const [diff, ...turns] = await Promise.all([
+    client.turns.diff(a, b),
+    client.turns.summary(a),
+    client.turns.summary(b),
+  ]);
+  return { diff, turns };
+}
 
 export function Compare() {
   const { a = "", b = "" } = route.value.params;
-  const { value, failed, load } = useLoaded(`${a} ${b}`, () => client.turns.diff(a, b));
+  const { value, failed, load } = useLoaded(`${a} ${b}`, () => read(a, b));
   return (
     <main class="view compare" id="view" tabIndex={-1}>
       <h1>Comparison</h1>
       {value.value === null && failed.value === null && <Loading lines={8} />}
       {value.value === null && failed.value !== null && <FailedState failed={failed.value} retry={() => void load()} />}
-      {value.value !== null && <Compared diff={value.value} />}
+      {value.value !== null && <Compared read={value.value} />}
     </main>
   );
 }
 
-function Compared({ diff }: { diff: WireTurnDiff }) {
+function Compared({ read: { diff, turns } }: { read: Read }) {
   const isMarked = useSignal(true);
   const { a, b } = diff;
   const isSame = a.answer === b.answer;
   return (
     <>
-      <Differences diff={diff} />
-      <div class="two">
-        {[a, b].map((side, at) => (
-          <section key={at} aria-label={at === 0 ? "Left" : "Right"}>
-            <h2>
-              <a href={pathTo("turn", { session: side.sessionId, turn: side.turnId })}>Turn {side.sequence}</a>
-            </h2>
-            <p class="dim">
-              {side.provider} {side.model}, mode {side.mode}, {side.status.replaceAll("_", " ")}
-            </p>
-            {(at === 0 || a.instruction !== b.instruction) && <div class="instruction">{side.instruction}</div>}
-          </section>
+      <SeenDifferently diff={diff} />
+      <div class="two sides">
+        {turns.map((turn, at) => (
+          <Head key={at} turn={turn} name={at === 0 ? "Left" : "Right"} />
         ))}
       </div>
-      <label class="check">
-        <input type="checkbox" checked={isMarked.value} onChange={() => (isMarked.value = !isMarked.value)} />
-        Mark the words that differ
-      </label>
+      <Instructions a={a.instruction} b={b.instruction} />
+      <p class="row-of">
+        <label class="check">
+          <input type="checkbox" checked={isMarked.value} onChange={() => (isMarked.value = !isMarked.value)} />
+          Mark what differs
+        </label>
+        <a class="button quiet small" href={pathTo("compare", { a: b.turnId, b: a.turnId })}>
+          Swap the sides
+        </a>
+      </p>
       {isSame && <p class="notice">Both answers are the same, to the last byte.</p>}
-      <div class="two">
-        {[a, b].map((side, at) => (
-          <section key={at} aria-label={at === 0 ? "Left answer" : "Right answer"}>
-            {isMarked.value && !isSame ? (
-              <WordDiff from={at === 0 ? b.answer : a.answer} to={side.answer} />
-            ) : (
-              <Markdown text={side.answer} />
-            )}
-          </section>
-        ))}
-      </div>
+      {isSame && <Markdown text={a.answer} />}
+      {!isSame && isMarked.value && <Answers left={a.answer} right={b.answer} />}
+      {!isSame && !isMarked.value && (
+        <div class="two">
+          <Markdown text={a.answer} />
+          <Markdown text={b.answer} />
+        </div>
+      )}
     </>
   );
 }
 
-function Differences({ diff }: { diff: WireTurnDiff }) {
-  const { rows, same } = differencesOf(diff);
+/** What a turn was, took and cost. */
+function Head({ turn, name }: { turn: WireTurnSummary; name: string }) {
+  const { id, sessionId, sequence, provider, model, mode, status, durationMs, usage } = turn;
+  const facts = [
+    `${provider} ${model}`,
+    mode,
+    status !== "completed" && status.replaceAll("_", " "),
+    durationMs !== null && duration(durationMs),
+    usage?.totalTokens != null && `${short(usage.totalTokens)} tokens`,
+    usage !== null && (usage.costUsd === undefined ? "price not known" : money(usage.costUsd)),
+  ].filter((one) => typeof one === "string");
+  return (
+    <section aria-label={name}>
+      <h2>
+        <span class="side-name">{name}</span>{" "}
+        <a href={pathTo("turn", { session: sessionId, turn: id })}>Turn {sequence}</a>
+      </h2>
+      <p class="dim numbers">{facts.join(" · ")}</p>
+    </section>
+  );
+}
+
+function Instructions({ a, b }: { a: string; b: string }) {
+  if (a === b) return <div class="instruction">{a}</div>;
+  return (
+    <div class="two">
+      <div class="instruction">{a}</div>
+      <div class="instruction">{b}</div>
+    </div>
+  );
+}
+
+function SeenDifferently({ diff }: { diff: WireTurnDiff }) {
+  const { rows, places, same } = differencesOf(diff);
   const { commonTurns, onlyA, onlyB } = diff.history;
+  const words = (more: number): string =>
+    [plural(commonTurns, "common turn"), more > 0 ? plural(more, "more turn") : ""].filter(Boolean).join(" and ");
+  const history = { what: "history", left: words(onlyA.length), right: words(onlyB.length) };
+  const isAhead = onlyA.length + onlyB.length > 0;
+  const all = isAhead ? [...rows, history] : rows;
+  const equal = isAhead ? same : [...same, `history (${history.left})`];
   return (
     <>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="What the model saw differently">
-        <table class="plain-table">
-          <caption class="spoken">What the model saw differently</caption>
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">Left</th>
-              <th scope="col">Right</th>
+      {all.length === 0 && places.length === 0 && <p class="notice">The model saw the same in both.</p>}
+      <DifferenceTable title="What the model saw differently" first="What" rows={all} />
+      <DifferenceTable title="Code and files that differ" first="Place" rows={places} isPath />
+      {equal.length > 0 && <p class="dim">The same: {equal.join(", ")}.</p>}
+    </>
+  );
+}
+
+const shownAtFirst = 20;
+
+interface DifferenceTableProps {
+  title: string;
+  first: string;
+  rows: readonly Difference[];
+  isPath?: boolean;
+}
+
+function DifferenceTable({ title, first, rows, isPath = false }: DifferenceTableProps) {
+  const shown = useSignal(shownAtFirst);
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <table class="plain-table differences">
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            <th scope="col">Left</th>
+            <th scope="col">Right</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, shown.value).map(({ what, left, right }) => (
+            <tr key={what}>
+              <th scope="row">{isPath ? <bdi class="path">{shownText(what)}</bdi> : what}</th>
+              {[left, right].map((words, at) => (
+                <td key={at} class={words === "not sent" ? "dim" : ""}>
+                  {shownText(words)}
+                </td>
+              ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ what, left, right }, at) => (
-              <tr key={at}>
-                <th scope="row">{what}</th>
-                <td>{shownText(left)}</td>
-                <td>{shownText(right)}</td>
-              </tr>
-            ))}
-            <tr>
-              <th scope="row">history</th>
-              <td>
-                {plural(commonTurns, "common turn")}
-                {onlyA.length > 0 && ` and ${plural(onlyA.length, "more turn")}`}
-              </td>
-              <td>
-                {plural(commonTurns, "common turn")}
-                {onlyB.length > 0 && ` and ${plural(onlyB.length, "more turn")}`}
-              </td>
-            </tr>
-          </tbody>
-        </table>
-      </div>
-      {same.length > 0 && <p class="dim">The same: {same.join(", ")}.</p>}
+          ))}
+        </tbody>
+      </table>
+      {rows.length > shown.value && (
+        <button type="button" class="quiet small" onClick={() => (shown.value += 200)}>
+          {plural(rows.length - shown.value, "more row")}
+        </button>
+      )}
     </>
   );
 }

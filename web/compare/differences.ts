@@ -17,7 +17,14 @@ const labels = [
   ["agentContext", "agent context"],
 ] as const;
 
-export function differencesOf(diff: WireTurnDiff): { rows: Difference[]; same: string[] } {
+export interface Differences {
+  rows: Difference[];
+  /** Chunks, files, rules, skills and facts, by their place. `left` and `right` say what each side sent. */
+  places: Difference[];
+  same: string[];
+}
+
+export function differencesOf(diff: WireTurnDiff): Differences {
   const { a, b, same } = diff;
   const rows: Difference[] = [];
   const equal: string[] = [];
@@ -30,9 +37,10 @@ export function differencesOf(diff: WireTurnDiff): { rows: Difference[]; same: s
   compare("settings", settingsWords(a.settings), settingsWords(b.settings));
   for (const [key, label] of labels) {
     if (same[key]) equal.push(label);
-    else rows.push({ what: label, left: "differs", right: "differs" });
+    else if (!(key in listed)) rows.push({ what: label, left: "one version", right: "another version" });
   }
-  compare("place", placeWords(a.place), placeWords(b.place));
+  compare("place of work", placeWords(a.place), placeWords(b.place));
+  const places: Difference[] = [];
   for (const { path, startLine, endLine, change } of diff.chunks) {
     const words = {
       only_a: ["sent", "not sent"],
@@ -40,14 +48,24 @@ export function differencesOf(diff: WireTurnDiff): { rows: Difference[]; same: s
       changed: ["one version", "another version"],
     };
     const [left = "", right = ""] = words[change];
-    rows.push({ what: `${path}:${startLine}-${endLine}`, left, right });
+    places.push({ what: `${path}:${startLine}-${endLine}`, left, right });
   }
   for (const { path, hashA, hashB } of [...diff.files, ...diff.rules, ...diff.skills, ...diff.facts]) {
-    rows.push({ what: path, left: hashA?.slice(0, 8) ?? "not sent", right: hashB?.slice(0, 8) ?? "not sent" });
+    const [left, right] = versionsOf(hashA, hashB);
+    places.push({ what: path, left, right });
   }
   if (diff.chunks.length === 0) equal.push("code found");
   if (diff.files.length === 0) equal.push("files");
-  return { rows, same: equal };
+  places.sort((one, other) => (one.what < other.what ? -1 : 1));
+  return { rows, places, same: equal };
+}
+
+/** These are listed by their paths. */
+const listed = { rules: true, skills: true, facts: true };
+
+function versionsOf(left: string | null, right: string | null): [left: string, right: string] {
+  if (left === null) return ["not sent", "sent"];
+  return right === null ? ["sent", "not sent"] : ["one version", "another version"];
 }
 
 function settingsWords(settings: Record<string, unknown>): string {

@@ -1,146 +1,178 @@
-/** "Ask several" (U7): one instruction to several models or contexts at once, the answers beside one another. */
-import { signal } from "@preact/signals";
+/** "Ask several" (U7): one instruction to several models, contexts, repositories or workspaces at once. */
+import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client, mayWrite, wordsOf } from "../api/connection.ts";
-import { look } from "../api/live.ts";
-import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
-import { money } from "../parts/numbers.ts";
+import { newest } from "../api/live.ts";
 import { Empty } from "../parts/states.tsx";
-import { navigate, pathTo, route } from "../routes.ts";
-import { Repositories } from "../thread/choices-row.tsx";
-import { conversations, indexes, loadChoices, modelLabel, models, newPlace } from "../thread/choices.ts";
-import { EventsView } from "../thread/events-view.tsx";
-
-interface Asked {
-  label: string;
-  sessionId: string;
-  turnId: string;
-  followed: FollowedTurn;
-}
-
-const severalMax = 4;
-const chosen = signal<readonly string[]>([]);
-const text = signal("");
-const asked = signal<readonly Asked[]>([]);
-const fault = signal("");
+import { route } from "../routes.ts";
+import { Picker } from "../thread/choices-row.tsx";
+import { conversations, indexes, loadChoices, modelLabel, models, newRepos } from "../thread/choices.ts";
+import { Estimate } from "../thread/estimate.tsx";
+import { askAll, asked } from "./asked.ts";
+import { askeesMax, labelsOf, requestOf, type Askee, type Place } from "./askees.ts";
+import { SeveralAnswers } from "./several-answers.tsx";
 
 export function Several() {
+  const { query } = route.value;
+  const [from, again] = [query.get("from"), query.get("again")];
+  const place: Place =
+    from !== null
+      ? { kind: "from", turnId: from }
+      : again !== null
+        ? { kind: "again", turnId: again }
+        : { kind: "new" };
+  const name = query.toString();
   useEffect(() => void loadChoices(), []);
+  const isLoading = models.value === null || indexes.value === null;
   return (
     <main class="view several" id="view" tabIndex={-1}>
       <h1>Ask several</h1>
-      {mayWrite.value ? <Question /> : <Empty>A reader may not run turns.</Empty>}
-      {fault.value !== "" && <p role="alert">{fault.value}</p>}
-      {asked.value.length > 0 && <Answers />}
+      {!mayWrite.value && <Empty>A reader may not run turns.</Empty>}
+      {mayWrite.value && !isLoading && <Question key={name} place={place} name={name} />}
+      {asked.value.place === name && asked.value.all.length > 0 && <SeveralAnswers all={asked.value.all} />}
     </main>
   );
 }
 
-/** A model, or a context, as the words that a turn takes. */
-function options(): { words: string; label: string; price: number | null }[] {
-  const offered = (models.value ?? []).map((one) => ({
-    words: `${one.provider}/${one.model}`,
-    label: modelLabel(one),
-    price: one.price?.input ?? null,
-  }));
-  const contexts = conversations.value.map(({ id, content }) => ({
-    words: `context:${id}`,
-    label: `context ${content?.name ?? id}`,
-    price: null,
-  }));
-  return [...offered, ...contexts];
-}
+const explained = {
+  new: "Each answers in a session of its own.",
+  from: "Each continues the same turn, as a fork of its own. The conversation stays as it is.",
+  again: "Each gets what the turn was asked, as a fork beside it. The conversation stays as it is.",
+} as const;
 
-function Question() {
-  const from = route.value.query.get("from");
-  const all = options();
-  const toggle = (words: string): void => {
-    const without = chosen.value.filter((one) => one !== words);
-    chosen.value = without.length < chosen.value.length ? without : [...without, words].slice(-severalMax);
-  };
+function Question({ place, name }: { place: Place; name: string }) {
+  const askees = useSignal<readonly Askee[]>(firstAskees());
+  const instruction = useSignal("");
+  const before = useSignal("");
+  const fault = useSignal("");
+  useEffect(() => {
+    if (place.kind !== "again") return;
+    client.turns.instruction(place.turnId).then(
+      (text) => {
+        before.value = text;
+        instruction.value = text;
+      },
+      (error: unknown) => (fault.value = wordsOf(error)),
+    );
+  }, []);
+  const requests = useComputed(() =>
+    askees.value.map((one) =>
+      requestOf(one, place, { instruction: instruction.value.trim(), asked: before.value.trim() }),
+    ),
+  );
+  const isEmpty = instruction.value.trim() === "";
   return (
     <form
       class="several-form"
       onSubmit={(event) => {
         event.preventDefault();
-        void ask(from);
+        const labels = labelsOf(askees.value, modelWords);
+        askAll(
+          name,
+          requests.value.map((request, at) => ({ request, label: labels[at] ?? "" })),
+        );
       }}
     >
-      <fieldset>
-        <legend>Up to four models or contexts{from !== null && ", each as a fork of the same turn"}</legend>
-        {all.length === 0 && <p class="dim">No provider offers a model. The default context answers.</p>}
-        {all.map(({ words, label, price }) => (
-          <label key={words} class="check">
-            <input type="checkbox" checked={chosen.value.includes(words)} onChange={() => toggle(words)} />
-            {label}
-            {price !== null && text.value !== "" && (
-              <span class="dim numbers">at least {money((text.value.length / 4 / 1e6) * price)}</span>
-            )}
-          </label>
-        ))}
-      </fieldset>
-      {from === null && (indexes.value?.length ?? 0) > 0 && <Repositories />}
+      <p class="dim">{explained[place.kind]}</p>
       <label>
         Instruction
         <textarea
           rows={3}
           required
-          value={text.value}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+          value={instruction.value}
+          onInput={({ currentTarget }) => (instruction.value = currentTarget.value)}
         />
       </label>
-      <button type="submit" class="primary" disabled={chosen.value.length === 0}>
-        Ask {chosen.value.length > 1 ? `these ${chosen.value.length}` : ""}
-      </button>
+      {fault.value !== "" && <p role="alert">{fault.value}</p>}
+      {askees.value.map((_askee, at) => (
+        <fieldset key={at} class="askee">
+          <legend>{at + 1}</legend>
+          <AskeeFields askees={askees} at={at} isNew={place.kind === "new"} />
+          <Estimate request={isEmpty ? null : (requests.value[at] ?? null)} />
+          {askees.value.length > 1 && (
+            <button type="button" class="quiet small" onClick={() => (askees.value = askees.value.toSpliced(at, 1))}>
+              Remove
+            </button>
+          )}
+        </fieldset>
+      ))}
+      <p class="row-of">
+        <button type="submit" class="primary" disabled={isEmpty}>
+          Ask {askees.value.length > 1 ? `these ${askees.value.length}` : ""}
+        </button>
+        {askees.value.length < askeesMax && (
+          <button type="button" onClick={() => (askees.value = [...askees.value, nextAskee(askees.value)])}>
+            Add another
+          </button>
+        )}
+      </p>
     </form>
   );
 }
 
-/** The slowest answer holds none of the others. What is refused is named, and the others run. */
-async function ask(from: string | null): Promise<void> {
-  fault.value = "";
-  for (const { followed } of asked.value) followed.stop();
-  asked.value = [];
-  const place = from === null ? newPlace() : { fork: { turnId: from } };
-  const started = chosen.value.map(async (words) => {
-    const { sessionId, turnId } = await client.start({ instruction: text.value, model: words, ...place });
-    asked.value = [...asked.value, { label: words, sessionId, turnId, followed: followTurn(turnId) }];
-  });
-  for (const result of await Promise.allSettled(started)) {
-    if (result.status === "rejected") fault.value = wordsOf(result.reason);
-  }
-  await look();
+/** A model, or a context, as the words that a turn takes. */
+function modelOptions(): [string, string][] {
+  return [
+    ["", "as it is set"],
+    ...(models.value ?? []).map((one): [string, string] => [`${one.provider}/${one.model}`, modelLabel(one)]),
+    ...conversations.value.map(({ id, content }): [string, string] => [
+      `context:${id}`,
+      `context ${content?.name ?? id}`,
+    ]),
+  ];
 }
 
-function Answers() {
-  const all = asked.value;
+function modelWords(model: string): string {
+  if (model === "") return "as it is set";
+  return model.startsWith("context:") ? (modelOptions().find(([id]) => id === model)?.[1] ?? model) : model;
+}
+
+/** Two to begin with, if there are two models: a comparison needs them. */
+function firstAskees(): Askee[] {
+  const first = nextAskee([]);
+  return modelOptions().length > 2 ? [first, nextAskee([first])] : [first];
+}
+
+/** Takes the first model that is not asked yet. */
+function nextAskee(askees: readonly Askee[]): Askee {
+  const [, ...offered] = modelOptions().map(([id]) => id);
+  const model = offered.find((id) => !askees.some((one) => one.model === id)) ?? offered[0] ?? "";
+  return { model, repo: askees.at(-1)?.repo ?? newRepos.value[0] ?? "", workspaceId: "" };
+}
+
+function AskeeFields({ askees, at, isNew }: { askees: Signal<readonly Askee[]>; at: number; isNew: boolean }) {
+  const askee = askees.value[at];
+  if (askee === undefined) return null;
+  const change = (more: Partial<Askee>): void => void (askees.value = askees.value.with(at, { ...askee, ...more }));
+  const repos = (indexes.value ?? []).map(({ repo }) => repo);
+  const workspaces = [...new Set((newest.value ?? []).flatMap(({ workspaceId }) => workspaceId ?? []))];
   return (
-    <div class="beside">
-      {all.map(({ label, sessionId, turnId, followed }) => (
-        <section key={turnId} aria-label={label}>
-          <h2>{label}</h2>
-          <div class="answer" aria-busy={followed.view.value.end === null}>
-            <EventsView turnId={turnId} view={followed.view.value} isRunning={followed.view.value.end === null} />
-            {followed.view.value.end?.kind === "failed" && <p class="notice fail">{followed.view.value.end.message}</p>}
-          </div>
-          <p class="row-of">
-            <button
-              type="button"
-              class="primary small"
-              onClick={() => navigate(pathTo("session", { session: sessionId }))}
-            >
-              Keep this one
-            </button>
-            {all
-              .filter((other) => other.turnId !== turnId)
-              .map((other) => (
-                <a key={other.turnId} class="button small" href={pathTo("compare", { a: turnId, b: other.turnId })}>
-                  Compare with {other.label}
-                </a>
-              ))}
-          </p>
-        </section>
-      ))}
+    <div class="askee-fields">
+      <Picker
+        isNamed
+        label="Model or context"
+        value={askee.model}
+        options={modelOptions()}
+        choose={(model) => change({ model })}
+      />
+      {isNew && repos.length > 0 && (
+        <Picker
+          isNamed
+          label="Repository"
+          value={askee.repo}
+          options={[["", "no code"], ...repos.map((one) => [one, one])]}
+          choose={(repo) => change({ repo })}
+        />
+      )}
+      {isNew && workspaces.length > 0 && (
+        <Picker
+          isNamed
+          label="Workspace"
+          value={askee.workspaceId}
+          options={[["", "none"], ...workspaces.map((one) => [one, one])]}
+          choose={(workspaceId) => change({ workspaceId })}
+        />
+      )}
     </div>
   );
 }

@@ -1,28 +1,37 @@
 /** What turns have cost (U9): bars by day, stacked by model, and the same numbers as tables. */
 import { useComputed, useSignal, type Signal } from "@preact/signals";
-import type { WireCosts } from "../../src/client/client.ts";
+import type { ComponentChildren } from "preact";
+import type { WireBudget, WireCosts } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
-import { count, money, percent, plural } from "../parts/numbers.ts";
+import { count, percent, plural } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { pathTo } from "../routes.ts";
 import { Bars } from "./bars.tsx";
+import { Budgets } from "./budgets.tsx";
+import { dollars, SumsTable } from "./cost-tables.tsx";
 import { csvOf, daysOf, sumsBy, tokensOf, total, type Sum } from "./sums.ts";
 
 const periods = [7, 30, 90] as const;
 
 interface Read extends WireCosts {
   names: Map<string, string>;
+  budgets: WireBudget[];
   days: string[];
 }
 
 async function read(days: number): Promise<Read> {
   const today = new Date().toISOString().slice(0, 10);
   const first = new Date(Date.parse(today) - (days - 1) * 86_400_000).toISOString();
-  const [costs, { users }] = await Promise.all([client.costs({ from: first }), client.people.list({ limit: 200 })]);
-  return { ...costs, names: new Map(users.map(({ id, name }) => [id, name])), days: daysOf(first.slice(0, 10), today) };
+  const [costs, { users }, budgets] = await Promise.all([
+    client.costs({ from: first }),
+    client.people.list({ limit: 200 }),
+    client.budgets.list(),
+  ]);
+  const names = new Map([...users, ...costs.sessions].map(({ id, name }) => [id, name]));
+  return { ...costs, names, budgets, days: daysOf(first.slice(0, 10), today) };
 }
 
 export function Costs() {
@@ -54,32 +63,56 @@ export function Costs() {
 function Report({ read: all }: { read: Read }) {
   const day = useSignal<string | null>(null);
   const shown = useComputed(() => all.cells.filter((cell) => day.value === null || cell.day === day.value));
-  const session = new Map(all.sessions.map(({ id, name }) => [id, name]));
-  const user = (id: string): string => all.names.get(id) ?? id;
-  if (all.cells.length === 0) return <Empty>No turn ended in this period.</Empty>;
+  const nameOf = (id: string): string => all.names.get(id) ?? id;
+  const linkTo = (id: string) => <a href={pathTo("session", { session: id })}>{shownText(nameOf(id))}</a>;
+  const sessions = sumsBy(shown.value, ({ sessionId }) => sessionId);
+  const budgets = <Budgets budgets={all.budgets} nameOf={nameOf} />;
+  if (all.cells.length === 0) {
+    return (
+      <>
+        <Empty>No turn ended in this period.</Empty>
+        {budgets}
+      </>
+    );
+  }
   return (
     <>
       <Totals sum={total(shown.value)} day={day} />
+      <Dearest sum={sessions[0]} all={total(shown.value)} link={linkTo} />
       <Bars cells={all.cells} days={all.days} chosen={day} />
       {all.isPartial && (
         <p class="notice wait">There are more sessions than one report reads; the oldest are left out.</p>
       )}
-      <Sums title="By model" sums={sumsBy(shown.value, ({ model }) => model)} label={(key) => key} />
-      <Sums title="By person" sums={sumsBy(shown.value, ({ userId }) => userId)} label={user} />
-      <Sums
-        title="By session, the dearest first"
-        sums={sumsBy(shown.value, ({ sessionId }) => sessionId)}
-        label={(key) => <a href={pathTo("session", { session: key })}>{shownText(session.get(key) ?? key)}</a>}
-      />
+      <SumsTable title="By session, the dearest first" first="Session" sums={sessions} label={linkTo} />
+      <SumsTable title="By model" first="Model" sums={sumsBy(shown.value, ({ model }) => model)} label={shownText} />
+      <SumsTable title="By person" first="Person" sums={sumsBy(shown.value, ({ userId }) => userId)} label={nameOf} />
+      {budgets}
       <p>
         <button
           type="button"
-          onClick={() => saveFile("costs.csv", csvOf(shown.value, { session: (id) => session.get(id) ?? id, user }))}
+          onClick={() => saveFile("costs.csv", csvOf(shown.value, { session: nameOf, user: nameOf }))}
         >
           Save as CSV
         </button>
       </p>
     </>
+  );
+}
+
+interface DearestProps {
+  sum: Sum | undefined;
+  all: Sum;
+  link(id: string): ComponentChildren;
+}
+
+/** Which session was the dearest, in one sentence. */
+function Dearest({ sum, all, link }: DearestProps) {
+  if (sum === undefined) return null;
+  const share = all.dollars > 0 ? sum.dollars / all.dollars : tokensOf(sum) / Math.max(1, tokensOf(all));
+  return (
+    <p class="numbers">
+      The dearest session: {link(sum.key)}, {dollars(sum)} ({percent(share)} of it all).
+    </p>
   );
 }
 
@@ -96,60 +129,5 @@ function Totals({ sum, day }: { sum: Sum; day: Signal<string | null> }) {
         </button>
       )}
     </p>
-  );
-}
-
-function dollars(sum: Sum): string {
-  if (sum.dollars === 0 && sum.isAtLeast) return "price not known";
-  return `${sum.isAtLeast ? "at least " : ""}${money(sum.dollars)}`;
-}
-
-const shownAtFirst = 10;
-
-function Sums({
-  title,
-  sums,
-  label,
-}: {
-  title: string;
-  sums: readonly Sum[];
-  label: (key: string) => preact.ComponentChildren;
-}) {
-  const limit = useSignal(shownAtFirst);
-  return (
-    <section>
-      <h2>{title}</h2>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label={title}>
-        <table class="plain-table numbers">
-          <thead>
-            <tr>
-              <th scope="col">{title.split(",")[0]?.replace("By ", "")}</th>
-              {["Turns", "Input", "Cached", "Output", "Cost"].map((one) => (
-                <th key={one} scope="col" class="right">
-                  {one}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sums.slice(0, limit.value).map((sum) => (
-              <tr key={sum.key}>
-                <td>{label(sum.key)}</td>
-                <td class="right">{count(sum.turns)}</td>
-                <td class="right">{count(sum.input)}</td>
-                <td class="right">{sum.input > 0 ? percent(sum.cached / sum.input) : ""}</td>
-                <td class="right">{count(sum.output)}</td>
-                <td class="right">{dollars(sum)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {sums.length > limit.value && (
-        <button type="button" class="quiet small" onClick={() => (limit.value += 200)}>
-          {plural(sums.length - limit.value, "more row")}
-        </button>
-      )}
-    </section>
   );
 }

@@ -1,16 +1,15 @@
 /** The exact request and response of a step: readable, or byte for byte, with the digest that proves them. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { WireTurn } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
-import { Marked } from "../parts/code.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { bytes } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
-
-const shownCharactersMax = 200_000;
+import { partsOfRequest, partsOfStream } from "./exact-parts.ts";
+import { ExactView, Whole } from "./exact-view.tsx";
 
 export function Exact({ turn }: { turn: WireTurn }) {
   const step = useSignal(1);
@@ -25,9 +24,10 @@ export function Exact({ turn }: { turn: WireTurn }) {
         <label>
           <span class="spoken">Step</span>
           <select value={step.value} onChange={({ currentTarget }) => (step.value = Number(currentTarget.value))}>
-            {turn.steps.map(({ index }) => (
+            {turn.steps.map(({ index, status }) => (
               <option key={index} value={index}>
                 Step {index}
+                {status === "failed" && ", failed"}
               </option>
             ))}
           </select>
@@ -50,7 +50,7 @@ export function Exact({ turn }: { turn: WireTurn }) {
       <Bytes
         key={`${turn.id} ${side.value} ${step.value}`}
         name={`${side.value}-${step.value}.json`}
-        read={async () => await client.turns[side.value](turn.id, step.value)}
+        read={() => (side.value === "request" ? readRequest(turn, step.value) : readResponse(turn, step.value))}
         wanted={side.value === "request" ? (sent?.requestSha256 ?? null) : null}
         isRaw={isRaw.value}
       />
@@ -69,7 +69,7 @@ function Source({ turn }: { turn: WireTurn }) {
       <Bytes
         key={turn.id}
         name={`${tool}-${turn.id}.jsonl`}
-        read={async () => await client.turns.source(turn.id)}
+        read={async () => alone(await client.turns.source(turn.id))}
         wanted={digest}
         isRaw={true}
       />
@@ -80,29 +80,45 @@ function Source({ turn }: { turn: WireTurn }) {
 interface BytesProps {
   /** The name of the file if it is saved. */
   name: string;
-  read: () => Promise<Uint8Array>;
+  read: () => Promise<ReadBytes>;
   /** The digest that the turn has for the bytes. Null: it has none. */
   wanted: string | null;
   isRaw: boolean;
 }
 
+interface ReadBytes {
+  content: Uint8Array;
+  /** The request before this one. Null: there is none to compare with. */
+  before: string | null;
+  /** What is known about the request before, in words. */
+  remark: string;
+}
+
 function Bytes({ name, read, wanted, isRaw }: BytesProps) {
   const { value, failed, load } = useLoaded(name, read);
-  const holds = useSignal<boolean | null>(null);
-  const content = value.value;
-  useEffect(() => {
-    if (content === null || wanted === null || !isSecureContext) return;
-    void sha256(content).then((found) => (holds.value = found === wanted));
-  }, [content]);
-  if (content === null) {
+  if (value.value === null) {
     return failed.value === null ? (
       <Loading lines={6} />
     ) : (
       <FailedState failed={failed.value} retry={() => void load()} />
     );
   }
-  const text = new TextDecoder().decode(content);
-  const shown = isRaw ? text : pretty(text);
+  return <Shown read={value.value} name={name} wanted={wanted} isRaw={isRaw} />;
+}
+
+function Shown({
+  read: { content, before, remark },
+  name,
+  wanted,
+  isRaw,
+}: Omit<BytesProps, "read"> & { read: ReadBytes }) {
+  const holds = useSignal<boolean | null>(null);
+  useEffect(() => {
+    if (wanted === null || !isSecureContext) return;
+    void sha256(content).then((found) => (holds.value = found === wanted));
+  }, [content]);
+  const text = useMemo(() => new TextDecoder().decode(content), [content]);
+  const parts = useMemo(() => partsOfRequest(text, before) ?? partsOfStream(text), [text, before]);
   return (
     <>
       <p class="row-of numbers">
@@ -121,22 +137,40 @@ function Bytes({ name, read, wanted, isRaw }: BytesProps) {
           Save
         </button>
       </p>
-      <pre class="output exact" tabIndex={0}>
-        <Marked text={shown.slice(0, shownCharactersMax)} language={isRaw ? "" : "json"} />
-        {shown.length > shownCharactersMax &&
-          `\n… ${bytes(shown.length - shownCharactersMax)} more; save it to see all`}
-      </pre>
+      {remark !== "" && !isRaw && <p class="dim small-text">{remark}</p>}
+      {isRaw || parts === null ? <Whole text={text} language="" /> : <ExactView parts={parts} />}
     </>
   );
 }
 
-/** A response that streamed is lines of events and stays as it is. */
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
+/** Reads a request with the one before it: of the step before, else of the last step of the turn above. */
+async function readRequest(turn: WireTurn, step: number): Promise<ReadBytes> {
+  const [content, earlier] = await Promise.all([
+    client.turns.request(turn.id, step),
+    requestBefore(turn, step).catch(() => "The request before this one cannot be read."),
+  ]);
+  if (turn.steps.find(({ index }) => index === step)?.previousResponseId != null) {
+    return { content, before: null, remark: "The provider keeps what came before. This request has only what is new." };
   }
+  if (typeof earlier === "string") return { content, before: null, remark: earlier };
+  const remark = "What is new since the request before is marked.";
+  return { content, before: new TextDecoder().decode(earlier), remark };
+}
+
+async function requestBefore({ id, parentId }: WireTurn, step: number): Promise<Uint8Array | string> {
+  const first = "No request came before this one. All of it is new.";
+  if (step > 1) return await client.turns.request(id, step - 1);
+  if (parentId === null) return first;
+  const last = (await client.turns.get(parentId)).steps.at(-1);
+  return last === undefined ? first : await client.turns.request(parentId, last.index);
+}
+
+function alone(content: Uint8Array): ReadBytes {
+  return { content, before: null, remark: "" };
+}
+
+async function readResponse({ id }: WireTurn, step: number): Promise<ReadBytes> {
+  return alone(await client.turns.response(id, step));
 }
 
 async function sha256(content: Uint8Array): Promise<string> {

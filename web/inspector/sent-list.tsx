@@ -1,36 +1,37 @@
 /** What was sent now, what the model had already, and what was left out and why: one list, equally visible. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
+import { Code } from "../parts/code.tsx";
 import { bytes, plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { repositoriesOf } from "../thread/choices.ts";
-import { runAgain } from "../thread/turn-actions.ts";
-import { listOfSent, type SentItem } from "./sent.ts";
+import { runAgainAsked } from "../thread/run-again-asked.ts";
+import { listOfSent, skipReasons, type SentItem, type SentText } from "./sent.ts";
 
-export function SentList({
-  thread,
-  turn,
-  context,
-}: {
+interface SentListProps {
   thread: Thread;
   turn: WireTurn;
   context: WireTurnContext | null;
-}) {
+}
+
+export function SentList({ thread, turn, context }: SentListProps) {
   const { now, before, out } = listOfSent(turn, context);
   const { manifest, warnings } = turn;
   const session = thread.session.value;
   const several = session === null ? [] : repositoriesOf(session);
+  const mayAsk = mayWrite.value && turn.status !== "pending" && turn.kind === "agent";
+  const ask = ({ path, why }: SentItem): void => {
+    const isTooLarge = why === skipReasons.too_large;
+    runAgainAsked.value = { thread, turn, file: { path, isTooLarge, isInRepository: turn.repo !== null } };
+  };
   return (
     <>
       <Items title="Sent now" items={now} whenEmpty="Nothing but the message." />
+      <Items title="Left out" items={out} whenEmpty="Nothing." ask={mayAsk ? ask : null} />
       <Items title="Already there" items={before} whenEmpty="" />
-      <Items title="Left out" items={out} whenEmpty="Nothing." />
-      {out.length > 0 && mayWrite.value && turn.status !== "pending" && (
-        <button type="button" class="small" onClick={() => void runAgain(thread, turn.id)}>
-          Search and send again beside it
-        </button>
-      )}
       {warnings.length > 0 && <h3>Warnings</h3>}
       {warnings.map(({ code, message }, at) => (
         <p key={at} class="notice wait">
@@ -70,16 +71,31 @@ export function SentList({
   );
 }
 
-function Items({ title, items, whenEmpty }: { title: string; items: readonly SentItem[]; whenEmpty: string }) {
+interface ItemsProps {
+  title: string;
+  items: readonly SentItem[];
+  whenEmpty: string;
+  /** Asks for a run with the item. */
+  ask?: ((item: SentItem) => void) | null;
+}
+
+function Items({ title, items, whenEmpty, ask = null }: ItemsProps) {
   if (items.length === 0 && whenEmpty === "") return null;
   return (
-    <section>
-      <h3>{title}</h3>
+    <section class={title === "Left out" ? "left-out" : ""}>
+      <h3>
+        {title} {items.length > 0 && <span class="tag numbers">{items.length}</span>}
+      </h3>
       {items.length === 0 && <p class="dim">{whenEmpty}</p>}
       <ul class="sent">
         {items.map((item, at) => (
           <li key={at}>
             <Item item={item} />
+            {ask !== null && item.isAskable && (
+              <button type="button" class="small" onClick={() => ask(item)}>
+                Send it anyway …
+              </button>
+            )}
           </li>
         ))}
       </ul>
@@ -95,13 +111,16 @@ function Item({ item: { path, lines, sizeBytes, why, text } }: { item: SentItem 
       {why !== "" && <span class="why">{why}</span>}
     </>
   );
-  if (text === null) return <div class="sent-head">{head}</div>;
+  return text === null ? <div class="sent-head">{head}</div> : <Opened head={head} text={text} />;
+}
+
+/** The code as the model received it. */
+function Opened({ head, text: { text, language } }: { head: ComponentChildren; text: SentText }) {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary class="sent-head">{head}</summary>
-      <pre class="output" tabIndex={0}>
-        {text}
-      </pre>
+      {isOpen && <Code text={text} language={language} />}
     </details>
   );
 }

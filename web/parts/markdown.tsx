@@ -49,6 +49,10 @@ class BlockView extends Component<{ token: Token; isOpen: boolean }> {
   }
 }
 
+export function MarkdownBlock({ token }: { token: Token }) {
+  return <>{block(token)}</>;
+}
+
 function block(token: Token, isOpen = false): ComponentChildren {
   switch (token.type) {
     case "space":
@@ -134,6 +138,8 @@ function inlineOne(token: Token): ComponentChildren {
       return <strong>{inline((token as Tokens.Strong).tokens)}</strong>;
     case "em":
       return <em>{inline((token as Tokens.Em).tokens)}</em>;
+    case "mark":
+      return <mark>{inline((token as Tokens.Strong).tokens)}</mark>;
     case "del":
       return <del>{inline((token as Tokens.Del).tokens)}</del>;
     case "codespan":

@@ -6,6 +6,7 @@ import { actionFault } from "./turn-actions.ts";
 import {
   conversations,
   effort,
+  efforts,
   indexes,
   loadChoices,
   mode,
@@ -16,6 +17,7 @@ import {
   newModel,
   newRepos,
   paths,
+  type Effort,
 } from "./choices.ts";
 
 export function Choices({ thread }: { thread: Thread | null }) {
@@ -37,8 +39,8 @@ export function Choices({ thread }: { thread: Thread | null }) {
           <Picker
             label="Effort"
             value={effort.value}
-            options={["", "minimal", "low", "medium", "high"].map((one) => [one, one === "" ? "effort: as set" : one])}
-            choose={(one) => (effort.value = one as typeof effort.value)}
+            options={efforts.map((one) => [one, one === "" ? "effort: as set" : one])}
+            choose={(one) => (effort.value = one as Effort)}
           />
           <ContextPicker thread={thread} />
           {session === null && <Repositories />}
@@ -61,12 +63,14 @@ interface PickerProps {
   value: string;
   options: readonly (readonly [value: string, label: string])[] | string[][];
   choose(value: string): void;
+  /** True if the label is shown. Otherwise the options say what they are. */
+  isNamed?: boolean;
 }
 
-function Picker({ label, value, options, choose }: PickerProps) {
+export function Picker({ label, value, options, choose, isNamed = false }: PickerProps) {
   return (
-    <label class="picker">
-      <span class="spoken">{label}</span>
+    <label class={isNamed ? "" : "picker"}>
+      <span class={isNamed ? "" : "spoken"}>{label}</span>
       <select value={value} title={label} onChange={({ currentTarget }) => choose(currentTarget.value)}>
         {options.map(([id = "", shown = ""]) => (
           <option key={id} value={id}>
@@ -79,7 +83,7 @@ function Picker({ label, value, options, choose }: PickerProps) {
 }
 
 /** A picker for each repository of a new session, in order, and one that adds another (M7). */
-export function Repositories() {
+function Repositories() {
   const chosen = newRepos.value;
   const all = (indexes.value ?? []).map(({ repo }) => repo);
   const pickers = all.length > chosen.length ? [...chosen, ""] : chosen;

@@ -14,7 +14,10 @@ export const newRepos = signal<readonly string[]>([]);
 /** The model and context of a new session. Null: as configured. */
 export const newModel = signal<string | null>(null);
 export const newContext = signal<string | null>(null);
-export const effort = signal<"" | "minimal" | "low" | "medium" | "high">("");
+/** Empty: as it is set. */
+export const efforts = ["", "minimal", "low", "medium", "high"] as const;
+export type Effort = (typeof efforts)[number];
+export const effort = signal<Effort>("");
 export const paths = signal("");
 
 let isLoading = false;

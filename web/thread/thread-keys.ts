@@ -3,6 +3,8 @@ import { useEffect } from "preact/hooks";
 import type { Thread } from "../api/thread.ts";
 import { viewCommands } from "../app/palette.tsx";
 import { navigate, pathTo } from "../routes.ts";
+import { namedTurn } from "./turn-name.tsx";
+import { runAgainAsked } from "./run-again-asked.ts";
 import { markedTurn } from "./marked-turn.ts";
 import { forkAt, runAgain } from "./turn-actions.ts";
 
@@ -24,6 +26,10 @@ export function useThreadKeys(thread: Thread, selected: string | null): void {
       const turn = chosen();
       if (turn !== null) run(turn);
     };
+    const askAgain = (id: string): void => {
+      const turn = thread.turns.value.get(id);
+      if (turn !== undefined && turn.status !== "pending") runAgainAsked.value = { thread, turn, file: null };
+    };
     viewCommands.value = [
       { label: "Write", keys: "/", run: () => document.getElementById("composer")?.focus() },
       { label: "Next turn", keys: "j", run: () => move(1) },
@@ -32,6 +38,9 @@ export function useThreadKeys(thread: Thread, selected: string | null): void {
       { label: "Close the inspector", keys: "Escape", run: () => open(null) },
       { label: "Fork here", keys: "f", run: onChosen((turn) => void forkAt(turn)) },
       { label: "Run again beside it", keys: "r", run: onChosen((turn) => void runAgain(thread, turn)) },
+      { label: "Run again with …", keys: "R", run: onChosen(askAgain) },
+      { label: "Name the turn", keys: "n", run: onChosen((turn) => void (namedTurn.value = turn)) },
+      { label: "Actions of the turn", keys: ".", run: onChosen(openMenu) },
       { label: "Mark the turn", keys: "m", run: onChosen((turn) => void (markedTurn.value = turn)) },
       {
         label: "Compare with the marked turn",
@@ -42,4 +51,9 @@ export function useThreadKeys(thread: Thread, selected: string | null): void {
       },
     ];
   }, [thread, selected]);
+}
+
+/** The menu belongs to the article of the turn. */
+function openMenu(turn: string): void {
+  document.querySelector<HTMLElement>(`#turn-${CSS.escape(turn)} [aria-haspopup=menu]`)?.click();
 }

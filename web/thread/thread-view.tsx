@@ -6,11 +6,12 @@ import { mayWrite } from "../api/connection.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
 import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
-import { notLoaded, useLate } from "../parts/late.ts";
+import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { navigate, pathTo, route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
+import { runAgainAsked } from "./run-again-asked.ts";
 import { TurnArticle } from "./turn.tsx";
 import { actionFault } from "./turn-actions.ts";
 import { Branches } from "../tree/branches.tsx";
@@ -80,20 +81,22 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
         {session.value !== null && <Turns thread={thread} selected={shown} />}
         {session.value !== null && <Bottom thread={thread} />}
       </div>
-      {selected !== null && <LateInspector thread={thread} turnId={selected} />}
+      {runAgainAsked.value !== null && <AskAgain />}
+      {selected !== null && <Beside thread={thread} turnId={selected} />}
     </main>
   );
 }
 
-/** Few look at a turn first, so the inspector is a file of its own. */
-function LateInspector(props: { thread: Thread; turnId: string }) {
-  const { part, hasFailed, get } = useLate(async () => (await import("../inspector/inspector.tsx")).Inspector);
-  if (part !== null) return <part.Of {...props} />;
-  return (
-    <aside class="inspector" aria-label="Inspector">
-      {hasFailed ? <FailedState failed={notLoaded} retry={get} /> : <Loading lines={8} />}
-    </aside>
-  );
+/** What a person wants to run again, and with what. */
+function AskAgain() {
+  const { Of } = useLate(async () => (await import("./run-again.tsx")).RunAgain);
+  return Of === null ? null : <Of />;
+}
+
+/** The inspector or the tree, at the right of the conversation. */
+function Beside(props: { thread: Thread; turnId: string }) {
+  const { Of, waiting } = useLate(async () => (await import("../inspector/inspector.tsx")).Inspector);
+  return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
 function Bottom({ thread }: { thread: Thread }) {

@@ -1,5 +1,6 @@
 /** Fork, run again, make head, pin. What the server refuses is shown as a notice. */
 import { signal } from "@preact/signals";
+import type { ExecuteRequest } from "../../src/client/client.ts";
 import { client, wordsOf } from "../api/connection.ts";
 import { look } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
@@ -24,12 +25,14 @@ export function forkAt(turnId: string): Promise<void> {
   });
 }
 
-export function runAgain(thread: Thread, turnId: string, model?: string): Promise<void> {
-  return attempt(async () => {
-    const request = { rerun: { turnId }, ...(model !== undefined && { model }) };
-    const started = await thread.run(request, crypto.randomUUID());
-    if (started.sessionId !== thread.id) navigate(pathTo("session", { session: started.sessionId }));
-  });
+export function runAgain(thread: Thread, turnId: string): Promise<void> {
+  return attempt(() => startAgain(thread, { rerun: { turnId } }));
+}
+
+/** Runs a turn again and opens the session in which it runs. Throws what the server refuses. */
+export async function startAgain(thread: Thread, request: ExecuteRequest): Promise<void> {
+  const started = await thread.run(request, crypto.randomUUID());
+  navigate(pathTo("session", { session: started.sessionId }));
 }
 
 export function makeHead(thread: Thread, turnId: string): Promise<void> {
@@ -40,6 +43,11 @@ export function makeHead(thread: Thread, turnId: string): Promise<void> {
     await thread.load();
     await look();
   });
+}
+
+/** Names a turn. An empty name takes the former one away. */
+export function nameTurn(thread: Thread, turnId: string, name: string): Promise<void> {
+  return attempt(async () => thread.takeNames(await client.sessions.nameTurn(thread.id, turnId, name || null)));
 }
 
 /** Pins the whole turn. If it, or a passage of it, is pinned, removes these pins. */

@@ -5,6 +5,8 @@ import { mayWrite } from "../api/connection.ts";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { navigate, pathTo } from "../routes.ts";
 import { markedTurn } from "./marked-turn.ts";
+import { namedTurn } from "./turn-name.tsx";
+import { runAgainAsked } from "./run-again-asked.ts";
 import { forkAt, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
 
 interface TurnMenuProps {
@@ -41,9 +43,30 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
       run: () => void runAgain(thread, turn.id),
     },
     {
+      label: "Run again with …",
+      keys: "R",
+      isDisabled: turn.status === "pending",
+      run: () => void (runAgainAsked.value = { thread, turn, file: null }),
+    },
+    {
+      label: "Ask several from here",
+      isDisabled: turn.status === "pending",
+      run: () => navigate(pathTo("several", {}, { from: turn.id })),
+    },
+    {
+      label: "Ask this of several",
+      isDisabled: turn.status === "pending",
+      run: () => navigate(pathTo("several", {}, { again: turn.id })),
+    },
+    {
       label: isHead ? "Is the head" : "Make it the head",
       isDisabled: isHead || !mayBeHead,
       run: () => void makeHead(thread, turn.id),
+    },
+    {
+      label: thread.names.value.has(turn.id) ? "Change its name" : "Name it",
+      keys: "n",
+      run: () => void (namedTurn.value = turn.id),
     },
     {
       label: isPinned ? "Unpin it" : "Pin it: no summary drops it",
@@ -54,6 +77,14 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
   return [
     { label: "What it saw", keys: "Enter", run: () => navigate(pathTo("turn", { session: thread.id, turn: turn.id })) },
     ...(mayWrite.value ? writes : []),
+    ...(turn.rerunOf === null
+      ? []
+      : [
+          {
+            label: "Compare with the run before",
+            run: () => navigate(pathTo("compare", { a: turn.rerunOf ?? "", b: turn.id })),
+          },
+        ]),
     marked === null || marked === turn.id
       ? {
           label: marked === null ? "Mark for a comparison" : "Unmark",

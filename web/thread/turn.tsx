@@ -8,6 +8,7 @@ import { Time } from "../parts/time.tsx";
 import { pathTo } from "../routes.ts";
 import { EventsView } from "./events-view.tsx";
 import { Given } from "./given.tsx";
+import { TurnName } from "./turn-name.tsx";
 import { TurnMenu } from "./turn-menu.tsx";
 import { WaitingCalls } from "./waiting-calls.tsx";
 
@@ -33,6 +34,7 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
     >
       <header>
         <b>You</b>
+        <TurnName thread={thread} turnId={turn.id} />
         <span class="turn-facts">
           {turn.mode !== "ask" && <span class="tag">{turn.mode}</span>}
           {thread.pins.value.some(({ turnId }) => turnId === turn.id) && <span class="tag">pinned</span>}

@@ -93,19 +93,16 @@ function Rows({ thread, tree }: { thread: Thread; tree: SessionTree }) {
 
 function useRows(thread: Thread, tree: SessionTree) {
   const turns = tree.turns.value ?? [];
-  const [forks, unfolded, pins, session] = [
-    tree.forks.value,
-    tree.unfolded.value,
-    thread.pins.value,
-    thread.session.value,
-  ];
+  const [forks, unfolded] = [tree.forks.value, tree.unfolded.value];
+  const [pins, names, session] = [thread.pins.value, thread.names.value, thread.session.value];
   const shown = route.value.query.get("at");
   return useMemo(() => {
-    const marked = [session?.headTurnId, session?.summary?.throughTurnId, shown, ...pins.map(({ turnId }) => turnId)];
+    const special = [session?.headTurnId, session?.summary?.throughTurnId, shown];
+    const marked = [...special, ...pins.map(({ turnId }) => turnId), ...names.keys()];
     const kept = new Set(marked.filter((id) => typeof id === "string"));
     const nodes = treeNodes({ turns, forks, unfolded, kept });
     return { nodes, lanes: lanesOf(nodes, { main: mainEnd(turns, session?.headTurnId ?? null), columnsMax }) };
-  }, [turns, forks, unfolded, pins, session, shown]);
+  }, [turns, forks, unfolded, pins, names, session, shown]);
 }
 
 function open(thread: Thread, tree: SessionTree, node: TreeNode): void | Promise<void> {

@@ -109,10 +109,16 @@ function TurnWords({ turn, thread }: { turn: GraphTurn; thread: Thread }) {
   const session = thread.session.value;
   const [state, look] = states[status] ?? ["", ""];
   const [failure] = failures;
+  const ownName = thread.names.value.get(id);
   return (
     <>
       <span class="tree-number numbers">{count(sequence)}</span>
       <span class="tree-text">
+        {ownName !== undefined && (
+          <b>
+            ★ <bdi>{shownText(ownName)}</bdi>{" "}
+          </b>
+        )}
         <bdi>{shownText(instructionSummary.split("\n", 1)[0] ?? "")}</bdi>
       </span>
       {session?.headTurnId === id && <span class="tag ok">head</span>}

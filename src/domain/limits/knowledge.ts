@@ -21,6 +21,9 @@ export const knowledgeLimits = {
   /** The share of the room of a request that they may have when the history is summarised. */
   pinsRoomShareMax: 0.25,
   pinFrameTokens: 20,
+  /** U5: the turns of a session that have a name, and the name. */
+  turnNamesPerSessionMax: 200,
+  turnNameCharactersMax: 80,
   /** M6: what one call of `read_turn` returns, and the ranges of turns that are named beside a summary one by one. */
   turnPieceCharactersMax: 16_384,
   unnamedRangesMax: 40,

@@ -3,6 +3,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Summaries } from "./summaries.ts";
 import type { Pins } from "./pins.ts";
+import type { TurnNames } from "./turn-names.ts";
 import type { WorkspaceMemory } from "./memory.ts";
 import type { WorkspaceRegistry } from "./workspaces.ts";
 import type {
@@ -134,6 +135,7 @@ export interface Sessions {
   readonly summaries: Summaries;
   /** What no compaction drops (M6). */
   readonly pins: Pins;
+  readonly turnNames: TurnNames;
 }
 
 /** The sessions of a workspace. Each session continues the one before it (W3, W5). */

@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { inheritedPins } from "../../domain/pin.ts";
+import { inheritedMarks } from "../../domain/pin.ts";
 import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { repositoriesFault, repositoryNames } from "../../domain/repositories.ts";
 import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
@@ -47,7 +47,8 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
     choice,
     nameIsSet: start.name !== undefined || from?.nameIsSet === true,
     originTurnId: origin?.turn.id ?? null,
-    pins: inheritedPins(from?.pins ?? [], origin?.turn.depth ?? 0),
+    pins: inheritedMarks(from?.pins ?? [], origin?.turn.depth ?? 0),
+    turnNames: inheritedMarks(from?.turnNames ?? [], origin?.turn.depth ?? 0),
   });
   await deps.records.sessions.insert(session);
   return session;

@@ -125,6 +125,7 @@ function exported(session: Session): ExportedSession {
     rating: session.rating,
     metadata: session.metadata,
     pins: session.pins,
+    turnNames: session.turnNames,
     archivedAt: session.archivedAt,
   };
 }
@@ -146,6 +147,7 @@ function nameless(session: Session, first: Turn): ExportedSession {
     rating: null,
     metadata: {},
     pins: [],
+    turnNames: [],
     archivedAt: null,
   };
 }

@@ -43,6 +43,7 @@ export type ExportedSession = Pick<
   | "defaultLanguage"
   | "metadata"
   | "pins"
+  | "turnNames"
   | "originTurnId"
   | "headTurnId"
   | "createdAt"

@@ -71,6 +71,17 @@ const pins = list(z.strictObject({ ...passage, id: uuid, depth: wholeFromOne, cr
   `has more than ${limits.pinsPerSessionMax} pins`,
 );
 
+const turnNames = list(
+  z.strictObject({
+    turnId: uuid,
+    depth: wholeFromOne,
+    name: fieldText.min(1).max(limits.turnNameCharactersMax),
+  }),
+).refine(
+  ({ length }) => length <= limits.turnNamesPerSessionMax,
+  `has more than ${limits.turnNamesPerSessionMax} names of turns`,
+);
+
 export const exportedSessionSchema = exactly<ExportedSession>()(
   z.strictObject({
     id: uuid,
@@ -94,6 +105,7 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     metadata,
     // Files of version 0.1.0 lack it.
     pins: pins.default([]),
+    turnNames: turnNames.default([]),
     originTurnId: uuid.nullable(),
     headTurnId: uuid.nullable(),
     createdAt: wholeFromZero,

@@ -1,6 +1,7 @@
 /** Makes a new session, for its first turn or for its caller (S1, S3). */
 import { sessionKey, type Session, type StandingChoice } from "../../domain/session.ts";
 import type { Pin } from "../../domain/pin.ts";
+import type { TurnName } from "../../domain/turn-name.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { SessionStart } from "../engine.ts";
 
@@ -14,10 +15,22 @@ interface BlankSession {
   originTurnId: string | null;
   /** The pins of the history that the session continues. */
   pins: Pin[];
+  /** The names that turns of this history have. */
+  turnNames: TurnName[];
 }
 
 /** Returns a new session. It is owned by the caller, whatever the body of the request contains (S3). */
-export function blankSession({ id, caller, now, start, choice, nameIsSet, originTurnId, pins }: BlankSession): Session {
+export function blankSession({
+  id,
+  caller,
+  now,
+  start,
+  choice,
+  nameIsSet,
+  originTurnId,
+  pins,
+  turnNames,
+}: BlankSession): Session {
   return {
     id,
     orgId: caller.orgId,
@@ -41,6 +54,7 @@ export function blankSession({ id, caller, now, start, choice, nameIsSet, origin
     defaultLanguage: start.defaultLanguage ?? null,
     metadata: start.metadata ?? {},
     pins,
+    turnNames,
     originTurnId,
     headTurnId: null,
     lastSequence: 0,

@@ -5,7 +5,7 @@
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { inheritedPins } from "../../domain/pin.ts";
+import { inheritedMarks } from "../../domain/pin.ts";
 import { sessionName, type Session } from "../../domain/session.ts";
 import type { SubagentBounds } from "../../domain/subagent.ts";
 import { summarize, type TurnDraft } from "../../domain/turn.ts";
@@ -221,7 +221,8 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Prepar
     choice: accepted.forSession,
     nameIsSet: start.name !== undefined,
     originTurnId: place.originTurnId,
-    pins: inheritedPins(place.model?.pins ?? [], place.parent?.depth ?? 0),
+    pins: inheritedMarks(place.model?.pins ?? [], place.parent?.depth ?? 0),
+    turnNames: inheritedMarks(place.model?.turnNames ?? [], place.parent?.depth ?? 0),
   });
 }
 

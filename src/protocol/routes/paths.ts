@@ -39,6 +39,8 @@ export const paths = {
   listPins: { method: "GET", path: "/api/sessions/{id}/pins" },
   addPin: { method: "POST", path: "/api/sessions/{id}/pins" },
   removePin: { method: "DELETE", path: "/api/sessions/{id}/pins/{pinId}" },
+  listTurnNames: { method: "GET", path: "/api/sessions/{id}/turn-names" },
+  nameTurn: { method: "PUT", path: "/api/sessions/{id}/turn-names/{turnId}" },
   sessionEvents: { method: "GET", path: "/api/sessions/{id}/events" },
 
   startSummary: { method: "POST", path: "/api/sessions/{id}/summaries" },

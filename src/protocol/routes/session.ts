@@ -14,6 +14,7 @@ import {
   sessionStartSchema,
 } from "../session.ts";
 import { pinAnswerSchema, pinListSchema, pinParamsSchema, pinStartSchema } from "../manifest/pin.ts";
+import { turnNameParamsSchema, turnNamesSchema, turnNamingSchema } from "../manifest/turn-name.ts";
 import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
 import {
   headMoveSchema,
@@ -226,6 +227,23 @@ export const sessionRoutes = {
     status: 200,
     answer: pinListSchema,
     errors: [...storedTurnErrors, "storage_full"],
+  },
+  listTurnNames: {
+    summary: "Lists the names that turns have in a session.",
+    access: "read",
+    status: 200,
+    answer: turnNamesSchema,
+    errors: [],
+  },
+  nameTurn: {
+    summary:
+      "Gives a turn of the session, or one above it that it was forked from, a name, or takes it away. Returns all names. The request is idempotent.",
+    access: "write",
+    params: turnNameParamsSchema,
+    body: turnNamingSchema,
+    status: 200,
+    answer: turnNamesSchema,
+    errors: ["storage_full"],
   },
   sessionEvents: {
     summary:

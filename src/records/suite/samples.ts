@@ -100,6 +100,7 @@ export function sessionOf(over: Partial<Session> = {}): Session {
     defaultLanguage: null,
     metadata: {},
     pins: [],
+    turnNames: [],
     originTurnId: null,
     headTurnId: null,
     lastSequence: 0,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Pin } from "../../domain/pin.ts";
 import { sessionListTests } from "./session-lists.ts";
@@ -175,6 +176,27 @@ function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual((await store.sessions.update(session.id, { pins: again }, noon + 2))?.pins, kept);
     const left = await store.sessions.update(session.id, { pins: { remove: first?.id ?? "" } }, noon + 3);
     assert.deepEqual(left?.pins, kept.slice(1));
+  });
+
+  test("[U5] simultaneous names of turns are all kept, in the order of the turns, as far as there is room", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const name = (depth: number, words: string | null) => {
+      const turnName = { turnId: `turn ${depth}`, depth, name: words };
+      return store.sessions.update(session.id, { turnName }, noon + 1);
+    };
+    await Promise.all([3, 1, 2].map((depth) => name(depth, `name ${depth}`)));
+    await name(2, "better");
+    const named = await name(1, null);
+    assert.deepEqual(named?.turnNames, [
+      { turnId: "turn 2", depth: 2, name: "better" },
+      { turnId: "turn 3", depth: 3, name: "name 3" },
+    ]);
+    for (let depth = 4; depth <= limits.turnNamesPerSessionMax + 2; depth += 1) await name(depth, "more");
+    const full = await name(999, "one too many");
+    assert.equal(full?.turnNames.length, limits.turnNamesPerSessionMax);
+    assert.ok(!full.turnNames.some(({ depth }) => depth === 999));
+    assert.equal((await name(2, "again"))?.turnNames[0]?.name, "again", "a full session can rename");
   });
 
   test("[S2] a given name is marked as set; other changes leave the name and the mark unchanged", async (context) => {

@@ -1,7 +1,7 @@
 /** Declares the commands about sessions, with their options and their help (L1). */
 import { Option, type Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
-import type { PinOptions } from "../pins/pins.ts";
+import type { PinOptions, PlaceOptions } from "../pins/pins.ts";
 import { pinnableParts } from "../../../domain/pin.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
@@ -23,6 +23,7 @@ export function addSessionCommands(session: Command, run: RunCommand): void {
   addControlCommands(session, run);
   addMailboxCommands(session, run);
   addPinCommands(session, run);
+  addNameCommands(session, run);
   addKeepingCommands(session, run);
   addTransferCommands(session, run);
 }
@@ -206,6 +207,24 @@ function addPinCommands(session: Command, run: RunCommand): void {
     .description("list what is pinned in a session")
     .argument("[id]", someSession)
     .action((id: string | undefined) => run(async (call) => (await commands()).listPins(call, id)));
+}
+
+function addNameCommands(session: Command, run: RunCommand): void {
+  const commands = () => import("../pins/turn-names.ts");
+  session
+    .command("name")
+    .description("give a turn a name, by which it is found again in the tree; without a name, take it away")
+    .argument("<turn>", theTurn)
+    .argument("[name...]", "the name; default: none")
+    .option("-s, --session <id>", "the session in which it has the name; default: the session of the turn")
+    .action((turn: string, words: string[], options: PlaceOptions) =>
+      run(async (call) => (await commands()).nameTurn(call, { turn, words }, options)),
+    );
+  session
+    .command("names")
+    .description("list the names that turns have in a session")
+    .argument("[id]", someSession)
+    .action((id: string | undefined) => run(async (call) => (await commands()).listNames(call, id)));
 }
 
 function addKeepingCommands(session: Command, run: RunCommand): void {

@@ -5,23 +5,22 @@ import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findTurnId, namedSession, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { firstLine, type CliOutput } from "../output.ts";
 
-export interface PinOptions {
+/** The session in whose history a turn is. */
+export interface PlaceOptions {
   session?: string;
+}
+
+export interface PinOptions extends PlaceOptions {
   of?: NonNullable<WirePinStart["part"]>;
 }
 
 export async function pinTurn(
   invocation: CliInvocation,
   { turn, words }: { turn: string; words: string[] },
-  { session, of: part }: PinOptions,
+  options: PinOptions,
 ): Promise<ExitCode> {
-  const client = await invocation.client();
-  const { repo } = await invocation.copy();
-  const turnId = await findTurnId(client, turn, repo);
-  const sessionId =
-    session === undefined
-      ? await sessionOfTurn(client, turn, { turnId, repo })
-      : (await namedSession(client, session, repo)).id;
+  const { of: part } = options;
+  const { client, turnId, sessionId } = await findPlace(invocation, turn, options);
   const text = words.length === 0 ? {} : { text: words.join(" ") };
   const pin = await client.sessions.pin(sessionId, { turnId, ...text, ...(part !== undefined && { part }) });
   const { output } = invocation;
@@ -33,6 +32,22 @@ export async function pinTurn(
     );
   }
   return exitCodes.fine;
+}
+
+/** Finds a turn, and the session in which it is to be pinned or named. */
+export async function findPlace(
+  invocation: CliInvocation,
+  turn: string,
+  { session }: PlaceOptions,
+): Promise<{ client: AptoveClient; turnId: string; sessionId: string }> {
+  const client = await invocation.client();
+  const { repo } = await invocation.copy();
+  const turnId = await findTurnId(client, turn, repo);
+  const sessionId =
+    session === undefined
+      ? await sessionOfTurn(client, turn, { turnId, repo })
+      : (await namedSession(client, session, repo)).id;
+  return { client, turnId, sessionId };
 }
 
 /** Returns the session of the turn. With `last` it is the newest session, also if its head is a turn of the one it was forked from. */

@@ -48,7 +48,7 @@ function labelOf(node: GraphNode, graph: WireSessionGraph, output: CliOutput): s
   const words = output.safe(firstLine(turn.instructionSummary, 60));
   const refs = refsOf(turn, graph);
   const at = dim(localTime(turn.createdAt).slice(0, 16));
-  const named = refs.length === 0 ? "" : `${output.style.cyan(`(${refs.join(", ")})`)} `;
+  const named = refs.length === 0 ? "" : `${output.style.cyan(`(${output.safe(refs.join(", "))})`)} `;
   return `${yellow(shortId(turn.id))} ${turn.sequence} ${named}${words} ${at}`;
 }
 
@@ -60,8 +60,8 @@ function subagentRef({ subagent, spawnedBy }: WireTurnSummary, turns: readonly W
 }
 
 /** Marks that make a turn stand out, like the decorations of git. */
-function refsOf(turn: WireTurnSummary, { session, turns }: WireSessionGraph): string[] {
-  const refs: string[] = [];
+function refsOf(turn: WireTurnSummary, { session, turns, names }: WireSessionGraph): string[] {
+  const refs = names.filter(({ turnId }) => turnId === turn.id).map(({ name }) => JSON.stringify(name));
   if (turn.id === session.headTurnId) refs.push("head");
   if (turn.subagent !== null) refs.push(subagentRef(turn, turns));
   if (turn.sessionId !== session.id) refs.push(`session ${shortId(turn.sessionId)}`);

@@ -11,7 +11,7 @@ import { graphRows } from "./session-graph.ts";
 function graphOf(parents: Record<number, number | null>, more: Partial<WireSessionGraph> = {}): WireSessionGraph {
   const turns = Object.entries(parents).map(([number, parent]) => sampleTurn(Number(number), parent));
   const head = turns.at(-1)?.id ?? null;
-  const whole = { forks: [], forkCounts: [], nextAfter: null };
+  const whole = { forks: [], forkCounts: [], nextAfter: null, names: [] };
   return { session: sampleSession(1, { headTurnId: head }), turns: turns.toReversed(), ...whole, ...more };
 }
 
@@ -26,9 +26,10 @@ test("[L1] [T6] [T7] a session's tree is drawn like git's, the head's branch fir
   const [seventh, , fifth, , third] = graph.turns;
   Object.assign(seventh ?? {}, { rerunOf: graph.turns.find(({ sequence }) => sequence === 4)?.id });
   Object.assign(fifth ?? {}, { status: "failed", failures: [{ code: "runner_lost", message: "", retryable: true }] });
+  const names = [{ turnId: fifth?.id ?? "", name: "a dead end" }];
   const forks = [sampleSession(2, { originTurnId: third?.id ?? null, name: "Another way", turnCount: 3 })];
   assert.equal(
-    drawing({ ...graph, forks }),
+    drawing({ ...graph, forks, names }),
     [
       "* 7 (head, rerun of 4) say 7",
       "| * 4 say 4",
@@ -37,7 +38,7 @@ test("[L1] [T6] [T7] a session's tree is drawn like git's, the head's branch fir
       "|/",
       "* 3 say 3",
       "| * 6 say 6",
-      "| x 5 (failed runner_lost) say 5",
+      '| x 5 ("a dead end", failed runner_lost) say 5',
       "|/",
       "* 2 say 2",
       "* 1 say 1",

@@ -21,3 +21,31 @@ test("[M6] [H2] a passage is pinned, listed and unpinned by its routes, and the 
   assert.deepEqual(await api.sessions.unpin(sessionId, pin.id), []);
   assert.deepEqual(await api.sessions.unpin(sessionId, pin.id), []);
 });
+
+test("[U5] [H2] a turn is named and renamed by its routes; a fork takes over the names above it and keeps its own; an import has them", async (t) => {
+  const { client, refused, engine, admin } = await testDoor(t);
+  const api = client();
+  const first = await api.execute({ instruction: "one" });
+  const { sessionId } = first;
+  const second = await api.execute({ instruction: "two", sessionId });
+  await api.sessions.nameTurn(sessionId, second.turnId, "a dead end");
+  const names = await api.sessions.nameTurn(sessionId, first.turnId, "  a good\nstart ");
+  assert.deepEqual(names, [
+    { turnId: first.turnId, name: "a good start" },
+    { turnId: second.turnId, name: "a dead end" },
+  ]);
+  const fork = await api.sessions.create({ forkOf: first.turnId });
+  assert.deepEqual(await api.sessions.turnNames(fork.id), names.slice(0, 1));
+  await api.sessions.nameTurn(fork.id, first.turnId, "the origin");
+  assert.deepEqual((await api.sessions.graph(fork.id)).names, [{ turnId: first.turnId, name: "the origin" }]);
+  assert.deepEqual((await api.sessions.graph(sessionId)).names, names);
+  const at = `PUT /api/sessions/${sessionId}/turn-names`;
+  for (const name of ["", " ", "x".repeat(81)])
+    await refused("request_invalid", `${at}/${first.turnId}`, { json: { name } });
+  const other = await api.execute({ instruction: "elsewhere" });
+  await refused("not_found", `${at}/${other.turnId}`, { json: { name: "x" } });
+  assert.deepEqual(await api.sessions.nameTurn(sessionId, second.turnId, null), names.slice(0, 1));
+  const there = await testDoor(t);
+  await there.engine.transfer.import(there.admin, engine.transfer.export(admin, { sessionId }));
+  assert.deepEqual(await there.client().sessions.turnNames(sessionId), names.slice(0, 1));
+});

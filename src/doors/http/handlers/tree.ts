@@ -11,6 +11,7 @@ import type { WireSession } from "../../../protocol/session.ts";
 import type { WireForest } from "../../../protocol/tree.ts";
 import { toWireTurnSummary, type WireTurnSummary } from "../../../protocol/turn.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
+import { toWireTurnNames } from "../../../protocol/manifest/turn-name.ts";
 import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
@@ -62,6 +63,7 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
         forks: await write.all(caller, newest),
         forkCounts: forks.map(({ turnId, count }) => ({ turnId, count })),
         nextAfter,
+        ...toWireTurnNames(session.turnNames),
       });
     },
     getForest: async ({ caller, query: { limit, cursor, q, below } }) => {

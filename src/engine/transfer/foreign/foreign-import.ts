@@ -334,6 +334,7 @@ class ForeignFile {
         ...(folder !== null && { [folderKey]: folder }),
       },
       pins: [],
+      turnNames: [],
       originTurnId: null,
       headTurnId,
       createdAt,

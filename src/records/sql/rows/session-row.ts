@@ -21,6 +21,7 @@ const defaults: DefaultsOf<DocumentFields, "name" | "key" | "agentContextId" | "
   defaultLanguage: null,
   metadata: {},
   pins: [],
+  turnNames: [],
 };
 
 export function sessionToRow(session: Session): SessionRow {
