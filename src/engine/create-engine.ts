@@ -9,6 +9,7 @@ import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
 import type { Engine, Indexes, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
+import { announcing } from "./access/org-changes.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
 import { budgets } from "./people/budgets.ts";
@@ -30,6 +31,7 @@ import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
 import { pins } from "./sessions/pins.ts";
+import { SessionWatch } from "./sessions/session-watch.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
@@ -63,16 +65,16 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: { ...sessions(core, access), summaries: summaries.api() },
+    sessions: announcing(core.changes, { ...sessions(core, access), summaries: summaries.api() }, ["create", "update"]),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
     operator: operator(deps, watch),
-    sharing: sharing(deps, access),
+    sharing: announcing(core.changes, sharing(deps, access), ["change"]),
     audit: auditLog(deps),
     indexes: indexes(deps),
     contexts: contexts(deps),
-    tree: withSummaries(tree(core), summaries),
+    tree: announcing(core.changes, withSummaries(tree(core), summaries), treeChanges),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
@@ -88,7 +90,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       verifyAll: async (caller, onTurn) =>
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
-    transfer: transfer(core),
+    transfer: announcing(core.changes, transfer(core), ["import"]),
     workspaceSessions: { ...workspaceSessions(core), memory: workspaceMemory(deps) },
     version: deps.version,
     health: healthWatch(core),
@@ -101,6 +103,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     },
   };
 }
+
+const treeChanges = ["moveHead", "undo", "archiveTurn", "archive", "unarchive", "remove", "restore", "purge"] as const;
 
 /** A session that is archived may be summarised then (M5). */
 function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree {
@@ -116,7 +120,7 @@ function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree
 
 function turns(core: EngineCore, watch: AccessWatch): Turns {
   const { deps } = core;
-  return {
+  const verbs: Turns = {
     run: async (caller, request) => {
       const running = await runTurn(core, caller, request);
       const { sessionId, turnId, events } = running;
@@ -124,12 +128,12 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
       if (turnId === sessionId) return running;
       return { ...running, events: (signal) => whileVisible({ watch, caller, sessionId, signal, events }) };
     },
-    events: async (caller, turnId, { afterSeq, signal }) => {
+    events: async (caller, turnId, { afterSeq, signal, until }) => {
       const turn = await visibleTurn(deps, caller, turnId);
       const { sessionId } = turn;
       await checkPosition(core, turn, afterSeq);
       await checkEndIsKnown(core, turnId, afterSeq);
-      const events = (until: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: until });
+      const events = (ends: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: ends, until });
       // What is finished is read in one go.
       if (turn.status !== "pending") return events(signal);
       return whileVisible({ watch, caller, sessionId, signal, events });
@@ -140,7 +144,7 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
     waiting: (caller) => waitingCalls(core, caller),
     questions: (caller, turnId) => openQuestions(core, caller, turnId),
     answerQuestion: (caller, answer) => answerQuestion(core, caller, answer),
-    askQuestion: (caller, question) => askClientQuestion(deps, caller, question),
+    askQuestion: (caller, question) => askClientQuestion(core, caller, question),
     withdrawQuestion: (caller, question) => withdrawClientQuestion(deps, caller, question),
     find: (caller, items, below) => findByHistory(core, caller, { items, below }),
     estimate: (caller, request) => estimateTurn(core, caller, request),
@@ -153,11 +157,14 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
       return await Array.fromAsync(lineage(deps.records, id));
     },
   };
+  return announcing(core.changes, verbs, ["answerQuestion", "withdrawQuestion"]);
 }
 
 function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summaries"> {
   const { deps } = core;
+  const changes = new SessionWatch(core);
   return {
+    changes: (caller, signal) => changes.follow(caller, signal),
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
     update: async (caller, id, patch) => {
@@ -201,8 +208,7 @@ async function close(
   { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
   graceMs: number,
 ): Promise<void> {
-  if (core.isShuttingDown) return;
-  core.isShuttingDown = true;
+  if (core.closing.signal.aborted) return;
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();

@@ -135,6 +135,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   const { opened } = result;
   live.run(opened);
   await recordBeginning(opened);
+  core.changes.changed(accepted.caller.orgId);
   return {
     sessionId,
     turnId,
@@ -156,6 +157,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
     idle = logDropped;
     live.finish(turn);
     live.watch.finished(turn);
+    core.changes.changed(opened.accepted.caller.orgId);
     return turn;
   } finally {
     void idle.then(() => core.live.end(live));
@@ -167,7 +169,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
  * time (R4).
  */
 function refuseWhileClosing(core: EngineCore): void {
-  if (core.isShuttingDown) throw shuttingDown();
+  if (core.closing.signal.aborted) throw shuttingDown();
 }
 
 /**
