@@ -1,8 +1,7 @@
 /** The view that the address names. Views that few people open first are files of their own. */
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { Approvals } from "../approvals/approvals.tsx";
-import { Empty, FailedState, Loading } from "../parts/states.tsx";
+import { useLate } from "../parts/late.tsx";
+import { Empty } from "../parts/states.tsx";
 import { route } from "../routes.ts";
 import { ThreadView } from "../thread/thread-view.tsx";
 
@@ -15,7 +14,7 @@ export function View() {
     case "turn":
       return <ThreadView key={params["session"]} session={params["session"] ?? null} turn={params["turn"] ?? null} />;
     case "approvals":
-      return <Approvals />;
+      return <Late key="approvals" load={async () => (await import("../approvals/approvals.tsx")).Approvals} />;
     case "compare":
       return <Late key="compare" load={async () => (await import("../compare/compare.tsx")).Compare} />;
     case "several":
@@ -37,26 +36,13 @@ export function View() {
   }
 }
 
-/** A view that is loaded when it is opened first. While the server is away, it says so and can be tried again. */
+/** A view that is loaded when it is opened first. */
 export function Late({ load }: { load: () => Promise<ComponentType> }) {
-  const [view, setView] = useState<{ Of: ComponentType } | null>(null);
-  const [hasFailed, setFailed] = useState(false);
-  const get = (): void => {
-    setFailed(false);
-    void load().then(
-      (Of) => setView({ Of }),
-      () => setFailed(true),
-    );
-  };
-  useEffect(get, []);
-  if (view !== null) return <view.Of />;
+  const { Of, waiting } = useLate(load);
+  if (Of !== null) return <Of />;
   return (
     <main class="view" id="view" tabIndex={-1}>
-      {hasFailed ? (
-        <FailedState failed={{ words: "This part of the page could not be loaded.", code: "" }} retry={get} />
-      ) : (
-        <Loading />
-      )}
+      {waiting}
     </main>
   );
 }

@@ -1,6 +1,7 @@
 /** What turns have cost (U9): bars by day, stacked by model, and the same numbers as tables. */
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import type { WireCosts } from "../../src/client/client.ts";
+import { serverNow } from "../api/clock.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import { count, money, percent, plural } from "../parts/numbers.ts";
@@ -19,7 +20,7 @@ interface Read extends WireCosts {
 }
 
 async function read(days: number): Promise<Read> {
-  const today = new Date().toISOString().slice(0, 10);
+  const today = new Date(serverNow()).toISOString().slice(0, 10);
   const first = new Date(Date.parse(today) - (days - 1) * 86_400_000).toISOString();
   const [costs, { users }] = await Promise.all([client.costs({ from: first }), client.people.list({ limit: 200 })]);
   return { ...costs, names: new Map(users.map(({ id, name }) => [id, name])), days: daysOf(first.slice(0, 10), today) };

@@ -6,7 +6,7 @@ import { mayWrite } from "../api/connection.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
 import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
-import { Inspector } from "../inspector/inspector.tsx";
+import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { navigate, pathTo } from "../routes.ts";
 import { Composer } from "./composer.tsx";
@@ -78,9 +78,15 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
         {session.value !== null && <Turns thread={thread} selected={selected} />}
         {session.value !== null && <Bottom thread={thread} />}
       </div>
-      {selected !== null && <Inspector thread={thread} turnId={selected} />}
+      {selected !== null && <Beside thread={thread} turnId={selected} />}
     </main>
   );
+}
+
+/** The inspector or the tree, at the right of the conversation. */
+function Beside(props: { thread: Thread; turnId: string }) {
+  const { Of, waiting } = useLate(async () => (await import("../inspector/inspector.tsx")).Inspector);
+  return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
 function Bottom({ thread }: { thread: Thread }) {
