@@ -21,10 +21,10 @@ import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
 import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./operations/background-jobs.ts";
 import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
+import { runAndAllow } from "./turn/allow-parked.ts";
 import { estimateTurn } from "./turn/estimate-turn.ts";
 import { findByHistory } from "./turn/find-by-history.ts";
 import { historyOf } from "./turn/history-of.ts";
-import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
 import { askClientQuestion, withdrawClientQuestion } from "./turn/live/client-questions.ts";
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
@@ -122,7 +122,7 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   const { deps } = core;
   const verbs: Turns = {
     run: async (caller, request) => {
-      const running = await runTurn(core, caller, request);
+      const running = await runAndAllow(core, caller, request);
       const { sessionId, turnId, events } = running;
       // Who makes the first turn owns the session (S4), and never loses it.
       if (turnId === sessionId) return running;

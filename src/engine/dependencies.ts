@@ -48,6 +48,12 @@ export interface WorkspaceParts {
   ofDevice(deviceId: string): Promise<string>;
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
+  /** What people have allowed permanently in a workspace, by the keys of calls (P4). Absent: nothing can be. */
+  permissions?: {
+    /** Returns false for a workspace that does not exist. */
+    isAllowed(workspaceId: string, key: string): Promise<boolean>;
+    allow(workspaceId: string, key: string): Promise<void>;
+  };
   /** The facts that workspaces remember (M3). Absent: workspaces have no memory. */
   memory?: FactStore;
   /** Returns how the next session of the workspace begins. */

@@ -72,7 +72,11 @@ export function Navigation() {
           href={path}
           class={["Several", "Map", "Costs"].includes(name) ? "place wide-only" : "place"}
           aria-current={routes.includes(route.value.name) ? "page" : undefined}
-          aria-label={name === "Waiting" && waits > 0 ? `${label}, ${waits}` : label}
+          aria-label={
+            name === "Waiting" && waits > 0
+              ? `${name} ${waits}: ${waits === 1 ? "a call waits" : "calls wait"} for you`
+              : label
+          }
           title={label}
         >
           <svg viewBox="0 0 24 24" aria-hidden="true">
