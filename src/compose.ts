@@ -86,6 +86,10 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
       ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
+      permissions: {
+        isAllowed: async (id, key) => await (await workspaces.opened()).permissions.isAllowed(id, key),
+        allow: async (id, key) => await (await workspaces.opened()).permissions.allow(id, key),
+      },
       memory: workspaces.facts,
       managed: async () => ({ ...(await workspaces.opened()), transcripts: await workspaces.transcripts() }),
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),

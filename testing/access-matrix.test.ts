@@ -70,6 +70,7 @@ const ruleOf: Record<RouteName, keyof typeof rules> = {
   answerQuestion: "continue",
   askQuestion: "continue",
   withdrawQuestion: "continue",
+  followNews: "anyKey",
   listApprovals: "anyKey",
   getCosts: "anyKey",
   listIndexes: "anyKey",

@@ -360,7 +360,9 @@ async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Prom
     ...(sample.json !== undefined && { json: sample.json }),
     ...(isImport && { type: "application/x-ndjson", body: "" }),
   });
-  const text = await response.text();
+  // The news end only when the caller leaves.
+  const isEndless = response.ok && sample.name === "followNews";
+  const text = isEndless ? String(await response.body?.cancel()) : await response.text();
   if (response.ok) return { code: "ok", text };
   const { code, requestId: _requestId, ...problem } = JSON.parse(text) as { code: ErrorCode; requestId?: string };
   // No turn of these samples comes from another tool.

@@ -14,6 +14,7 @@ import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol
 import type { WireCosts, WireEstimate } from "../protocol/costs.ts";
 import type { WireReadiness } from "../protocol/health.ts";
 import type { WireIndex } from "../protocol/index-list.ts";
+import type { WireNews } from "../protocol/live/news.ts";
 import type { WireApprovals } from "../protocol/question.ts";
 import type { WireMe } from "../protocol/key.ts";
 import type { RouteName } from "../protocol/routes/paths.ts";
@@ -28,7 +29,7 @@ import type {
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods, type ContextMethods } from "./contexts.ts";
-import { followEvents, type StreamedEvent } from "./event-stream.ts";
+import { dataOf, followEvents, messagesOf, type Silence, type StreamedEvent } from "./event-stream.ts";
 import {
   budgetMethods,
   keyMethods,
@@ -74,6 +75,7 @@ export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
 export type { WireTurnName } from "../protocol/manifest/turn-name.ts";
 export type { WireIndex } from "../protocol/index-list.ts";
+export type { WireNews } from "../protocol/live/news.ts";
 export type { WireApprovals } from "../protocol/question.ts";
 export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireSessionSize, WireSizes } from "../protocol/explain.ts";
@@ -123,9 +125,11 @@ export interface ExecuteOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
-export interface EventsOptions extends CallOptions {
+export interface EventsOptions extends CallOptions, Silence {
   /** Id of the last event that the caller received. */
   after?: string;
+  /** `now`: ends after the events that there are now, also if the turn runs. A proxy that holds streams back passes such an answer on. */
+  until?: "now";
 }
 
 /** Every method throws an AptoveApiError if the server refuses or cannot be reached, and the signal's reason if the signal aborts. */
@@ -141,6 +145,11 @@ export interface AptoveClient {
   start(request: ExecuteRequest, options?: Omit<ExecuteOptions, "onEvent">): Promise<ExecuteAccepted>;
   /** Yields a turn's events up to the terminal one. If the connection breaks, it resumes after the last event. */
   events(turnId: string, options?: EventsOptions): AsyncIterable<StreamedEvent>;
+  /**
+   * Yields what changes in the caller's sessions and in what waits for them, over one connection. The first piece says to read
+   * everything. When it ends or throws, call it again. A newer server may send types that this client does not know: take them as a change.
+   */
+  news(options?: CallOptions & Silence): AsyncIterable<WireNews>;
   sessions: SessionMethods;
   summaries: SummaryMethods;
   turns: TurnMethods;
@@ -212,6 +221,10 @@ export function createClient(options: ClientOptions): AptoveClient {
       return jsonOf(response);
     },
     events: (turnId, more = {}) => turnEvents(stream, turnId, more),
+    news: async function* (more = {}) {
+      const open = (signal: AbortSignal) => send("followNews", { accept: "text/event-stream", signal });
+      for await (const message of messagesOf(open, more)) yield dataOf<WireNews>(message);
+    },
     sessions: sessionMethods(send, call),
     summaries: summaryMethods(send, call),
     turns: turnMethods(send, call),
@@ -259,14 +272,16 @@ function executeSend(request: ExecuteRequest, options: Omit<ExecuteOptions, "onE
 }
 
 function turnEvents(streaming: StreamSettings, turnId: string, options: EventsOptions): AsyncGenerator<StreamedEvent> {
-  const open = (lastId: string | null) =>
+  const { after = null, until, ...listening } = options;
+  const open = (lastId: string | null, signal: AbortSignal | undefined) =>
     streaming.send("turnEvents", {
       id: turnId,
+      ...(until !== undefined && { query: { until } }),
       accept: "text/event-stream",
       headers: lastId === null ? {} : { "last-event-id": lastId },
-      signal: options.signal,
+      signal,
     });
-  return followEvents({ ...streaming, open, after: options.after ?? null, signal: options.signal });
+  return followEvents({ ...streaming, ...listening, open, after, endsEarly: until === "now" });
 }
 
 async function execute(
@@ -278,14 +293,14 @@ async function execute(
   const sent = { ...executeSend({ ...request, transport: "sse" }, options), accept: "text/event-stream" };
   let turnId: string | null = null;
   // The same idempotency key returns the same turn. So until the turn's id is known, a retry sends the request again.
-  const open = (lastId: string | null) =>
+  const open = (lastId: string | null, until: AbortSignal | undefined) =>
     turnId === null
-      ? streaming.send("execute", sent)
+      ? streaming.send("execute", { ...sent, signal: until })
       : streaming.send("turnEvents", {
           id: turnId,
           accept: "text/event-stream",
           headers: lastId === null ? {} : { "last-event-id": lastId },
-          signal,
+          signal: until,
         });
   for await (const streamed of followEvents({ ...streaming, open, signal })) {
     if (streamed.event.type === "RUN_STARTED") turnId = streamed.event.runId;

@@ -258,6 +258,15 @@ export const limits = {
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
+  /** U3: the newest sessions whose changes are news, and the news that may wait for one listener. */
+  changesSessionsMax: 100,
+  changesWaitingMax: 100,
+  /** U3: how often changes are looked for without a hint; with wake-ups, only once in so many rounds. */
+  changesPollMs: 2_000,
+  changesPollsPerWakeUp: 8,
+  /** U3: the shortest pause between two looks, and how many times as long as the look it is. */
+  changesPauseMs: 50,
+  changesPauses: 4,
   /** The open sessions of an ACP connection. */
   acpSessionsMax: 256,
   /** The open sessions of an ACP connection whose tools and MCP servers run. Those that were not used for the longest time rest. */

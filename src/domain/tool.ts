@@ -82,3 +82,24 @@ export interface ToolPermission {
   key: string;
   label: string;
 }
+
+/** How far a permanent permission reaches: calls of the workspace, or of one running chat. */
+export const alwaysScopes = ["workspace", "chat"] as const;
+
+/** Why a call cannot be allowed permanently: each one is asked, there is no workspace, another person decides, or the caller is a device. */
+export const notAlways = ["each_time", "no_workspace", "not_yours", "device"] as const;
+export type NotAlways = (typeof notAlways)[number];
+
+export interface OfferedAlways {
+  /** What is allowed, for people, for example "npm test". */
+  label: string;
+  scope: (typeof alwaysScopes)[number];
+}
+
+/** What can be allowed permanently with an answer, or why nothing can. */
+export type AlwaysOffer = OfferedAlways | { not: NotAlways };
+
+/** How a client shows a call of its own tools. `always`: what it would allow permanently. It keeps the key itself. */
+export interface ClientCallView extends ToolCallView {
+  always?: OfferedAlways;
+}

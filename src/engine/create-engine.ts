@@ -9,6 +9,7 @@ import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
 import type { Engine, Indexes, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
+import { announcing } from "./access/org-changes.ts";
 import { AccessWatch, whileVisible } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
 import { budgets } from "./people/budgets.ts";
@@ -20,16 +21,17 @@ import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
 import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./operations/background-jobs.ts";
 import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
+import { runAndAllow } from "./turn/allow-parked.ts";
 import { estimateTurn } from "./turn/estimate-turn.ts";
 import { findByHistory } from "./turn/find-by-history.ts";
 import { historyOf } from "./turn/history-of.ts";
-import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
 import { askClientQuestion, withdrawClientQuestion } from "./turn/live/client-questions.ts";
 import { answerQuestion, openQuestions, runningNow } from "./turn/live/questions.ts";
 import { waitingCalls } from "./turn/live/waiting.ts";
 import { costsOf } from "./sessions/costs.ts";
 import { pins } from "./sessions/pins.ts";
+import { SessionWatch } from "./sessions/session-watch.ts";
 import { turnNames } from "./sessions/turn-names.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
@@ -65,16 +67,16 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       const list: UnkeptTurns["list"] = ({ userId }, page) => deps.records.unkept.list(userId, page);
       return { turns: { ...turns(inMemory, access), run }, list, forget };
     },
-    sessions: { ...sessions(core, access), summaries: summaries.api() },
+    sessions: announcing(core.changes, { ...sessions(core, access), summaries: summaries.api() }, ["create", "update"]),
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
     operator: operator(deps, watch),
-    sharing: sharing(deps, access),
+    sharing: announcing(core.changes, sharing(deps, access), ["change"]),
     audit: auditLog(deps),
     indexes: indexes(deps),
     contexts: contexts(deps),
-    tree: withSummaries(tree(core), summaries),
+    tree: announcing(core.changes, withSummaries(tree(core), summaries), treeChanges),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
@@ -90,7 +92,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       verifyAll: async (caller, onTurn) =>
         (await import("./explain/verify-all.ts")).verifyAll(core, caller, onTurn ?? (() => {})),
     },
-    transfer: transfer(core),
+    transfer: announcing(core.changes, transfer(core), ["import"]),
     workspaceSessions: {
       ...workspaceSessions(core),
       memory: workspaceMemory(deps),
@@ -108,6 +110,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   };
 }
 
+const treeChanges = ["moveHead", "undo", "archiveTurn", "archive", "unarchive", "remove", "restore", "purge"] as const;
+
 /** A session that is archived may be summarised then (M5). */
 function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree {
   return {
@@ -122,20 +126,20 @@ function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree
 
 function turns(core: EngineCore, watch: AccessWatch): Turns {
   const { deps } = core;
-  return {
+  const verbs: Turns = {
     run: async (caller, request) => {
-      const running = await runTurn(core, caller, request);
+      const running = await runAndAllow(core, caller, request);
       const { sessionId, turnId, events } = running;
       // Who makes the first turn owns the session (S4), and never loses it.
       if (turnId === sessionId) return running;
       return { ...running, events: (signal) => whileVisible({ watch, caller, sessionId, signal, events }) };
     },
-    events: async (caller, turnId, { afterSeq, signal }) => {
+    events: async (caller, turnId, { afterSeq, signal, until }) => {
       const turn = await visibleTurn(deps, caller, turnId);
       const { sessionId } = turn;
       await checkPosition(core, turn, afterSeq);
       await checkEndIsKnown(core, turnId, afterSeq);
-      const events = (until: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: until });
+      const events = (ends: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: ends, until });
       // What is finished is read in one go.
       if (turn.status !== "pending") return events(signal);
       return whileVisible({ watch, caller, sessionId, signal, events });
@@ -146,7 +150,7 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
     waiting: (caller) => waitingCalls(core, caller),
     questions: (caller, turnId) => openQuestions(core, caller, turnId),
     answerQuestion: (caller, answer) => answerQuestion(core, caller, answer),
-    askQuestion: (caller, question) => askClientQuestion(deps, caller, question),
+    askQuestion: (caller, question) => askClientQuestion(core, caller, question),
     withdrawQuestion: (caller, question) => withdrawClientQuestion(deps, caller, question),
     find: (caller, items, below) => findByHistory(core, caller, { items, below }),
     estimate: (caller, request) => estimateTurn(core, caller, request),
@@ -159,11 +163,14 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
       return await Array.fromAsync(lineage(deps.records, id));
     },
   };
+  return announcing(core.changes, verbs, ["answerQuestion", "withdrawQuestion"]);
 }
 
 function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summaries"> {
   const { deps } = core;
+  const changes = new SessionWatch(core);
   return {
+    changes: (caller, signal) => changes.follow(caller, signal),
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
     update: async (caller, id, patch) => {
@@ -208,8 +215,7 @@ async function close(
   { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
   graceMs: number,
 ): Promise<void> {
-  if (core.isShuttingDown) return;
-  core.isShuttingDown = true;
+  if (core.closing.signal.aborted) return;
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();

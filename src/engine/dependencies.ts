@@ -51,6 +51,12 @@ export interface WorkspaceParts {
   bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Opens what people manage of workspaces. Absent: no workspace is listed or changed. */
   managed?(): Promise<ManagedWorkspaces>;
+  /** What people have allowed permanently in a workspace, by the keys of calls (P4). Absent: nothing can be. */
+  permissions?: {
+    /** Returns false for a workspace that does not exist. */
+    isAllowed(workspaceId: string, key: string): Promise<boolean>;
+    allow(workspaceId: string, key: string): Promise<void>;
+  };
   /** The facts that workspaces remember (M3). Absent: workspaces have no memory. */
   memory?: FactStore;
   /** Returns how the next session of the workspace begins. */

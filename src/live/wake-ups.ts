@@ -28,6 +28,8 @@ export const wakeTopics = {
   keys: "keys",
   /** A session was made private, or a user was dismissed from one (H4). */
   access: "access",
+  /** Sessions of an org changed, or what waits in them for a person (U3, U8). */
+  sessions: (orgId: string): string => `sessions/${orgId}`,
 } as const;
 
 /** The result of opening a driver for several servers. */

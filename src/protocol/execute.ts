@@ -113,12 +113,18 @@ const toolResult = z
     error: absent(z.string()).describe("Instead of `output`: the reason why the call failed."),
     approved: absent(z.boolean()).describe("Instead of both, if `waitsFor` is `approval`: true if the call may run."),
     reason: absent(columnText()).describe("With `approved`: the reason for a denial, which the model receives."),
+    always: absent(z.boolean()).describe(
+      "With `approved`: true if such calls are allowed permanently in the workspace.",
+    ),
   })
   .refine(({ output, error, approved }) => [output, error, approved].filter((one) => one != null).length === 1, {
     message: "needs exactly one of output, error and approved",
   })
   .refine(({ approved, reason }) => reason == null || approved != null, {
     message: "has a reason without approved",
+  })
+  .refine(({ approved, always }) => always !== true || approved === true, {
+    message: "has always without approved",
   })
   .meta({ id: "ToolResult", description: "The answer to a pending tool call." });
 

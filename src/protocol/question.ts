@@ -1,13 +1,22 @@
 /** The wire form of a turn's open questions, and of their answers (V5). */
 import * as z from "zod";
-import type { ToolCallView } from "../domain/tool.ts";
+import { alwaysScopes, notAlways, type ToolCallView } from "../domain/tool.ts";
 import { idSchema, timeSchema } from "./values.ts";
 
 const callId = z.string().describe("The id of the call.");
 
 const shownCall = z.custom<ToolCallView>().meta({ type: "object" });
 
-/** What a client shows of a call of its own. What is remembered permanently is decided by the client alone, so it has no permission. */
+const offeredAlways = z
+  .strictObject({
+    label: z.string().min(1).max(4_096).describe("What is allowed, for people."),
+    scope: z
+      .enum(alwaysScopes)
+      .describe("`workspace`: in the workspace of the session. `chat`: as long as the chat runs."),
+  })
+  .meta({ id: "OfferedAlways" });
+
+/** What a client shows of a call of its own. The client itself keeps what is remembered permanently, so it has no permission. */
 const askedViewSchema = z
   .strictObject({
     title: z.string().min(1).max(4_096),
@@ -26,6 +35,11 @@ const askedViewSchema = z
         ]),
       )
       .max(100),
+    always: offeredAlways
+      .exactOptional()
+      .describe(
+        "What the client would allow permanently, if an answer has `always`. Absent: the call is asked each time.",
+      ),
   })
   .meta({ id: "AskedView" });
 
@@ -40,7 +54,7 @@ export type QuestionAsking = z.input<typeof questionAskingSchema>;
 export const askedQuestionSchema = z
   .object({
     answer: z
-      .object({ approved: z.boolean(), reason: z.string().exactOptional() })
+      .object({ approved: z.boolean(), always: z.boolean().exactOptional(), reason: z.string().exactOptional() })
       .nullable()
       .describe("Null: there is no answer yet. Ask again within a minute, or the question ends."),
   })
@@ -65,6 +79,10 @@ export const questionAnswerSchema = z
   .strictObject({
     callId,
     approved: z.boolean(),
+    always: z
+      .boolean()
+      .exactOptional()
+      .describe("With `approved`: true if such calls are allowed permanently, where the question offers that."),
     reason: z.string().exactOptional().describe("Why the call was denied. The model receives it."),
   })
   .meta({ id: "QuestionAnswer" });
@@ -94,6 +112,11 @@ export const approvalsSchema = z
           name: z.string().describe("The name of the tool."),
           args: z.record(z.string(), z.unknown()),
           view: shownCall.nullable().describe("How to show the call. Null: the tool did not describe it."),
+          always: z
+            .union([offeredAlways, z.object({ not: z.enum(notAlways) })])
+            .describe(
+              "What you can allow permanently with `always`, or why nothing: each such call is asked, the session has no workspace, another person decides, or you are a device.",
+            ),
         }),
       )
       .describe("The oldest activity first."),

@@ -8,7 +8,7 @@
  * - The first answer counts, whichever process gives it.
  * - `purges` deletes the questions of the turns that it deletes: a view has content.
  */
-import type { ToolCallView } from "../domain/tool.ts";
+import type { ClientCallView } from "../domain/tool.ts";
 
 export interface QuestionRecords {
   /**
@@ -29,13 +29,15 @@ export interface ClientQuestion {
   callId: string;
   /** Tells one time of asking from another. */
   askerId: string;
-  view: ToolCallView;
+  view: ClientCallView;
 }
 export interface ClientAsking extends ClientQuestion {
   leaseMs: number;
 }
 export interface ClientAnswer {
   approved: boolean;
+  /** True: such calls are allowed permanently. */
+  always?: boolean;
   /** Why the call was denied. */
   reason?: string;
 }

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { newId } from "../../src/domain/ids.ts";
+import { permittingWorkspaces } from "../permitting-workspaces.ts";
 import { toolWorld } from "../tool-world.ts";
-import { closeBrowser, pageWorld } from "./page-world.ts";
+import { axeFaults, closeBrowser, pageWorld } from "./page-world.ts";
 
 after(closeBrowser);
 
@@ -89,4 +90,40 @@ test("[U8] [V5] [U13] what a chat at the desk asks about is shown with its chang
   await tab.getByText("Nothing waits for you").waitFor();
   assert.deepEqual(await world.engine.turns.askQuestion(world.owner, question), { approved: true });
   assert.deepEqual(tab.faults, []);
+});
+
+test("[U8] [P4] [U13] a call is allowed permanently with the words of what that allows, and the same call is not asked again", async (t) => {
+  const { tools } = await toolWorld(t);
+  const kept = await permittingWorkspaces();
+  const script = (_call: unknown, n: number) =>
+    n % 2 === 1 ? [{ calls: "run", with: { command: "npm test" } }] : "Done.";
+  const world = await pageWorld(t, { tools, script, workspaces: kept.workspaces });
+  kept.settle(world.deps);
+  const request = { instruction: "go", mode: "edit", workspaceId: "default" };
+  const tab = await world.tab("/approvals", phone);
+  await tab.getByText("Nothing waits for you").waitFor();
+  await (
+    await world.engine.turns.run(world.owner, request)
+  ).finished;
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.getByText('"Always" allows: npm test, in this workspace.').waitFor();
+  assert.deepEqual(await axeFaults(tab), []);
+  await card.getByRole("button", { name: "Always this, here" }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+  assert.equal((await kept.keys()).length, 1);
+  assert.equal((await (await world.engine.turns.run(world.owner, request)).finished).status, "completed");
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U8] [P4] [U13] where a call cannot be allowed permanently, the page says why", async (t) => {
+  const { tools } = await toolWorld(t);
+  const script = () => [{ calls: "run", with: { command: "npm test" } }];
+  const world = await pageWorld(t, { tools, script });
+  const tab = await world.tab("/approvals", phone);
+  await (
+    await world.engine.turns.run(world.owner, { instruction: "go", mode: "edit" })
+  ).finished;
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.getByText("This session has no workspace that could keep a permanent permission.").waitFor();
+  assert.equal(await card.getByRole("button", { name: /Always/ }).count(), 0);
 });

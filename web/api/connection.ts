@@ -3,6 +3,7 @@
  * of the page is in this origin's storage; the other half is a cookie that no script can read.
  */
 import { computed, signal } from "@preact/signals";
+import { sawTime, serverNow } from "./clock.ts";
 import { AptoveApiError, createClient, type WireMe, type WireSignIn } from "../../src/client/client.ts";
 
 import { keepAttempt, redirectUri, takeAnswer } from "./identity.ts";
@@ -17,28 +18,30 @@ export const me = signal<WireMe | null>(null);
 export const offlineSince = signal<number | null>(null);
 /** Why this browser was signed out, for the sign-in view. */
 export const signedOutBecause = signal("");
-/** The version of the server that this page was loaded from, and the one that answers now. */
-const loadedVersion = signal<string | null>(null);
-const answeringVersion = signal<string | null>(null);
-export const hasNewVersion = computed(
-  () =>
-    loadedVersion.value !== null && answeringVersion.value !== null && loadedVersion.value !== answeringVersion.value,
-);
+/** True while a proxy between the server and this browser holds streams back until they end. Then the page asks instead. */
+export const streamsAreHeld = signal(false);
+/** The version of the server when this page was loaded. */
+let loadedVersion: string | null = null;
+/** True if another version answers now, or if files of this page are gone. Only loading the page again helps. */
+export const hasNewVersion = signal(false);
 
 export const isAdmin = computed(() => me.value?.role === "admin" && me.value.deviceId === null);
 export const mayWrite = computed(() => me.value !== null && me.value.role !== "reader");
 
 export const client = createClient({
   url: location.origin,
+  // What reads a stream here goes on by itself, and says so meanwhile.
+  retries: 0,
   pageSecret: () => localStorage.getItem(storageKey),
   fetch: async (request) => {
     try {
       const response = await fetch(request);
       offlineSince.value = null;
+      sawTime(response.headers.get("date"));
       if (response.status === 401) signedOut("Your sign-in has ended.");
       return response;
     } catch (error) {
-      if (!request.signal.aborted) offlineSince.value ??= Date.now();
+      if (!request.signal.aborted) offlineSince.value ??= serverNow();
       throw error;
     }
   },
@@ -109,6 +112,8 @@ async function loadMe(): Promise<void> {
   await lookAtVersion();
 }
 
+addEventListener("offline", () => (offlineSince.value ??= serverNow()));
+
 /** Another tab may have signed this browser in or out. */
 addEventListener("storage", ({ key, newValue }) => {
   if (key !== storageKey) return;
@@ -118,9 +123,20 @@ addEventListener("storage", ({ key, newValue }) => {
 
 /** Asks which version the server has. A page of another version says so once. */
 export async function lookAtVersion(): Promise<void> {
-  const { version } = await client.health();
-  loadedVersion.value ??= version;
-  answeringVersion.value = version;
+  sawVersion((await client.health()).version);
+}
+
+export function sawVersion(version: string): void {
+  loadedVersion ??= version;
+  if (version !== loadedVersion) hasNewVersion.value = true;
+}
+
+/** Asks whether the server's page still has the files of this one, after one of them could not be loaded. Never rejects. */
+export async function lookAtFiles(): Promise<void> {
+  const own = document.querySelector("script[src]")?.getAttribute("src") ?? "";
+  // Of a server that is away, nothing is known.
+  const page = await fetch("/", { headers: { accept: "text/html" } }).catch(() => null);
+  if (page?.ok === true && !(await page.text()).includes(own)) hasNewVersion.value = true;
 }
 
 /** The name of this browser in the list of browsers, for example `Chrome on Linux`. */
@@ -138,6 +154,11 @@ export function wordsOf(error: unknown): string {
     return error.code === "unreachable" ? "The server does not answer." : `${error.message} (${error.code})`;
   }
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns true if a stream was given up because nothing arrived. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof AptoveApiError && "silenceMs" in error.facts;
 }
 
 export function codeOf(error: unknown): string {

@@ -1,7 +1,8 @@
 /** A turn that this tab follows: its events, drawn at most once a frame, over as many connections as it takes. */
 import { type Signal, signal } from "@preact/signals";
 import { isTerminalEvent, type AgUiEvent } from "../../src/client/client.ts";
-import { client, codeOf, wordsOf } from "./connection.ts";
+import { client, codeOf, isSilence, streamsAreHeld, wordsOf } from "./connection.ts";
+import { pause } from "./pause.ts";
 import { emptyView, withEvent, type TurnView } from "./turn-view.ts";
 
 export interface FollowedTurn {
@@ -16,6 +17,11 @@ export interface FollowedTurn {
 /** Refusals after which another attempt gives the same. */
 const finalCodes = new Set(["not_found", "unauthenticated", "forbidden", "blob_missing", "blob_damaged"]);
 const longestPauseMs = 5_000;
+/** A turn has events from its beginning, so the first ones come at once. Later a heartbeat is the least that comes. */
+const firstMs = 5_000;
+const betweenMs = 40_000;
+/** How often the events so far are asked for while a proxy holds streams back. */
+const heldEveryMs = 1_000;
 
 /** Follows a turn from its first event. A turn that has ended is read in one go. */
 export function followTurn(turnId: string): FollowedTurn {
@@ -48,36 +54,31 @@ interface Reading {
 async function readAll({ turnId, take, failed, signal: stopping }: Reading): Promise<void> {
   let after: string | undefined;
   for (let pauseMs = 250; !stopping.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    const isHeld = streamsAreHeld.value;
+    const how = isHeld
+      ? ({ until: "now" } as const)
+      : { firstMs: after === undefined ? firstMs : betweenMs, betweenMs };
     try {
       const from = after === undefined ? {} : { after };
-      for await (const { id, event } of client.events(turnId, { ...from, signal: stopping })) {
+      for await (const { id, event } of client.events(turnId, { ...from, ...how, signal: stopping })) {
         after = id;
-        pauseMs = 250;
+        pauseMs = 125;
         take(event);
+        if (isTerminalEvent(event)) return;
       }
-      return;
+      if (!isHeld) return;
+      pauseMs = heldEveryMs;
     } catch (error) {
       if (stopping.aborted) return;
       if (finalCodes.has(codeOf(error))) {
         failed.value = wordsOf(error);
         return;
       }
-      await pause(pauseMs, stopping);
+      if (isSilence(error) && after === undefined) {
+        streamsAreHeld.value = true;
+        continue;
+      }
     }
+    await pause(pauseMs, stopping);
   }
-}
-
-/** Waits, but not longer than until the browser is online again. */
-function pause(ms: number, stopping: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      removeEventListener("online", done);
-      stopping.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    addEventListener("online", done);
-    stopping.addEventListener("abort", done);
-  });
 }

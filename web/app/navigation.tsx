@@ -72,14 +72,20 @@ export function Navigation() {
           href={path}
           class={["Several", "Map", "Costs"].includes(name) ? "place wide-only" : "place"}
           aria-current={routes.includes(route.value.name) ? "page" : undefined}
-          aria-label={name === "Waiting" && waits > 0 ? `${label}, ${waits}` : label}
+          aria-label={name === "Waiting" && waits > 0 ? undefined : label}
           title={label}
         >
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d={icon} />
           </svg>
           <span>{name}</span>
-          {name === "Waiting" && waits > 0 && <b class="count">{waits}</b>}
+          {name === "Waiting" && waits > 0 && (
+            <>
+              {" "}
+              <b class="count">{waits}</b>
+              <span class="spoken"> {waits === 1 ? "call waits" : "calls wait"} for you</span>
+            </>
+          )}
         </a>
       ))}
       <More />

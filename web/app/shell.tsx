@@ -5,7 +5,7 @@ import { hasNewVersion, me, offlineSince, signInState } from "../api/connection.
 import { asOf, look, runningCount, waiting } from "../api/live.ts";
 import { SessionList } from "../sessions/session-list.tsx";
 import { route } from "../routes.ts";
-import { Loading } from "../parts/states.tsx";
+import { Loading, Reload } from "../parts/states.tsx";
 import { Navigation } from "./navigation.tsx";
 import { listenForKeys, Palette } from "./palette.tsx";
 import { spoken, Status } from "./status.tsx";
@@ -87,10 +87,7 @@ function Banner() {
     return me.value?.role === "reader" ? <p class="banner">You may read here, and not change anything.</p> : null;
   return (
     <p class="banner" role="status">
-      The server has a new version.{" "}
-      <button type="button" onClick={() => location.reload()}>
-        Reload
-      </button>
+      The server has a new version. <Reload />
     </p>
   );
 }

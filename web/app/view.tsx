@@ -1,6 +1,5 @@
 /** The view that the address names. Views that few people open first are files of their own. */
 import type { ComponentType } from "preact";
-import { Approvals } from "../approvals/approvals.tsx";
 import { useLate } from "../parts/late.tsx";
 import { Empty } from "../parts/states.tsx";
 import { route } from "../routes.ts";
@@ -15,7 +14,7 @@ export function View() {
     case "turn":
       return <ThreadView key={params["session"]} session={params["session"] ?? null} turn={params["turn"] ?? null} />;
     case "approvals":
-      return <Approvals />;
+      return <Late key="approvals" load={async () => (await import("../approvals/approvals.tsx")).Approvals} />;
     case "compare":
       return <Late key="compare" load={async () => (await import("../compare/compare.tsx")).Compare} />;
     case "several":
@@ -38,14 +37,13 @@ export function View() {
   }
 }
 
-/** A view that is loaded when it is opened first. While the server is away, it says so and can be tried again. */
+/** A view that is loaded when it is opened first. */
 export function Late({ load }: { load: () => Promise<ComponentType> }) {
-  const late = useLate(load);
-  return late.Of !== null ? (
-    <late.Of />
-  ) : (
+  const { Of, waiting } = useLate(load);
+  if (Of !== null) return <Of />;
+  return (
     <main class="view" id="view" tabIndex={-1}>
-      {late.waiting}
+      {waiting}
     </main>
   );
 }

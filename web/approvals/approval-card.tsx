@@ -24,11 +24,11 @@ export function ApprovalCard({
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const { view, name, args, sessionName, sessionId, userId, since } = call;
-  const answer = async (approved: boolean): Promise<void> => {
+  const answer = async (given: Given): Promise<void> => {
     setBusy(true);
     setFault("");
     try {
-      await send(call, approved, reason.trim());
+      await send(call, given);
     } catch (error) {
       // Another client was first. Then the question is gone, and that is no failure.
       if (!["question_not_open", "tool_feedback_invalid", "head_moved"].includes(codeOf(error)))
@@ -50,6 +50,7 @@ export function ApprovalCard({
   const verb = { execute: "run", edit: "change a file", delete: "delete", move: "move", fetch: "fetch" }[
     view?.kind as string
   ];
+  const Heading = isAlone ? "h2" : "h3";
   return (
     <section class="approval" aria-label={`${sessionName} waits for you`}>
       {isAlone && (
@@ -58,7 +59,7 @@ export function ApprovalCard({
           <Time at={since} />
         </p>
       )}
-      <h3>The model wants to {verb ?? `use ${name}`}</h3>
+      <Heading>The model wants to {verb ?? `use ${name}`}</Heading>
       <p class="approval-title">{shownText(view?.title ?? name)}</p>
       <CallContent view={view} args={JSON.stringify(args)} />
       {(view?.locations.length ?? 0) > 0 && (
@@ -76,27 +77,72 @@ export function ApprovalCard({
           onInput={({ currentTarget }) => setReason(currentTarget.value)}
         />
       </label>
-      <div class="answers">
-        <button type="button" disabled={isBusy} onClick={() => void answer(false)}>
-          No
-        </button>
-        <button type="button" class="primary" disabled={isBusy} onClick={() => void answer(true)}>
-          Allow once
-        </button>
-      </div>
+      <Answers call={call} isBusy={isBusy} reason={reason.trim()} answer={(one) => void answer(one)} />
     </section>
   );
 }
 
-/** Answers to calls of parked turns, which go together: the turn goes on when each of its calls has an answer. */
-const given = signal<ReadonlyMap<string, { approved: boolean; reason?: string }>>(new Map());
+interface Given {
+  approved: boolean;
+  always?: boolean;
+  reason?: string;
+}
 
-async function send(
-  { isParked, turnId, callId, sessionId, mode }: WaitingCall,
-  approved: boolean,
-  reason: string,
-): Promise<void> {
-  const answer = approved || reason === "" ? { approved } : { approved, reason };
+interface AnswersProps {
+  call: WaitingCall;
+  isBusy: boolean;
+  reason: string;
+  answer(given: Given): void;
+}
+
+function Answers({ call: { always }, isBusy, reason, answer }: AnswersProps) {
+  return (
+    <>
+      <div class="answers">
+        <button
+          type="button"
+          disabled={isBusy}
+          onClick={() => answer({ approved: false, ...(reason !== "" && { reason }) })}
+        >
+          No
+        </button>
+        {always !== undefined && "label" in always && (
+          <button type="button" disabled={isBusy} onClick={() => answer({ approved: true, always: true })}>
+            Always this, here
+          </button>
+        )}
+        <button type="button" class="primary" disabled={isBusy} onClick={() => answer({ approved: true })}>
+          Allow once
+        </button>
+      </div>
+      <Always always={always} />
+    </>
+  );
+}
+
+/** Says what exactly "always" allows, or why it is not offered. */
+function Always({ always }: { always: WaitingCall["always"] | undefined }) {
+  // A server of an earlier version offers nothing, and a later one may have other reasons.
+  const words =
+    always === undefined
+      ? undefined
+      : "label" in always
+        ? `"Always" allows: ${shownText(always.label)}, ${always.scope === "chat" ? "as long as that chat runs" : "in this workspace"}.`
+        : whyNotAlways[always.not];
+  return words === undefined ? null : <p class="dim small-text">{words}</p>;
+}
+
+const whyNotAlways: Partial<Record<string, string>> = {
+  each_time: "Each call like this one is asked.",
+  no_workspace: "This session has no workspace that could keep a permanent permission.",
+  not_yours: "Only the person whose machine or server it is can allow this permanently.",
+  device: "A device can allow a call once. A permanent permission needs a browser that is signed in as yourself.",
+};
+
+/** Answers to calls of parked turns, which go together: the turn goes on when each of its calls has an answer. */
+const given = signal<ReadonlyMap<string, Given>>(new Map());
+
+async function send({ isParked, turnId, callId, sessionId, mode }: WaitingCall, answer: Given): Promise<void> {
   if (!isParked) return await client.turns.answerQuestion(turnId, { callId, ...answer });
   given.value = new Map([...given.value, [callId, answer]]);
   const calls = (waiting.value ?? []).filter((one) => one.turnId === turnId);

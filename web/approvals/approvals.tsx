@@ -3,6 +3,8 @@ import { liveFault, waiting } from "../api/live.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 
+export { ApprovalCard };
+
 export function Approvals() {
   const calls = waiting.value;
   return (

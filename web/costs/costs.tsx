@@ -2,6 +2,7 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { WireBudget, WireCosts } from "../../src/client/client.ts";
+import { serverNow } from "../api/clock.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import { count, percent, plural } from "../parts/numbers.ts";
@@ -23,7 +24,7 @@ interface Read extends WireCosts {
 }
 
 async function read(days: number): Promise<Read> {
-  const today = new Date().toISOString().slice(0, 10);
+  const today = new Date(serverNow()).toISOString().slice(0, 10);
   const first = new Date(Date.parse(today) - (days - 1) * 86_400_000).toISOString();
   const [costs, { users }, budgets] = await Promise.all([
     client.costs({ from: first }),

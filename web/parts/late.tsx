@@ -1,9 +1,13 @@
 /** A component in a file of its own, which is loaded when it is needed first. */
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { FailedState, Loading } from "./states.tsx";
+import { hasNewVersion, lookAtFiles } from "../api/connection.ts";
+import { Empty, FailedState, Loading, Reload } from "./states.tsx";
 
-/** `Of` is null until the file is there. Meanwhile `waiting` is to be shown: it says if the file could not be loaded, and tries again. */
+/**
+ * `Of` is null until the file is there. Meanwhile `waiting` is to be shown: it says if the file could not be loaded, and tries again. After
+ * an upgrade of the server the file may be gone. Then only loading the page again helps.
+ */
 export function useLate<P>(load: () => Promise<ComponentType<P>>): {
   Of: ComponentType<P> | null;
   waiting: ComponentChildren;
@@ -14,14 +18,20 @@ export function useLate<P>(load: () => Promise<ComponentType<P>>): {
     setFailed(false);
     void load().then(
       (Of) => setView({ Of }),
-      () => setFailed(true),
+      () => {
+        setFailed(true);
+        void lookAtFiles();
+      },
     );
   };
   useEffect(get, []);
-  const waiting = hasFailed ? (
-    <FailedState failed={{ words: "This part of the page could not be loaded.", code: "" }} retry={get} />
-  ) : (
+  const failed = { words: "This part of the page could not be loaded.", code: "" };
+  const waiting = !hasFailed ? (
     <Loading />
+  ) : hasNewVersion.value ? (
+    <Empty action={<Reload />}>The server has a new version, which does not have this part of the page any more.</Empty>
+  ) : (
+    <FailedState failed={failed} retry={get} />
   );
   return { Of: view?.Of ?? null, waiting };
 }

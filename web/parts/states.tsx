@@ -26,6 +26,15 @@ export function Empty({ children, action }: { children: ComponentChildren; actio
   );
 }
 
+/** What was typed stays over it. */
+export function Reload() {
+  return (
+    <button type="button" onClick={() => location.reload()}>
+      Reload
+    </button>
+  );
+}
+
 const hints: Record<string, string> = {
   not_found: "It does not exist, or you may not see it.",
   forbidden: "Your role does not allow this.",

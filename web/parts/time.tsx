@@ -1,14 +1,17 @@
 /** A time relative to now, with the exact one as its title. */
 import { signal } from "@preact/signals";
+import { serverNow } from "../api/clock.ts";
 import { ago, exactTime } from "./numbers.ts";
 
-const now = signal(Date.now());
-setInterval(() => (now.value = Date.now()), 20_000);
+/** Counts up, so that the times are drawn again. */
+const beat = signal(0);
+setInterval(() => (beat.value += 1), 20_000);
 
 export function Time({ at }: { at: string }) {
+  void beat.value;
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {ago(Date.parse(at), now.value)}
+      {ago(Date.parse(at), serverNow())}
     </time>
   );
 }

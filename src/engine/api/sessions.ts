@@ -17,6 +17,7 @@ import type {
 import type { ArchivedTurn, Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
+import type { SessionNews } from "../../domain/session-news.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { Millis } from "../../domain/ids.ts";
@@ -122,6 +123,11 @@ export interface Sessions {
    * org: the newest activity first. `next` is the cursor of the next page, or null on the last one (S7).
    */
   list(caller: Caller, page: SessionListRequest): Promise<SessionListPage>;
+  /**
+   * Yields what changes in the sessions that `list` returns first, and in what waits for the caller, from now on. The first piece
+   * says to read everything, and so does one after the listener was too slow. Ends when the signal aborts, and when the engine closes.
+   */
+  changes(caller: Caller, signal: AbortSignal): AsyncIterable<SessionNews>;
   /**
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.

@@ -81,6 +81,8 @@ export interface RequestedInput {
   input?: InputPart[];
   /** Answers to the tool calls that the head waits for (T9). */
   toolResults?: ToolFeedback[];
+  /** The ids of calls in `toolResults` that are approved, of which such calls are allowed permanently in the workspace (P4). */
+  alwaysAllow?: string[];
   /** Files that the person has open. The model receives those that have changed since they were last sent. */
   activeFiles?: ActiveFile[];
 }
@@ -180,4 +182,5 @@ export interface ApprovalQuestion {
   signal: AbortSignal;
 }
 
-export type ApprovalAnswer = { approved: true } | { approved: false; reason?: string };
+/** `always`: such calls are allowed permanently in the workspace. A client that asks by a function does that itself. */
+export type ApprovalAnswer = { approved: true; always?: boolean } | { approved: false; reason?: string };

@@ -1,7 +1,7 @@
 /** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
 import type { ClientAnswer, ClientQuestion } from "../../records/questions.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnKind } from "../../domain/turn.ts";
-import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
+import type { AlwaysOffer, ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { HistoryItem, ConversationItem } from "../../domain/history.ts";
 import type { UnkeptTurn } from "../../records/unkept.ts";
 import type { Step } from "../../domain/step.ts";
@@ -26,13 +26,13 @@ export interface Turns {
   run(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
   /**
    * Returns the events of a turn after position `afterSeq` (0 for all events), in order. Works while the turn runs and at
-   * any time later. The iterable ends after the terminal event, or when `signal` aborts (V2). Throws `not_found`, and
-   * `event_id_unknown` if the turn has no event at that position.
+   * any time later. The iterable ends after the terminal event, or when `signal` aborts (V2), or with `until: "now"` after the
+   * events that there are. Throws `not_found`, and `event_id_unknown` if the turn has no event at that position.
    */
   events(
     caller: Caller,
     turnId: string,
-    from: { afterSeq: number; signal?: AbortSignal },
+    from: { afterSeq: number; signal?: AbortSignal; until?: "now" | undefined },
   ): Promise<AsyncIterable<SequencedEvent>>;
   /**
    * Sends a message to a running turn, and returns the id of the turn. The model receives the message at the turn's next
@@ -62,7 +62,8 @@ export interface Turns {
   waiting(caller: Caller): Promise<CallToApprove[]>;
   /**
    * Answers an open question. Who may continue the session may do this, and the first answer counts. If the turn runs in
-   * another process, a simultaneous answer may still come first. Throws `question_not_open`, `not_found`, `forbidden`.
+   * another process, a simultaneous answer may still come first. With `always`, such calls are allowed permanently where the question
+   * says so. Throws `question_not_open`, `not_found`, `forbidden`.
    */
   answerQuestion(caller: Caller, answer: { turnId: string; callId: string } & ApprovalAnswer): Promise<void>;
   /**
@@ -149,6 +150,8 @@ export interface CallToApprove extends Omit<OpenQuestion, "view"> {
   isParked: boolean;
   /** How to show the call. Null: the tool did not say. */
   view: ToolCallView | null;
+  /** What the caller may allow permanently with the answer, or why nothing. */
+  always: AlwaysOffer;
 }
 
 /** A turn that is running, and the position of its newest event. */

@@ -49,7 +49,7 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
       runnerId: runner.id,
       ...stores,
       runningTurns: core.live.count,
-      isShuttingDown: core.isShuttingDown,
+      isShuttingDown: core.closing.signal.aborted,
     };
   };
 }

@@ -36,7 +36,7 @@ export class SummaryMaker {
     const { records } = deps;
     return {
       start: async (caller, request) => {
-        if (this.#core.isShuttingDown)
+        if (this.#core.closing.signal.aborted)
           throw new AptoveError("shutting_down", "the summary was not begun; try it again");
         const session = await continuableSession(deps, caller, request.sessionId);
         return await this.#begin(caller, { ...request, session, cause: "request" });

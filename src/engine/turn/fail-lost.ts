@@ -50,6 +50,7 @@ export async function failLost(core: EngineCore, turn: PendingTurn, reason: Fail
   const result = await core.turnStore.finish(finish, { ...blobs, drop: runningBlobs(turn.id) });
   // Another process has taken the turn over, and keeps the content of the log.
   if (result.outcome !== "finished") return false;
+  if (session !== null) core.changes.changed(session.orgId);
   await transcribeLost(core, { turn: failed, session, items: itemsToShow(turn, past) });
   await dropTraces(core, turn);
   return true;

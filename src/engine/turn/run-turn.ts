@@ -138,6 +138,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   // The model need not wait for the log.
   const finished = runToEnd(core, opened);
   await begun;
+  core.changes.changed(accepted.caller.orgId);
   return {
     sessionId,
     turnId,
@@ -159,6 +160,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
     idle = logDropped;
     live.finish(turn);
     live.watch.finished(turn);
+    core.changes.changed(opened.accepted.caller.orgId);
     return turn;
   } finally {
     void idle.then(() => core.live.end(live));
@@ -170,7 +172,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
  * time (R4).
  */
 function refuseWhileClosing(core: EngineCore): void {
-  if (core.isShuttingDown) throw shuttingDown();
+  if (core.closing.signal.aborted) throw shuttingDown();
 }
 
 /**

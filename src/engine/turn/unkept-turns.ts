@@ -96,7 +96,7 @@ interface UnkeptRequest {
 
 async function runUnkept(kept: EngineCore, core: EngineCore, { caller, request }: UnkeptRequest): Promise<RunningTurn> {
   const { records, runner, now } = kept.deps;
-  if (kept.isShuttingDown) throw shuttingDown();
+  if (kept.closing.signal.aborted) throw shuttingDown();
   mayWrite(caller);
   await kept.quotas.refuseEarly(caller);
   const id = newId();

@@ -69,6 +69,7 @@ export const paths = {
   askQuestion: { method: "PUT", path: "/api/turns/{id}/questions" },
   withdrawQuestion: { method: "DELETE", path: "/api/turns/{id}/questions" },
 
+  followNews: { method: "GET", path: "/api/events" },
   listApprovals: { method: "GET", path: "/api/approvals" },
   getCosts: { method: "GET", path: "/api/costs" },
   getSizes: { method: "GET", path: "/api/sizes" },

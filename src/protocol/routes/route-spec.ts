@@ -49,5 +49,16 @@ export const resumeParameters = {
   }),
 };
 
+/** The same for the events of one turn, which a client behind a proxy that holds streams back can ask for. */
+export const turnEventParameters = {
+  ...resumeParameters,
+  query: resumeParameters.query.extend({
+    until: z
+      .literal("now")
+      .optional()
+      .describe("`now`: the answer ends after the events that there are now, also if the turn runs."),
+  }),
+};
+
 /** Error codes of routes that read the stored contents of a turn. */
 export const storedTurnErrors = ["blob_missing", "blob_damaged", "storage_failed"] as const;

@@ -31,6 +31,17 @@ import {
 import { interruptionSchema, steerSchema, steeringSchema, turnSchema, turnListSchema } from "../turn.ts";
 
 export const sessionRoutes = {
+  followNews: {
+    summary:
+      "Tells what changes in the caller's sessions, and in what waits for the caller, as long as the client listens.",
+    access: "read",
+    status: 200,
+    otherAnswers: {
+      "text/event-stream":
+        "Server-sent events whose data is a `News`. The first one is `read_anew`. After a break the client opens the stream again.",
+    },
+    errors: [],
+  },
   listSessions: {
     summary:
       "Lists the sessions that the caller owns or took part in, or that are public in the org, the most recently active first.",

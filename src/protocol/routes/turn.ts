@@ -10,7 +10,7 @@ import {
 } from "../execute.ts";
 import { sizesQuerySchema, sizesSchema, turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
-import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
+import { eventStreamAnswers, type RouteSpec, storedTurnErrors, turnEventParameters } from "./route-spec.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
 import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
 import {
@@ -196,7 +196,7 @@ export const turnRoutes = {
   turnEvents: {
     summary: "Streams the events of a turn, while it runs and at any later time.",
     access: "read",
-    ...resumeParameters,
+    ...turnEventParameters,
     status: 200,
     otherAnswers: eventStreamAnswers,
     errors: ["event_id_unknown", ...storedTurnErrors],

@@ -357,7 +357,7 @@ test("[V5] [L2] --no-tools offers none of the chat's tools, and a pipe cannot be
 });
 
 function opened(tool: Tool): { tools: ChatTools; run(signal?: AbortSignal): ReturnType<ChatTools["run"]> } {
-  const permits = { isAllowed: async () => false, allow: async () => {}, scope: "" };
+  const permits = { isAllowed: async () => false, allow: async () => {}, scope: "chat" as const };
   const session = { tools: async () => [tool], warnings: () => [], close: async () => {} };
   const tools = new ChatTools(async () => session, permits);
   const context = { sessionId: "s", turnId: "t", callId: "c", showOutput: () => {} };
@@ -399,6 +399,29 @@ async function askedElsewhere(client: AptoveClient): Promise<WireApprovals["appr
     if (waiting !== undefined) return waiting;
   }
 }
+
+test("[P4] [V5] [U8] what a chat asks about is allowed permanently from elsewhere, and the chat does not ask again", async (t) => {
+  const written: string[] = [];
+  const on = await world(t, [writes(written)]);
+  const server = on.start(["serve", "--port", "0"]);
+  await server.saw("http://127.0.0.1:");
+  const page = createClient(await serverOf(on));
+  const chat = chatting(on);
+  chat.type("write a");
+  await chat.saw("allow? [y/a/N]");
+  const asked = await askedElsewhere(page);
+  assert.ok("label" in asked.always);
+  await page.turns.answerQuestion(asked.turnId, { callId: asked.callId, approved: true, always: true });
+  await chat.saw("result: wrote a");
+  chat.type("write b");
+  await chat.saw("result: wrote b");
+  assert.deepEqual(written, ["a", "b"]);
+  chat.type("/quit");
+  await chat.finished;
+  assert.match(await chat.screen(), /always .* by an answer from elsewhere/);
+  server.signals.emit("SIGTERM");
+  await server.finished;
+});
 
 test("[V5] [U8] [L2] the question of a chat is answered from elsewhere, with the exact change before the eyes, and the chat goes on", async (t) => {
   const written: string[] = [];

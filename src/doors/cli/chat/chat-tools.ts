@@ -5,6 +5,7 @@
  */
 import { failureOf } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
+import type { OfferedAlways } from "../../../domain/tool.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { onAbort } from "../../../system/abort.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
@@ -21,8 +22,8 @@ export type ChatToolDefinition = NonNullable<ExecuteRequest["tools"]>[number];
 export interface ToolPermissions {
   isAllowed(key: string): Promise<boolean>;
   allow(key: string): Promise<void>;
-  /** How far a permission reaches: `in this workspace`. */
-  scope: string;
+  /** How far a permission reaches. */
+  scope: OfferedAlways["scope"];
 }
 
 /** Whole outputs that were cut for the model and that it can read again. The oldest are removed first. */
@@ -150,13 +151,13 @@ function permitsOf(invocation: CliInvocation, workspaceId: string | null): ToolP
     return {
       isAllowed: async (key) => allowed.has(key),
       allow: async (key) => void allowed.add(key),
-      scope: "in this chat",
+      scope: "chat",
     };
   }
   return {
     isAllowed: async (key) => await (await invocation.workspaces()).permissions.isAllowed(workspaceId, key),
     allow: async (key) => await (await invocation.workspaces()).permissions.allow(workspaceId, key),
-    scope: "in this workspace",
+    scope: "workspace",
   };
 }
 

@@ -40,7 +40,8 @@ export async function askPersonForPermission(
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
     return { isGiven: true, wasAsked: false };
   }
-  const call = { turnId: state.lastTurnId ?? "", callId: own.waiting.callId, view: own.view };
+  const { scope } = tools.permits;
+  const call = { turnId: state.lastTurnId ?? "", callId: own.waiting.callId, view: own.view, scope };
   const shared = shareQuestion(state.client, call, () => void state.lines.cancelQuestion());
   const answer = await askHere(state, own, { isOld });
   const given = shared.elsewhere === null ? answerOf(answer) : null;
@@ -49,9 +50,18 @@ export async function askPersonForPermission(
     if (answer.isAlways && permission !== null) await remember(state, tools, permission.key);
     return answer.isGiven ? { isGiven: true, wasAsked: true } : { isGiven: false, answer: answer.text };
   }
-  state.call.output.note(`${counts.approved ? "allowed" : "denied"} by an answer from elsewhere`);
+  const isAlways = counts.approved && counts.always === true && permission !== null;
+  if (isAlways) await remember(state, tools, permission.key);
+  const what = isAlways
+    ? `always ${permission.label} ${scopeWords[scope]} was allowed`
+    : counts.approved
+      ? "allowed"
+      : "denied";
+  state.call.output.note(`${state.call.output.safeNote(what)} by an answer from elsewhere`);
   return counts.approved ? { isGiven: true, wasAsked: true } : { isGiven: false, answer: counts.reason ?? "no" };
 }
+
+const scopeWords = { workspace: "in this workspace", chat: "in this chat" };
 
 /** What the person at the terminal answered. A null `text` means that the question was not answered. */
 interface OwnAnswer {
@@ -122,7 +132,8 @@ function showCall(
 ): void {
   const { output } = state.call;
   const { callId, name, arguments: given } = waiting;
-  const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
+  const always =
+    permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${scopeWords[tools.permits.scope]}`];
   const words = ["y: yes", ...always, "n: no", `${reasonKey}: no, with a reason`].join(" · ");
   const again = isOld ? ["this call is from an earlier chat and may have run already"] : [];
   const hints = output.rows([...again, words].map((line) => [line])).map((line) => output.style.dim(line));

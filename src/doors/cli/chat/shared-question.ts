@@ -5,11 +5,13 @@
 import { AptoveApiError, type AptoveClient } from "../../../client/client.ts";
 import { newId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { ToolCallView } from "../../../domain/tool.ts";
+import type { OfferedAlways, ToolCallView } from "../../../domain/tool.ts";
 import { pause } from "../../../system/abort.ts";
 
 export interface CallAnswer {
   approved: boolean;
+  /** True: such calls are allowed permanently. */
+  always?: boolean;
   reason?: string;
 }
 
@@ -27,6 +29,8 @@ interface AskedCall {
   turnId: string;
   callId: string;
   view: ToolCallView;
+  /** How far a permanent permission reaches. */
+  scope: OfferedAlways["scope"];
 }
 
 /** Asks until `end` is called. Calls `onAnswer` once if the answer comes from elsewhere. */
@@ -34,8 +38,10 @@ export function shareQuestion(client: AptoveClient, call: AskedCall, onAnswer: (
   const question = { callId: call.callId, askerId: newId() };
   const stop = new AbortController();
   let [elsewhere, isHeld]: [CallAnswer | null, boolean] = [null, false];
+  let offersAlways = true;
   const ask = async (): Promise<CallAnswer | null> => {
-    const answer = await client.turns.askQuestion(call.turnId, { ...question, view: askedView(call.view) });
+    const view = askedView(call, { offersAlways });
+    const answer = await client.turns.askQuestion(call.turnId, { ...question, view });
     isHeld = true;
     return answer;
   };
@@ -44,8 +50,14 @@ export function shareQuestion(client: AptoveClient, call: AskedCall, onAnswer: (
       try {
         elsewhere = await ask();
       } catch (error) {
+        const code = error instanceof AptoveApiError ? error.code : "";
+        // A server of an earlier version does not know what is offered permanently.
+        if (code === "request_invalid" && offersAlways) {
+          offersAlways = false;
+          continue;
+        }
         // A server that is away may come back. One that refuses the question will not take it later.
-        if (!(error instanceof AptoveApiError && error.code === "unreachable")) return;
+        if (code !== "unreachable") return;
       }
       if (elsewhere !== null) return stop.signal.aborted ? undefined : onAnswer();
       await pause(limits.questionPollMs, stop.signal);
@@ -81,12 +93,14 @@ async function firstAnswer(
   return own;
 }
 
-/** What is remembered permanently is decided at this terminal only, so the permission stays here. */
-function askedView({ title, kind, locations, content }: ToolCallView) {
+/** The key of a permission stays here. Others see what it allows. */
+function askedView({ view, scope }: AskedCall, { offersAlways }: { offersAlways: boolean }) {
+  const { title, kind, locations, content, permission } = view;
   return {
     title,
     kind,
     locations,
     content: content.filter((part) => part.type === "text" || part.type === "diff"),
+    ...(offersAlways && permission !== null && { always: { label: permission.label, scope } }),
   };
 }

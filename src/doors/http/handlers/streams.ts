@@ -2,22 +2,27 @@
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { SequencedEvent } from "../../../domain/events.ts";
+import type { SessionNews } from "../../../domain/session-news.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, RunningTurn } from "../../../engine/engine.ts";
 import { toAgUi, type RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
+import { toWireNews } from "../../../protocol/live/news.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
 import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../../event-stream.ts";
 import { lastEventId, positionInTurn } from "./last-event-id.ts";
 
-export function streamHandlers(door: HandlerDependencies): RouteHandlers<"turnEvents" | "sessionEvents"> {
+export function streamHandlers(
+  door: HandlerDependencies,
+): RouteHandlers<"turnEvents" | "sessionEvents" | "followNews"> {
   const { engine } = door;
   return {
     turnEvents: async ({ caller, id, query, ...listener }) => {
       const afterSeq = positionInTurn(listener.request, id, query.after);
       const turn = await engine.turns.get(caller, id);
       const gone = new AbortController();
-      const events = identified(await engine.turns.events(caller, id, { afterSeq, signal: gone.signal }), runOf(turn));
+      const from = { afterSeq, signal: gone.signal, until: query.until };
+      const events = identified(await engine.turns.events(caller, id, from), runOf(turn));
       if (turn.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
@@ -36,7 +41,19 @@ export function streamHandlers(door: HandlerDependencies): RouteHandlers<"turnEv
       if (newest.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
+    followNews: async ({ caller, ...listener }) => {
+      const gone = new AbortController();
+      const events = newsEvents(door, engine.sessions.changes(caller, gone.signal));
+      return eventAnswer(door, { listener, events, gone });
+    },
   };
+}
+
+async function* newsEvents(
+  { engine: { version }, heartbeatMs }: HandlerDependencies,
+  news: AsyncIterable<SessionNews>,
+): AsyncGenerator<ServerSentEvent> {
+  for await (const one of news) yield { data: JSON.stringify(toWireNews(one, { version, heartbeatMs })) };
 }
 
 /** Creates the response that streams a turn that has just started. */

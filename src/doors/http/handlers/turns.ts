@@ -59,8 +59,10 @@ export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<Tur
       answer("steerTurn", { steeredTurnId: await engine.turns.steer(caller, { turnId: id, ...body }) }),
     listQuestions: async ({ caller, id }) =>
       answer("listQuestions", { questions: await engine.turns.questions(caller, id) }),
-    answerQuestion: async ({ caller, id, body: { callId, approved, reason } }) => {
-      const given = approved ? { approved } : { approved, ...withoutNullish({ reason }) };
+    answerQuestion: async ({ caller, id, body: { callId, approved, always, reason } }) => {
+      const given = approved
+        ? { approved, ...withoutNullish({ always }) }
+        : { approved, ...withoutNullish({ reason }) };
       await engine.turns.answerQuestion(caller, { turnId: id, callId, ...given });
       return answer("answerQuestion", { answeredCallId: callId });
     },

@@ -180,7 +180,10 @@ export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits):
       ...(request.place != null && { place: readPlace(request.place) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools !== null && { tools }),
-      ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),
+      ...(request.toolResults != null && {
+        toolResults: request.toolResults.map(readResult),
+        alwaysAllow: request.toolResults.flatMap(({ callId, always }) => (always === true ? [callId] : [])),
+      }),
     },
     continues: request.responseContinuationId || null,
     delivery: request.transport ?? (request.stream == null ? null : request.stream ? "sse" : "json"),

@@ -10,15 +10,22 @@ import type { Turn } from "../../../domain/turn.ts";
 import { parsedArguments } from "../../../domain/tool-arguments.ts";
 import type { ClientAnswer, ClientQuestion } from "../../../records/questions.ts";
 import { continuableSession, mayWrite, visibleTurn } from "../../access/visible.ts";
+import { BoundedCache } from "../../../system/bounded-cache.ts";
+import type { EngineCore } from "./engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { OpenQuestion } from "../../engine.ts";
 
+/** The askers whose question was announced. Their renewals change nothing that another client shows. */
+const announced = new WeakMap<EngineCore, BoundedCache<true>>();
+const askersKept = 1_000;
+
 /** Opens the question or keeps it open. Throws `question_not_open`, `request_invalid`, `not_found`, `forbidden`. */
 export async function askClientQuestion(
-  deps: EngineDependencies,
+  core: EngineCore,
   caller: Caller,
   question: ClientQuestion,
 ): Promise<ClientAnswer | null> {
+  const { deps } = core;
   const turn = await continuableTurn(deps, caller, question.turnId);
   if (!clientCalls(turn).some(({ callId }) => callId === question.callId)) {
     const detail = `turn ${turn.id} leaves no call ${JSON.stringify(question.callId)} to its client`;
@@ -28,7 +35,12 @@ export async function askClientQuestion(
     const detail = `the view has more than ${limits.questionBytesMax} bytes; only its own client can show it`;
     throw new AptoveError("request_invalid", detail);
   }
-  return await deps.records.questions.ask({ ...question, leaseMs: limits.questionLeaseMs });
+  const answer = await deps.records.questions.ask({ ...question, leaseMs: limits.questionLeaseMs });
+  const known = announced.get(core) ?? new BoundedCache(askersKept);
+  announced.set(core, known);
+  if (known.get(question.askerId) === undefined) core.changes.changed(caller.orgId);
+  known.set(question.askerId, true, 1);
+  return answer;
 }
 
 export async function withdrawClientQuestion(

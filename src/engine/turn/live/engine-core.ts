@@ -8,6 +8,7 @@ import { Histories } from "../kept/histories.ts";
 import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
+import { OrgChanges } from "../../access/org-changes.ts";
 import { QuotaKeeper } from "../../access/quotas.ts";
 import { RulesOfSessions } from "../kept/kept-rules.ts";
 import { Transcriber } from "../kept/transcriber.ts";
@@ -23,6 +24,7 @@ export interface EngineCore {
   /** The last request in the queue of a session, by the id of the session. */
   readonly lines: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
+  readonly changes: OrgChanges;
   readonly rules: RulesOfSessions;
   /** The hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
@@ -32,7 +34,6 @@ export interface EngineCore {
   readonly unsettled: Map<string, Failure>;
   /** The registries of turns whose content is not kept (O3). They end with the process like all others (R4). */
   readonly beside: Set<LiveTurns>;
-  isShuttingDown: boolean;
   /** Aborts when the process begins to stop (R4). */
   readonly closing: AbortController;
 }
@@ -52,11 +53,11 @@ export function engineCore(
     windows: new KnownWindows(deps),
     lines: new Map(),
     transcriber: new Transcriber(deps),
+    changes: new OrgChanges(deps.wakeUps),
     rules: new RulesOfSessions(deps.blobs),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Map(),
     beside: new Set(),
-    isShuttingDown: false,
     closing: new AbortController(),
   };
   core.subagentTools = subagentTools(core);

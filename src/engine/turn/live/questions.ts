@@ -6,9 +6,11 @@ import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
 import { newId } from "../../../domain/ids.ts";
-import type { PendingTurn } from "../../../domain/turn.ts";
+import type { ToolPermission } from "../../../domain/tool.ts";
+import type { PendingTurn, Turn } from "../../../domain/turn.ts";
 import { wakeTopics } from "../../../live/wake-ups.ts";
 import { isRecord } from "../../../system/guards.ts";
+import { allowAlways, alwaysOffer, clientAlwaysOffer, mayAlways } from "../../access/permanent.ts";
 import { continuableSession, mayWrite, visibleSession, visibleTurn } from "../../access/visible.ts";
 import type { ApprovalAnswer, OpenQuestion, RunningNow } from "../../engine.ts";
 import { answerClientQuestion, clientQuestionsOf } from "./client-questions.ts";
@@ -34,19 +36,45 @@ export async function openQuestions(core: EngineCore, caller: Caller, turnId: st
 export async function answerQuestion(
   core: EngineCore,
   caller: Caller,
-  { turnId, callId, ...answer }: { turnId: string; callId: string } & ApprovalAnswer,
+  { turnId, callId, ...given }: { turnId: string; callId: string } & ApprovalAnswer,
 ): Promise<void> {
   mayWrite(caller);
   const turn = await visibleTurn(core.deps, caller, turnId);
-  await continuableSession(core.deps, caller, turn.sessionId);
+  const { workspaceId } = await continuableSession(core.deps, caller, turn.sessionId);
+  const answer: ApprovalAnswer = given.approved ? { approved: true } : given;
+  const isAlways = given.approved && given.always === true;
+  const permission = isAlways ? await checkedPermission(core, caller, { turn, callId, workspaceId }) : null;
   const isTaken =
     turn.status === "pending"
       ? (core.live.get(turnId)?.questions.answer(callId, answer) ??
         (await sendAnswer(core, caller, { turn, callId, answer })))
-      : await answerClientQuestion(core.deps, turn, { callId, answer });
-  if (isTaken) return;
+      : await answerClientQuestion(core.deps, turn, {
+          callId,
+          answer: isAlways ? { ...answer, always: true } : answer,
+        });
+  // An answer that came too late allows nothing.
+  if (isTaken) return await allowAlways(core.deps, { workspaceId, permission });
   const detail = `turn ${turnId} has no open question about the call ${JSON.stringify(callId)}; another answer may have come first`;
   throw new AptoveError("question_not_open", detail);
+}
+
+/** Returns what is to be stored with an answer that allows such calls permanently: null for a client, which keeps it itself. Throws `forbidden`. */
+async function checkedPermission(
+  core: EngineCore,
+  caller: Caller,
+  { turn, callId, workspaceId }: { turn: Turn; callId: string; workspaceId: string | null },
+): Promise<ToolPermission | null> {
+  const open = turn.status === "pending" ? await questionsOf(core, turn) : await clientQuestionsOf(core.deps, turn);
+  const view = open.find((question) => question.callId === callId)?.view;
+  // Whether the question is open is decided when it is answered.
+  if (view === undefined) return null;
+  const permission = turn.status === "pending" ? view.permission : null;
+  mayAlways(
+    turn.status === "pending"
+      ? await alwaysOffer(core.deps, caller, { workspaceId, permission })
+      : clientAlwaysOffer(caller, turn, view),
+  );
+  return permission;
 }
 
 /** Takes the answer that another process sent. An answer that comes too late changes nothing: the first one counts. */

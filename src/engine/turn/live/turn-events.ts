@@ -16,6 +16,8 @@ export interface EventsFrom {
   afterSeq: number;
   /** Ends the subscription without an error when it aborts. */
   signal: AbortSignal | undefined;
+  /** `now`: the subscription ends after the events that there are, also if the turn runs. Absent: it ends with the turn. */
+  until?: "now" | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface EventsFrom {
  * another server, receives exactly the rest of the stored events (V2).
  */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
-  const { afterSeq, signal = new AbortController().signal } = from;
+  const { afterSeq, signal = new AbortController().signal, until } = from;
   const feed = feedOf(core, { turnId, afterSeq, signal });
   let seq = afterSeq;
   try {
@@ -42,7 +44,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
         seq = sequenced.seq;
         if (isTerminal(sequenced.event)) return;
       }
-      if (next === "end" || (next === "wait" && !(await feed.wait(seq)))) return;
+      if (next === "end" || (next === "wait" && (until === "now" || !(await feed.wait(seq))))) return;
     }
   } finally {
     feed.close();
@@ -97,11 +99,11 @@ export function shuttingDown(): AptoveError {
  */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   let turn = await core.deps.records.turns.get(turnId);
-  while (turn?.status === "pending" && (!core.isShuttingDown || core.live.get(turnId) !== undefined)) {
+  while (turn?.status === "pending" && (!core.closing.signal.aborted || core.live.get(turnId) !== undefined)) {
     await followToEnd(core, turnId);
     turn = await core.deps.records.turns.get(turnId);
   }
-  if (turn?.status === "pending" && core.isShuttingDown) throw shuttingDown();
+  if (turn?.status === "pending" && core.closing.signal.aborted) throw shuttingDown();
   if (turn?.status === "archived") return beforeArchiving(turn);
   if (turn === null || turn.status === "pending") {
     throw new AptoveError("turn_not_finished", `turn ${turnId} did not finish`);

@@ -4,12 +4,13 @@
  */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
-import type { DeferredCall, ToolCallView } from "../../../domain/tool.ts";
+import type { AlwaysOffer, DeferredCall, ToolCallView } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import { limits } from "../../../domain/limits.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
 import { parsedArguments } from "../../../domain/tool-arguments.ts";
 import { scopeOf } from "../../access/access.ts";
+import { alwaysOffer, clientAlwaysOffer } from "../../access/permanent.ts";
 import { mayContinue } from "../../access/visible.ts";
 import type { CallToApprove } from "../../engine.ts";
 import { clientQuestionsOf } from "./client-questions.ts";
@@ -28,17 +29,21 @@ export async function waitingCalls(core: EngineCore, caller: Caller): Promise<Ca
   );
   const found: CallToApprove[] = [];
   for (const session of busy.flatMap((page) => page.sessions).toSorted((a, b) => a.activeAt - b.activeAt)) {
-    if (await mayContinue(core.deps, caller, session)) found.push(...(await callsOf(core, session)));
+    if (await mayContinue(core.deps, caller, session)) found.push(...(await callsOf(core, caller, session)));
   }
   return found;
 }
 
-async function callsOf(core: EngineCore, session: Session): Promise<CallToApprove[]> {
+async function callsOf(core: EngineCore, caller: Caller, session: Session): Promise<CallToApprove[]> {
   const { turns } = core.deps.records;
+  const offer = (view: ToolCallView | undefined): Promise<AlwaysOffer> =>
+    alwaysOffer(core.deps, caller, { workspaceId: session.workspaceId, permission: view?.permission ?? null });
   const running = await turns.findPending(session.id);
   if (running !== null) {
     const at = { ...placeOf(session, running), isParked: false };
-    return (await questionsOf(core, running)).map((question) => ({ ...at, ...question }));
+    return await Promise.all(
+      (await questionsOf(core, running)).map(async (one) => ({ ...at, ...one, always: await offer(one.view) })),
+    );
   }
   const head = session.headTurnId === null ? null : await turns.get(session.headTurnId);
   if (head?.status !== "awaiting_tool_results") return [];
@@ -46,13 +51,20 @@ async function callsOf(core: EngineCore, session: Session): Promise<CallToApprov
   const views = calls.length === 0 ? new Map<string, ToolCallView>() : await viewsOf(core, head.id);
   const at = placeOf(session, head);
   const asked = await clientQuestionsOf(core.deps, head);
+  const parked = calls.map(async (call) => {
+    const view = views.get(call.callId);
+    return { ...at, isParked: true, ...callOf(call), view: view ?? null, always: await offer(view) };
+  });
   return [
-    ...calls.map((call) => ({ ...at, isParked: true, ...callOf(call), view: views.get(call.callId) ?? null })),
-    ...asked.map((question) => ({ ...at, isParked: false, ...question })),
+    ...(await Promise.all(parked)),
+    ...asked.map((one) => ({ ...at, isParked: false, ...one, always: clientAlwaysOffer(caller, head, one.view) })),
   ];
 }
 
-function placeOf(session: Session, turn: Turn): Omit<CallToApprove, "callId" | "name" | "args" | "view" | "isParked"> {
+function placeOf(
+  session: Session,
+  turn: Turn,
+): Omit<CallToApprove, "callId" | "name" | "args" | "view" | "isParked" | "always"> {
   const since = turn.status === "pending" ? turn.createdAt : turn.statusAt;
   return {
     sessionId: session.id,
@@ -72,7 +84,8 @@ function callOf({ callId, name, arguments: given }: DeferredCall): Pick<CallToAp
 const keptViews = new WeakMap<EngineCore, BoundedCache<ReadonlyMap<string, ToolCallView>>>();
 const turnsKept = 200;
 
-async function viewsOf(core: EngineCore, turnId: string): Promise<ReadonlyMap<string, ToolCallView>> {
+/** Returns how the calls of a turn that has ended were shown, by call. */
+export async function viewsOf(core: EngineCore, turnId: string): Promise<ReadonlyMap<string, ToolCallView>> {
   const kept = keptViews.get(core) ?? new BoundedCache(turnsKept);
   keptViews.set(core, kept);
   const known = kept.get(turnId);

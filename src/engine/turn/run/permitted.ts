@@ -34,6 +34,7 @@ export async function permitted(core: EngineCore, run: ModelRun, asked: Question
   try {
     const answer = await unlessAborted(ask(core, run, question), live.signal);
     recorder.emit({ type: "approval_answered", callId, approved: answer.approved });
+    announce(core, run);
     return resultOf(answer);
   } finally {
     live.questions.close(callId);
@@ -47,6 +48,7 @@ async function ask(core: EngineCore, run: ModelRun, question: ApprovalQuestion):
   const { callId, view } = question;
   const first = live.questions.open(callId);
   recorder.emit({ type: "tool_call_view", callId, view, asks: true });
+  announce(core, run);
   const answer = (given: ApprovalAnswer | null): void => {
     if (given !== null) live.questions.answer(callId, given);
   };
@@ -55,6 +57,11 @@ async function ask(core: EngineCore, run: ModelRun, question: ApprovalQuestion):
     answer({ approved: false, reason: failureOf(error).message });
   });
   return await first;
+}
+
+/** The events say which questions are open, so they must be readable first. */
+function announce({ changes }: EngineCore, { recorder, plan }: ModelRun): void {
+  void recorder.flushed().then(() => changes.changed(plan.accepted.caller.orgId));
 }
 
 function resultOf(answer: ApprovalAnswer): ToolResult | null {

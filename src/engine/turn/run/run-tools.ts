@@ -5,8 +5,9 @@
 import { openToolCalls, type ToolCallItem, type ToolResultItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall } from "../../../domain/tool.ts";
-import { failedResult, outputForModel, parseArguments } from "../../../tools/tool-call.ts";
+import { failedResult, outputForModel, parseArguments, previewToolCall } from "../../../tools/tool-call.ts";
 import type { ToolResult } from "../../../tools/tool.ts";
+import { isAlwaysAllowed } from "../../access/permanent.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
 import { callTool, showCall, type ToolCall } from "./call-tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -22,10 +23,8 @@ type Fate = { waits: "client" } | { waits: "approval"; shows: ToolCall } | { res
  */
 export async function runTools(core: EngineCore, run: ModelRun): Promise<DeferredCall[]> {
   const calls = openToolCalls(run.recorder.items);
-  const fates = withinLimit(
-    run,
-    calls.map((call) => ({ call, fate: fateOf(call, run) })),
-  );
+  const decided = calls.map(async (call) => ({ call, fate: await unlessAllowed(core, run, fateOf(call, run)) }));
+  const fates = withinLimit(run, await Promise.all(decided));
   // Tools may take long, and the process may end meanwhile. So the step that called them is stored first (R2).
   if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run, { survives: "the process" });
   const results = await resultsOf(core, run, fates);
@@ -151,6 +150,16 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
   if (asks && plan.accepted.subagent !== null) return { result: noPersonToAsk };
   const toolCall = { call, tool, args, asks };
   return asks && askApproval === null ? { waits: "approval", shows: toolCall } : { run: toolCall };
+}
+
+/** A call that would wait for a person runs if such calls were allowed permanently (P4). */
+async function unlessAllowed(core: EngineCore, { plan }: ModelRun, fate: Fate): Promise<Fate> {
+  if (!("shows" in fate)) return fate;
+  const { caller, workspaceId } = plan.accepted;
+  const { tool, args } = fate.shows;
+  const { permission } = (await previewToolCall(tool, args)).view;
+  const isAllowed = await isAlwaysAllowed(core.deps, caller, { workspaceId, permission });
+  return isAllowed ? { run: { ...fate.shows, asks: false } } : fate;
 }
 
 function notOffered(name: string, { mode, toolUse, clientTools }: AcceptedRequest, offered: readonly string[]): string {

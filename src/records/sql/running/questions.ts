@@ -1,6 +1,6 @@
 /** Questions of clients about calls of their own tools, in SQL (V5). */
 import { sql, type Kysely } from "kysely";
-import type { ToolCallView } from "../../../domain/tool.ts";
+import type { ClientCallView } from "../../../domain/tool.ts";
 import type { ClientAnswer, QuestionRecords } from "../../questions.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { Tables } from "../tables.ts";
@@ -49,7 +49,7 @@ export function questionRecords(db: Kysely<Tables>, dialect: SqlDialect): Questi
           turnId,
           callId: JSON.parse(call_id) as string,
           askerId: asker_id,
-          view: JSON.parse(view) as ToolCallView,
+          view: JSON.parse(view) as ClientCallView,
         };
       });
     },

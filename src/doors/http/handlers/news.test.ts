@@ -1,0 +1,99 @@
+/** `GET /api/events`: the news of a caller's sessions as server-sent events, and the typed client that follows them (U3, H4). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WireNews } from "../../../client/client.ts";
+import { newsSchema } from "../../../protocol/live/news.ts";
+import { noObserver } from "../../../telemetry/observer.ts";
+import { testDoor } from "../../../../testing/http-door.ts";
+
+test("[U3] [H2] the client follows the news of its sessions, and each piece has the form that is documented", async (t) => {
+  const door = await testDoor(t, { door: { heartbeatMs: 1_234 } });
+  const client = door.client();
+  const seen: WireNews[] = [];
+  for await (const news of client.news()) {
+    seen.push(newsSchema.parse(news));
+    if (seen.length === 1) await client.sessions.create({ name: "one" });
+    else break;
+  }
+  const [first, second] = seen;
+  assert.partialDeepStrictEqual(first, { type: "read_anew", version: "test", heartbeatMs: 1_234 });
+  assert.partialDeepStrictEqual(second, { type: "session_changed", what: "created" });
+});
+
+test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
+  const door = await testDoor(t);
+  const { key, secret } = await door.client().keys.create({ name: "k" });
+  const news = door.client({ key: secret }).news()[Symbol.asyncIterator]();
+  assert.equal((await news.next()).done, false);
+  const next = news.next();
+  await door.client().keys.revoke(key.id);
+  assert.equal((await next).done, true);
+});
+
+test("[U3] a listener that leaves leaves nothing open", async (t) => {
+  let streams = 0;
+  const stream = () => {
+    streams += 1;
+    return { within: <T>(work: () => T): T => work(), end: () => void (streams -= 1) };
+  };
+  const door = await testDoor(t, { door: { observer: { ...noObserver, stream } } });
+  const head = await door.call("HEAD /api/events");
+  assert.deepEqual([head.status, streams], [200, 0]);
+  for await (const { type } of door.client().news()) {
+    assert.deepEqual([type, streams], ["read_anew", 1]);
+    break;
+  }
+  assert.equal(streams, 0);
+});
+
+test("[U3] a stream from which nothing arrives in time is cut, and says how long it was silent", async (t) => {
+  const door = await testDoor(t);
+  const silent = new Promise<Response>(() => undefined);
+  const held = door.client({ fetch: () => silent });
+  await assert.rejects(held.news({ firstMs: 1 })[Symbol.asyncIterator]().next(), {
+    code: "stream_cut",
+    facts: { silenceMs: 1 },
+  });
+  const news = door.client().news({ betweenMs: 1 })[Symbol.asyncIterator]();
+  await news.next();
+  await assert.rejects(news.next(), { code: "stream_cut" });
+  const beating = await testDoor(t, { door: { heartbeatMs: 5 } });
+  const kept = beating.client().news({ betweenMs: 5_000 })[Symbol.asyncIterator]();
+  await kept.next();
+  const next = kept.next();
+  await beating.client().sessions.create({ name: "later" });
+  assert.equal((await next).value?.type, "session_changed");
+  await kept.return?.();
+});
+
+test("[V2] the events of a running turn that there are now are an answer that ends", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const door = await testDoor(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  const client = door.client();
+  const { turnId } = await client.start({ instruction: "x" });
+  const types: string[] = [];
+  let after: string | undefined;
+  const read = async (): Promise<void> => {
+    const from = after === undefined ? {} : { after };
+    for await (const { id, event } of client.events(turnId, { ...from, until: "now" })) {
+      types.push(event.type);
+      after = id;
+    }
+  };
+  for await (const { event } of client.events(turnId)) if (event.type === "TEXT_MESSAGE_CONTENT") break;
+  await read();
+  assert.equal(types.at(-1), "TEXT_MESSAGE_CONTENT");
+  const before = types.length;
+  await read();
+  assert.equal(types.length, before);
+  held.resolve();
+  for await (const { event } of client.events(turnId)) if (event.type === "RUN_FINISHED") break;
+  await read();
+  assert.equal(types.at(-1), "RUN_FINISHED");
+  const whole: string[] = [];
+  for await (const { event } of client.events(turnId)) whole.push(event.type);
+  assert.deepEqual(
+    types.filter((type) => type !== "TEXT_MESSAGE_CONTENT"),
+    whole.filter((type) => type !== "TEXT_MESSAGE_CONTENT"),
+  );
+});
