@@ -23,6 +23,7 @@ export class PlainSql {
 
 /** Makes a statement, or a part of one, of a template. */
 export function plain(strings: readonly string[], ...given: readonly unknown[]): PlainSql {
+  if (!given.some((value) => value instanceof PlainSql)) return new PlainSql(strings, given);
   let last = strings[0] ?? "";
   const texts: string[] = [];
   const values: unknown[] = [];
@@ -61,9 +62,22 @@ export async function runPlain<Row>(
 }
 
 function compiled<Row>({ placeholder }: Placeholders, { texts, values }: PlainSql): CompiledQuery<Row> {
-  let text = texts[0] ?? "";
-  for (let at = 1; at < texts.length; at += 1) text += placeholder(at) + (texts[at] ?? "");
-  return CompiledQuery.raw(text, [...values]) as CompiledQuery<Row>;
+  return CompiledQuery.raw(textOf(texts, placeholder), [...values]) as CompiledQuery<Row>;
+}
+
+/** The texts of templates, by the placeholders of an engine: a text that is the same object is found faster among the prepared ones. */
+const known = new WeakMap<Placeholders["placeholder"], WeakMap<readonly string[], string>>();
+
+function textOf(texts: readonly string[], placeholder: Placeholders["placeholder"]): string {
+  let ofEngine = known.get(placeholder);
+  if (ofEngine === undefined) known.set(placeholder, (ofEngine = new WeakMap()));
+  let text = ofEngine.get(texts);
+  if (text === undefined) {
+    text = texts[0] ?? "";
+    for (let at = 1; at < texts.length; at += 1) text += placeholder(at) + (texts[at] ?? "");
+    ofEngine.set(texts, text);
+  }
+  return text;
 }
 
 /** The rows of one of several statements. Reading them throws the failure of that statement. */
