@@ -57,7 +57,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const askees = tab.getByRole("group").filter({ has: tab.getByLabel("Model or context") });
   for (const [at, repo] of ["shop", "store"].entries()) {
     await askees.nth(at).getByLabel("Model or context").selectOption("anthropic/claude-sonnet-5");
-    await askees.nth(at).getByLabel("Repository").selectOption(repo);
+    await askees.nth(at).getByTitle("Repository", { exact: true }).selectOption(repo);
   }
   await tab.getByLabel("Instruction").fill("how is the discount computed?");
   await tab.getByRole("button", { name: "Ask these 2" }).click();
