@@ -76,6 +76,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const { sessionId, turnId } = await world.run("first words");
   const second = await world.run("second words", { sessionId });
   await tab.goto(`${world.url}/s/${sessionId}/t/${second.turnId}`);
+  await tab.locator(".turn.selected", { hasText: "second words" }).waitFor();
   await tab.keyboard.press(".");
   await tab.getByRole("menuitem", { name: "Ask this of several" }).click();
   const field = tab.getByLabel("Instruction");
