@@ -86,7 +86,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const sections = tab.locator(".beside > section");
   await sections.getByText("claude-opus-5 answers").waitFor();
   await sections.getByRole("button", { name: "Keep this one" }).nth(1).click();
-  await tab.getByText("claude-opus-5 answers").waitFor();
+  await tab.locator(".turn").getByText("claude-opus-5 answers").waitFor();
   const graph = await world.engine.tree.graph(world.owner, sessionId);
   assert.deepEqual(
     graph.forks.map(({ originTurnId }) => originTurnId),
