@@ -77,7 +77,7 @@ test("[M7] [U4] [U6] [U13] a session about several repositories is begun in thei
 test("[M7] [U7] [U13] several models are asked about several repositories", async (t) => {
   const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script: () => "An answer." });
   const tab = await world.tab("/several");
-  await tab.getByRole("checkbox").first().check();
+  await tab.getByRole("button", { name: "Remove" }).nth(1).click();
   await tab.getByTitle("Repository 2", { exact: true }).selectOption("web");
   assert.deepEqual(await axeFaults(tab), []);
   await tab.getByLabel("Instruction").fill("where?");

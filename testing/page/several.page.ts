@@ -57,7 +57,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const askees = tab.getByRole("group").filter({ has: tab.getByLabel("Model or context") });
   for (const [at, repo] of ["shop", "store"].entries()) {
     await askees.nth(at).getByLabel("Model or context").selectOption("anthropic/claude-sonnet-5");
-    await askees.nth(at).getByLabel("Repository").selectOption(repo);
+    await askees.nth(at).getByTitle("Repository", { exact: true }).selectOption(repo);
   }
   await tab.getByLabel("Instruction").fill("how is the discount computed?");
   await tab.getByRole("button", { name: "Ask these 2" }).click();
@@ -76,6 +76,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const { sessionId, turnId } = await world.run("first words");
   const second = await world.run("second words", { sessionId });
   await tab.goto(`${world.url}/s/${sessionId}/t/${second.turnId}`);
+  await tab.locator(".turn.selected", { hasText: "second words" }).waitFor();
   await tab.keyboard.press(".");
   await tab.getByRole("menuitem", { name: "Ask this of several" }).click();
   const field = tab.getByLabel("Instruction");
@@ -85,7 +86,7 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   const sections = tab.locator(".beside > section");
   await sections.getByText("claude-opus-5 answers").waitFor();
   await sections.getByRole("button", { name: "Keep this one" }).nth(1).click();
-  await tab.getByText("claude-opus-5 answers").waitFor();
+  await tab.locator(".turn").getByText("claude-opus-5 answers").waitFor();
   const graph = await world.engine.tree.graph(world.owner, sessionId);
   assert.deepEqual(
     graph.forks.map(({ turnId: from, count }) => [from, count]),

@@ -5,7 +5,7 @@ import { client, mayWrite, wordsOf } from "../api/connection.ts";
 import { newest } from "../api/live.ts";
 import { Empty } from "../parts/states.tsx";
 import { route } from "../routes.ts";
-import { Picker } from "../thread/choices-row.tsx";
+import { Picker, Repositories } from "../thread/choices-row.tsx";
 import { conversations, indexes, loadChoices, modelLabel, models, newRepos } from "../thread/choices.ts";
 import { Estimate } from "../thread/estimate.tsx";
 import { askAll, asked } from "./asked.ts";
@@ -137,14 +137,13 @@ function firstAskees(): Askee[] {
 function nextAskee(askees: readonly Askee[]): Askee {
   const [, ...offered] = modelOptions().map(([id]) => id);
   const model = offered.find((id) => !askees.some((one) => one.model === id)) ?? offered[0] ?? "";
-  return { model, repo: askees.at(-1)?.repo ?? newRepos.value[0] ?? "", workspaceId: "" };
+  return { model, repos: askees.at(-1)?.repos ?? newRepos.value, workspaceId: "" };
 }
 
 function AskeeFields({ askees, at, isNew }: { askees: Signal<readonly Askee[]>; at: number; isNew: boolean }) {
   const askee = askees.value[at];
   if (askee === undefined) return null;
   const change = (more: Partial<Askee>): void => void (askees.value = askees.value.with(at, { ...askee, ...more }));
-  const repos = (indexes.value ?? []).map(({ repo }) => repo);
   const workspaces = [...new Set((newest.value ?? []).flatMap(({ workspaceId }) => workspaceId ?? []))];
   return (
     <div class="askee-fields">
@@ -155,14 +154,8 @@ function AskeeFields({ askees, at, isNew }: { askees: Signal<readonly Askee[]>; 
         options={modelOptions()}
         choose={(model) => change({ model })}
       />
-      {isNew && repos.length > 0 && (
-        <Picker
-          isNamed
-          label="Repository"
-          value={askee.repo}
-          options={[["", "no code"], ...repos.map((one) => [one, one])]}
-          choose={(repo) => change({ repo })}
-        />
+      {isNew && (indexes.value ?? []).length > 0 && (
+        <Repositories isNamed chosen={askee.repos} choose={(repos) => change({ repos })} />
       )}
       {isNew && workspaces.length > 0 && (
         <Picker

@@ -43,7 +43,7 @@ export function Choices({ thread }: { thread: Thread | null }) {
             choose={(one) => (effort.value = one as Effort)}
           />
           <ContextPicker thread={thread} />
-          {session === null && <Repositories />}
+          {session === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
           <label>
             Search only below
             <input
@@ -82,9 +82,14 @@ export function Picker({ label, value, options, choose, isNamed = false }: Picke
   );
 }
 
+interface RepositoriesProps {
+  chosen: readonly string[];
+  choose(repos: readonly string[]): void;
+  isNamed?: boolean;
+}
+
 /** A picker for each repository of a new session, in order, and one that adds another (M7). */
-function Repositories() {
-  const chosen = newRepos.value;
+export function Repositories({ chosen, choose, isNamed = false }: RepositoriesProps) {
   const all = (indexes.value ?? []).map(({ repo }) => repo);
   const pickers = all.length > chosen.length ? [...chosen, ""] : chosen;
   return (
@@ -92,13 +97,14 @@ function Repositories() {
       {pickers.map((value, at) => (
         <Picker
           key={at}
+          isNamed={isNamed}
           label={at === 0 ? "Repository" : `Repository ${at + 1}`}
           value={value}
           options={[
             ["", at > 0 ? "no other" : "no code"],
             ...all.filter((repo) => repo === value || !chosen.includes(repo)).map((repo) => [repo, repo]),
           ]}
-          choose={(repo) => (newRepos.value = chosen.toSpliced(at, 1, ...(repo === "" ? [] : [repo])))}
+          choose={(repo) => choose(chosen.toSpliced(at, 1, ...(repo === "" ? [] : [repo])))}
         />
       ))}
     </>

@@ -52,9 +52,8 @@ export function repositoriesOf({ repo, otherRepos }: WireSession): readonly stri
   return repo === null ? [] : [...new Set([repo, ...otherRepos])];
 }
 
-/** Returns what the first request of a session says about its repositories. */
-export function newPlace(): Pick<ExecuteRequest, "repo" | "otherRepos"> {
-  const [repo, ...others] = newRepos.value;
+/** Returns what the first request of a session says about its repositories, in their order. */
+export function placeOf([repo, ...others]: readonly string[]): Pick<ExecuteRequest, "repo" | "otherRepos"> {
   return repo === undefined ? {} : { repo, otherRepos: others.map((other) => ({ repo: other })) };
 }
 

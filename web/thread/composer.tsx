@@ -9,7 +9,7 @@ import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./attachments.ts";
 import { Choices } from "./choices-row.tsx";
-import { effort, mode, newContext, newModel, newPlace, newRepos, paths, repositoriesOf } from "./choices.ts";
+import { effort, mode, newContext, newModel, newRepos, paths, placeOf, repositoriesOf } from "./choices.ts";
 import { draftOf } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
 
@@ -196,7 +196,7 @@ function requestOf(thread: Thread | null, ifBusy?: "queue" | "interrupt" | "stee
   if (session === null) {
     return {
       ...common,
-      ...newPlace(),
+      ...placeOf(newRepos.value),
       ...(newModel.value !== null && { model: newModel.value }),
       ...(newContext.value !== null && { conversationContextId: newContext.value }),
     };
