@@ -49,7 +49,7 @@ export async function closeBrowser(): Promise<void> {
   await (await closing)?.close();
 }
 
-type PageWorldOptions = TestEngineOptions & { door?: Partial<HttpDoorOptions> };
+export type PageWorldOptions = TestEngineOptions & { door?: Partial<HttpDoorOptions> };
 
 export async function pageWorld(
   t: TestContext,

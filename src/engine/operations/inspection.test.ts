@@ -30,7 +30,7 @@ test("[L1] [U10] each check begins at once and arrives when it is done; a failed
     [
       { name: "blobs", state: "failed", detail: "the bucket does not answer", fix: fixes.storage_failed },
       { name: "records", state: "ok", detail: "SQLite" },
-      { name: "turns", state: "ok", detail: "0 run on this server" },
+      { name: "turns", state: "ok", detail: "0 running on this server" },
     ],
   );
   answer.resolve();

@@ -60,8 +60,7 @@ function turns(core: EngineCore): Inspection {
   return {
     name: "turns",
     look: async () => {
-      const { count } = core.live;
-      const detail = count === 1 ? "1 runs on this server" : `${count} run on this server`;
+      const detail = `${core.live.count} running on this server`;
       if (!core.isShuttingDown) return { state: "ok", detail };
       return { state: "note", detail: `${detail}, which is shutting down` };
     },

@@ -4,7 +4,7 @@ import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { timeOf } from "../lookup/time-of.ts";
+import { writtenTime } from "../lookup/written-time.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -47,8 +47,8 @@ async function readEntries(
     ...(user !== undefined && { userId: (await findUser(client, user)).id }),
     ...(action !== undefined && { action }),
     ...(target !== undefined && { targetId: target }),
-    ...(since !== undefined && { from: timeOf("--since", since) }),
-    ...(until !== undefined && { until: timeOf("--until", until) }),
+    ...(since !== undefined && { from: writtenTime("--since", since) }),
+    ...(until !== undefined && { until: writtenTime("--until", until) }),
   };
   const found: WireAuditEntry[] = [];
   let cursor: string | null = "";

@@ -8,7 +8,7 @@ import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
-import { timeOf } from "../lookup/time-of.ts";
+import { writtenTime } from "../lookup/written-time.ts";
 import { dollars, duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
@@ -84,7 +84,7 @@ function filtersOf({ repo, label, metadata, workspace, status, since }: ListOpti
     ...(metadata !== undefined && { metadata }),
     ...(workspace !== undefined && { workspaceId: workspace }),
     ...(status !== undefined && { status }),
-    ...(since !== undefined && { activeFrom: timeOf("--since", since) }),
+    ...(since !== undefined && { activeFrom: writtenTime("--since", since) }),
   };
 }
 

@@ -75,7 +75,7 @@ test("[L1] [U10] what the server finds about itself is one answer, or one line a
     checks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     [
       { name: "blobs", state: "failed", detail: "no answer", fix: "wait" },
-      { name: "turns", state: "ok", detail: "0 run on this server", fix: null },
+      { name: "turns", state: "ok", detail: "0 running on this server", fix: null },
     ],
   );
   const member = await door.person("member");
