@@ -20,8 +20,10 @@ if (node === process.execPath) {
   await import("./run.cjs");
 } else if (node !== null) {
   // bin/aptove explains these flags.
-  const flags = ["--min-semi-space-size=16", "--max-semi-space-size=16"];
-  await becomePinnedNode(node, [...flags, join(root, "bin", "run.cjs"), ...process.argv.slice(2)]);
+  const flags = ["--min-semi-space-size=2", "--max-semi-space-size=2"];
+  await becomePinnedNode(node, [...flags, join(root, "bin", "run.cjs"), ...process.argv.slice(2)], {
+    MALLOC_ARENA_MAX: "2",
+  });
 } else {
   const [fault, fix] = noNodeFound();
   console.error(`error: ${fault}\nfix: ${fix}`);

@@ -13,6 +13,9 @@ process.emitWarning = (warning, ...details) => {
   if (!String(warning).startsWith("vm.USE_MAIN_CONTEXT")) emitWarning.call(process, warning, ...details);
 };
 
+// The allocator has read what bin/aptove set for it.
+if (process.env.MALLOC_ARENA_MAX === "2") delete process.env.MALLOC_ARENA_MAX;
+
 // Node keeps the compiled code of sources and of packages here. The programs that this one starts must not keep theirs there.
 const compileCache = join(root, "node_modules", ".cache", "compiled");
 if (process.env.NODE_COMPILE_CACHE === compileCache) delete process.env.NODE_COMPILE_CACHE;
@@ -44,6 +47,8 @@ function runBundle(program) {
     cachedData,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
+  // V8 has read it. It would stay in memory until the first full collection, which a short process never makes.
+  cachedData?.buffer.transfer(0);
   if (compiled !== null && (cachedData === undefined || script.cachedDataRejected)) {
     process.once("exit", (code) => {
       if (code === 0) keep(compiled, script);

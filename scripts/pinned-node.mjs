@@ -85,17 +85,17 @@ function environment() {
   return { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled") };
 }
 
-/** Runs the pinned Node with these arguments in place of this process. Never returns. */
-export async function becomePinnedNode(node, args) {
+/** Runs the pinned Node with these arguments in place of this process. `defaults` are variables for it. Never returns. */
+export async function becomePinnedNode(node, args, defaults = {}) {
   // A clean replacement: the same process id, signals, terminal and exit code. Not on Windows or Node 20.
   if (typeof process.execve === "function" && process.platform !== "win32") {
-    process.execve(node, [node, ...args], environment());
+    process.execve(node, [node, ...args], { ...defaults, ...environment() });
   }
   const { spawn } = await import("node:child_process");
   // The channel shows the child that this process lives: it closes when this process is killed with -9.
   const preload = pathToFileURL(join(root, "scripts", "end-with-parent.mjs")).href;
   const child = spawn(node, ["--import", preload, ...args], {
-    env: environment(),
+    env: { ...defaults, ...environment() },
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
   child.on("error", (error) => {

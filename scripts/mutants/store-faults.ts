@@ -6,9 +6,9 @@ const sqlite = ["src/records/sql/sqlite/sqlite.test.ts"];
 export const storeFaults: readonly Mutant[] = [
   {
     name: "sqlite-synchronous-off",
-    does: "acknowledges commits that a power cut takes back (B3)",
+    does: "lets a checkpoint damage the file if the power is cut (B3)",
     file: "src/records/sql/sqlite/sqlite.ts",
-    find: 'database.pragma("synchronous = full");',
+    find: 'database.pragma("synchronous = normal");',
     replace: 'database.pragma("synchronous = off");',
     tests: sqlite,
   },

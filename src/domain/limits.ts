@@ -351,7 +351,7 @@ export const limits = {
   /** W5: the size of a transcript. A larger one is not read, but set aside. */
   transcriptBytesMax: 67_108_864,
   /** W4: how long after a turn its transcript is synced to the disk, together with those of turns that end meanwhile. */
-  transcriptPauseMs: 250,
+  transcriptPauseMs: 2_000,
   /** W4: how long the end of a turn waits until its transcript is written, if another process has the lock. */
   transcriptWaitMs: 250,
   /** W4: the text of a turn that is appended to a transcript. For a longer one the whole file is written again. */

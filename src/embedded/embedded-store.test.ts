@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
-import Database from "better-sqlite3";
 import { blobStoreSuite } from "../blobs/blob-store.suite.ts";
 import { recordPartSuites } from "../records/record-store.suite.ts";
 import { draftOf, openingOf, readSession, sampleRunnerId, startSession } from "../records/suite/samples.ts";
@@ -35,21 +35,20 @@ blobStoreSuite("blobs in SQLite", async (context) => {
 });
 
 test("[B3] [K5] only the step before a tool does not wait for the disk, and the next write of the turn does", async (context) => {
-  const prepare = context.mock.method(Database.prototype, "prepare");
   const { store } = await openStore(context);
-  const database = prepare.mock.calls[0]?.this ?? assert.fail();
-  const relaxed = (): boolean =>
-    prepare.mock.calls.some(({ arguments: [text] }) => text === "pragma synchronous = normal");
   const session = await startSession(store.records);
+  const syncs = context.mock.method(fs, "fdatasync");
   const opening = openingOf(draftOf(await readSession(store.records, session.id)));
   const blob = (name: string) => ({ key: `turns/${opening.turn.id}/${name}.json`, bytes: Buffer.from(name) });
   assert.equal((await store.turnStore.open(opening, [blob("opening")])).outcome, "opened");
+  assert.equal(syncs.mock.callCount(), 1);
   const progress = { turnId: opening.turn.id, runnerId: sampleRunnerId, step: null };
   assert.equal(await store.turnStore.advance({ ...progress, survives: "power loss" }, [blob("request-2")]), true);
-  assert.equal(relaxed(), false);
+  assert.equal(syncs.mock.callCount(), 2);
   assert.equal(await store.turnStore.advance({ ...progress, survives: "the process" }, [blob("request-3")]), true);
-  assert.equal(relaxed(), true);
-  assert.equal((database as Database.Database).pragma("synchronous", { simple: true }), 2);
+  assert.equal(syncs.mock.callCount(), 2);
+  assert.equal(await store.turnStore.advance({ ...progress, survives: "power loss" }, [blob("request-4")]), true);
+  assert.equal(syncs.mock.callCount(), 3);
 });
 
 test("[B1] [K5] an opening that is refused leaves no blob, and one that is stored has its blobs", async (context) => {

@@ -2,7 +2,7 @@
  * The store of one machine: rows and blobs in one SQLite file (B1, K5). A turn is opened in one transaction and ends in one, so
  * it waits for the disk twice, and a crash leaves neither a lie nor garbage.
  */
-import { sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { recordsFault } from "../records/sql/faults.ts";
@@ -11,7 +11,7 @@ import { allSteps, endWith } from "../records/sql/sqlite/sealed/sealed-ends.ts";
 import { openSqlite, type SqliteEngine, type SqliteOptions } from "../records/sql/sqlite/sqlite.ts";
 import type { Tables } from "../records/sql/tables.ts";
 import { finishPrepared, openRow } from "../records/sql/turns.ts";
-import type { BlobWrite, StepProgress, TurnStore } from "../records/turn-store.ts";
+import type { BlobWrite, TurnStore } from "../records/turn-store.ts";
 import type { StoreCheck } from "./check-store.ts";
 import { EmbeddedBlobs } from "./embedded-blobs.ts";
 
@@ -37,7 +37,7 @@ export async function openEmbeddedStore(options: SqliteOptions): Promise<Embedde
 }
 
 function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
-  const { db, dialect } = engine;
+  const { db, unsynced, dialect } = engine;
   const putAll = async (
     tx: Transaction<Tables>,
     { writes, ...of }: { writes: readonly BlobWrite[]; newTurnId?: string },
@@ -52,7 +52,7 @@ function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
       }),
     advance: ({ runnerId, step, survives }, writes) =>
       named("turns.advance", () =>
-        committed(engine, survives, async (tx) => {
+        (survives === "power loss" ? db : unsynced).transaction().execute(async (tx) => {
           if (step !== null && !(await insertStep(tx, dialect, { step, runnerId }))) return false;
           await putAll(tx, { writes });
           return true;
@@ -71,23 +71,6 @@ function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
         return await finishPrepared(db, dialect, { finish, end, also });
       }),
   };
-}
-
-/** Runs a transaction whose commit waits for the disk only if it must survive the loss of power. */
-async function committed<T>(
-  { db }: SqliteEngine,
-  survives: StepProgress["survives"],
-  work: (tx: Transaction<Tables>) => Promise<T>,
-): Promise<T> {
-  if (survives === "power loss") return await db.transaction().execute(work);
-  return await db.connection().execute(async (connection) => {
-    await sql`pragma synchronous = normal`.execute(connection);
-    try {
-      return await connection.transaction().execute(work);
-    } finally {
-      await sql`pragma synchronous = full`.execute(connection);
-    }
-  });
 }
 
 async function named<T>(method: string, work: () => Promise<T>): Promise<T> {

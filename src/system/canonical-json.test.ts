@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { canonicalJson } from "./canonical-json.ts";
 
 test("the order of fields has no effect at any level", () => {
@@ -21,4 +22,24 @@ test("keys that are numbers come first, in numeric order; stored digests depend 
 test("keys are compared by code units, and numbers are written as JSON writes them", () => {
   assert.equal(canonicalJson({ "😀": 1, "\uffff": 2, B: 1e21, a: -0 }), `{"B":1e+21,"a":0,"😀":1,"\uffff":2}`);
   assert.equal(canonicalJson({ "\ud800": "\udfff" }), `{"\\ud800":"\\udfff"}`);
+});
+
+/** The same, as a sorted copy that JSON.stringify writes. */
+function naive(value: unknown, leavesOutNull: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => naive(item, leavesOutNull));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([, content]) => !leavesOutNull || content !== null);
+  return Object.fromEntries(
+    fields.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, content]) => [name, naive(content, leavesOutNull)]),
+  );
+}
+
+test("[D2] any value has the text of its sorted copy, whatever its fields are named", () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue({ noUnicodeString: false })), fc.boolean(), (value, leavesOutNull) => {
+      const plain: unknown = JSON.parse(JSON.stringify(value));
+      assert.equal(canonicalJson(value, { leavesOutNull }), JSON.stringify(naive(plain, leavesOutNull)));
+    }),
+    { examples: [[[{ 10: 1, 2: 2, "02": 3, a: null, "": [null, { __proto__: null }], ":": 1, "/": "\ud800" }], true]] },
+  );
 });

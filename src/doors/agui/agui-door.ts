@@ -10,6 +10,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Engine, TurnRequest } from "../../engine/engine.ts";
 import { eventStream, eventStreamHeaders } from "../event-stream.ts";
 import { parseJson } from "../json-body.ts";
+import { aguiPlace } from "./place.ts";
 import { runEvents } from "./run-events.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
 
@@ -52,8 +53,7 @@ interface FollowedTurn {
 
 export function aguiDoor({ bodyBytesMax, ...options }: AguiDoorOptions): AguiDoor {
   return {
-    path: "/agui",
-    methods: ["POST"],
+    ...aguiPlace,
     bodyBytesMax,
     fetch: async (request, client) => {
       const asked = readRunInput(parseJson(await request.text(), "the body"));

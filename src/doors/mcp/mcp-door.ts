@@ -2,6 +2,7 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { mcpPlace } from "./place.ts";
 import { sessionServer } from "./session-server.ts";
 
 /** The door in the form that the HTTP door can mount. */
@@ -24,8 +25,7 @@ export interface McpDoorOptions {
 export function mcpDoor({ clientFor, version, bodyBytesMax, report }: McpDoorOptions): McpDoor {
   const onerror = (error: Error): void => report("a request to /mcp", error);
   return {
-    path: "/mcp",
-    methods: ["GET", "POST", "DELETE"],
+    ...mcpPlace,
     bodyBytesMax,
     // No state is between two requests, so any server of a team takes any of them.
     fetch: async (request, { secret }) =>

@@ -10,6 +10,7 @@ import { compactHandlers } from "./responses/compact.ts";
 import type { DoorCall, Handler, OpenAiClient, OpenAiParts } from "./door-call.ts";
 import { chatHandlers } from "./chat/handlers.ts";
 import { modelHandlers } from "./models.ts";
+import { openAiPlace } from "./place.ts";
 import { responseHandlers } from "./responses/handlers.ts";
 import { responseSockets, type SocketHandshake, type SocketLimits } from "./socket.ts";
 import { badParameter, wireRefusal } from "./wire-error.ts";
@@ -52,8 +53,7 @@ export function openAiDoor(options: OpenAiOptions): OpenAiDoor {
     return { method, parts: path.split("/"), handler };
   });
   return {
-    path: "/v1/*",
-    methods: ["GET", "POST", "DELETE"],
+    ...openAiPlace,
     bodyBytesMax,
     fetch: async (request, client) => await answer(routes, request, client),
     refusal: wireRefusal,

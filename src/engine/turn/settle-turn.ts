@@ -65,6 +65,7 @@ export async function settleTurn(core: EngineCore, settling: SettlingTurn): Prom
   live.settle();
   recorder.endAll();
   leaveSteers(settling);
+  await recorder.taken();
   const ending = decideEnd(settling);
   try {
     return await keepAndFinish(core, settling, ending);
@@ -381,8 +382,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     };
     const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
     settling.live.close();
-    // The store also refuses if an earlier write succeeded although it reported a failure. Then the turn ended as it
-    // should.
+    // The store also refuses if an earlier write succeeded although it reported a failure: the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
     await writeDown(core, settling, { turn, state: null });
     // The live log is kept, because nothing else has the events.

@@ -6,6 +6,7 @@
 import { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits as defaults } from "../../../domain/limits.ts";
+import { acpPlace } from "../place.ts";
 import {
   connectionFactory,
   type RemoteAcpOptions,
@@ -33,8 +34,7 @@ export function remoteAcp(options: RemoteAcpOptions): RemoteAcp {
   const http = httpConnections(parts);
   const sockets = webSockets(parts);
   return {
-    path: "/acp",
-    methods: ["POST", "GET", "DELETE"],
+    ...acpPlace,
     bodyBytesMax: limits.messageBytesMax,
     fetch: (request, client) => http.fetch(request, client),
     upgrade: (handshake, client) => sockets.upgrade(handshake, client),

@@ -108,6 +108,14 @@ export class RunRecorder {
     await this.#flushing;
   }
 
+  /** Resolves when doors had the time to send all events so far. A short answer would else be packed and sealed before it is sent. */
+  async taken(): Promise<void> {
+    await this.flushed();
+    // A door takes the events in one round, and its socket sends them at the end of the next.
+    await endOfRound();
+    await endOfRound();
+  }
+
   /** Keeps a whole output of which the model receives a part. Returns false if the turn already keeps too much. */
   keepOutput(callId: string, text: string): boolean {
     if (this.#outputBytes + text.length > limits.toolOutputsPerTurnBytesMax) return false;

@@ -23,6 +23,7 @@ export class PlainSql {
 
 /** Makes a statement, or a part of one, of a template. */
 export function plain(strings: readonly string[], ...given: readonly unknown[]): PlainSql {
+  if (!given.some((value) => value instanceof PlainSql)) return new PlainSql(strings, given);
   let last = strings[0] ?? "";
   const texts: string[] = [];
   const values: unknown[] = [];
@@ -56,8 +57,22 @@ export async function runPlain<Row>(
   { placeholder }: Placeholders,
   { texts, values }: PlainSql,
 ): Promise<{ rows: Row[]; changes: number }> {
-  let text = texts[0] ?? "";
-  for (let at = 1; at < texts.length; at += 1) text += placeholder(at) + (texts[at] ?? "");
-  const { rows, numAffectedRows } = await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]));
+  const query = CompiledQuery.raw(textOf(texts, placeholder), [...values]);
+  const { rows, numAffectedRows } = await db.executeQuery<Row>(query);
   return { rows, changes: Number(numAffectedRows ?? 0) };
+}
+
+/** The texts of templates, by the placeholders of an engine: a text that is the same object is found faster among the prepared ones. */
+const known = new WeakMap<Placeholders["placeholder"], WeakMap<readonly string[], string>>();
+
+function textOf(texts: readonly string[], placeholder: Placeholders["placeholder"]): string {
+  let ofEngine = known.get(placeholder);
+  if (ofEngine === undefined) known.set(placeholder, (ofEngine = new WeakMap()));
+  let text = ofEngine.get(texts);
+  if (text === undefined) {
+    text = texts[0] ?? "";
+    for (let at = 1; at < texts.length; at += 1) text += placeholder(at) + (texts[at] ?? "");
+    ofEngine.set(texts, text);
+  }
+  return text;
 }

@@ -30,15 +30,21 @@ export function fullJson<Value extends object>(text: string, defaults: DefaultFi
 }
 
 function drop(value: object, defaults: DefaultFields): Record<string, unknown> {
-  const kept = Object.entries(value).filter(
-    ([field, content]) => !(field in defaults && isDeepStrictEqual(content, defaults[field])),
-  );
-  return Object.fromEntries(
-    kept.map(([field, content]) => {
-      const usual = defaults[field];
-      return [field, isRecord(content) && isRecord(usual) ? drop(content, usual) : content];
-    }),
-  );
+  // Without a prototype, so that a field named `__proto__` is one like any other.
+  const kept = Object.create(null) as Record<string, unknown>;
+  for (const [field, content] of Object.entries(value)) {
+    const usual = defaults[field];
+    if (field in defaults && isSame(content, usual)) continue;
+    kept[field] = isRecord(content) && isRecord(usual) ? drop(content, usual) : content;
+  }
+  return kept;
+}
+
+/** Most fields are texts, numbers and empty lists, which need no deep comparison. */
+function isSame(content: unknown, usual: unknown): boolean {
+  if (typeof content !== "object" || typeof usual !== "object") return Object.is(content, usual);
+  if (Array.isArray(content) && Array.isArray(usual) && content.length !== usual.length) return false;
+  return isDeepStrictEqual(content, usual);
 }
 
 function fill(kept: Record<string, unknown>, defaults: DefaultFields): Record<string, unknown> {

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { Kysely, sql } from "kysely";
 import { countStatements } from "../../../../testing/count-statements.ts";
 import { openDatabase } from "./sqlite.ts";
-import { sqliteDialect } from "./sqlite-driver.ts";
+import { openSqliteFile, sqliteDialect } from "./sqlite-driver.ts";
 
 interface Counted {
   db: Kysely<object>;
@@ -21,7 +21,7 @@ async function openCounted(context: TestContext): Promise<Counted> {
   const ran = countStatements(context);
   const database = openDatabase(file);
   database.exec("create table t (id integer primary key, word text check (word <> 'bad'))");
-  const db = new Kysely<object>({ dialect: sqliteDialect(database) });
+  const db = new Kysely<object>({ dialect: sqliteDialect(openSqliteFile(database)) });
   context.after(() => db.destroy());
   return { db, ran };
 }

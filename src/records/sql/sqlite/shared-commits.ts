@@ -1,27 +1,37 @@
 /**
- * The transactions of one SQLite handle. Those that run in the same round of the event loop share one commit, because the disk
- * makes each commit wait as long as all of them together. Each has its own result: it is a savepoint of the shared one, so a
- * transaction that fails takes no other with it. None is acknowledged before the shared commit is durable. If that commit
- * fails, all fail.
+ * The transactions of one SQLite handle. Those that run in the same round of the event loop share one commit. Each has its own
+ * result: it is a savepoint of the shared one, so a transaction that fails takes no other with it. If the commit fails, all fail.
+ *
+ * A commit only writes the log. The process goes on while another thread syncs it (`log-sync.ts`), and then the transactions are
+ * acknowledged. Those that are written meanwhile share the next sync.
  */
+import { LogSync } from "./log-sync.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
+
+interface Ending {
+  /** True: it is acknowledged only when it survives the loss of power. */
+  isDurable: boolean;
+  ended: PromiseWithResolvers<void>;
+}
 
 /** Transactions that end with the same commit. */
 interface Group {
   /** Those that wait for the commit. */
-  waiting: PromiseWithResolvers<void>[];
+  waiting: Ending[];
   /** True once the round of the event loop is over. Then nothing joins. */
   isDue: boolean;
 }
 
 export class SharedCommits {
   readonly #statements: SqliteStatements;
+  readonly #log: LogSync;
   readonly #queue: (() => void)[] = [];
   #isTaken = false;
   #group: Group | null = null;
 
   constructor(statements: SqliteStatements) {
     this.#statements = statements;
+    this.#log = new LogSync(statements.database.name);
   }
 
   /** True if the handle shows what is not committed yet. */
@@ -41,10 +51,11 @@ export class SharedCommits {
     else next();
   }
 
-  /** Begins a transaction. `commit` or `rollback` ends it. */
+  /** Begins a transaction. `commit` or `rollback` ends it. Throws what a sync failed with before: the disk keeps nothing any more. */
   async begin(): Promise<void> {
     await this.#take();
     try {
+      if (this.#log.fault !== null) throw this.#log.fault;
       if (this.#group === null) {
         await this.#run("begin immediate");
         this.#group = { waiting: [], isDue: false };
@@ -58,22 +69,30 @@ export class SharedCommits {
     }
   }
 
-  /** Ends the transaction. Resolves when it is durable. If it rejects, the transaction is rolled back. */
-  async commit(): Promise<void> {
-    const committed = await this.#joinCommit();
+  /**
+   * Ends the transaction. Resolves when it is durable, or if it need not be, when it is committed. If it rejects, the transaction
+   * is rolled back, unless the sync failed: then it may vanish with the power, and there are no later ones.
+   */
+  async commit({ isDurable }: { isDurable: boolean }): Promise<void> {
+    const ended = await this.#joinCommit(isDurable);
     this.#leaveGroup();
-    await committed.promise;
+    await ended.promise;
   }
 
-  async #joinCommit(): Promise<PromiseWithResolvers<void>> {
+  /** Resolves when everything that was committed is durable. */
+  async sync(): Promise<void> {
+    await this.#log.sync();
+  }
+
+  async #joinCommit(isDurable: boolean): Promise<PromiseWithResolvers<void>> {
     try {
       const group = this.#group;
       if (group === null || !this.isOpen) throw endedBySqlite();
       // The first one has no savepoint: there was nothing before it that its failure could take with it.
       if (group.waiting.length > 0) await this.#run("release member");
-      const committed = Promise.withResolvers<void>();
-      group.waiting.push(committed);
-      return committed;
+      const ended = Promise.withResolvers<void>();
+      group.waiting.push({ isDurable, ended });
+      return ended;
     } catch (error) {
       await this.rollback();
       throw error;
@@ -111,7 +130,7 @@ export class SharedCommits {
     await this.#run("rollback to member");
     await this.#run("release member");
     const settled = Promise.withResolvers<void>();
-    group.waiting.push(settled);
+    group.waiting.push({ isDurable: false, ended: settled });
     return settled;
   }
 
@@ -123,6 +142,7 @@ export class SharedCommits {
   /** Commits what waits for a commit, unless a transaction is running. */
   async close(): Promise<void> {
     if (!this.#isTaken) await this.#commitGroup();
+    await this.#log.close();
   }
 
   readonly #endRound = (group: Group): void => {
@@ -145,16 +165,27 @@ export class SharedCommits {
     try {
       await this.#run("commit");
       this.#group = null;
-      for (const { resolve } of group.waiting) resolve();
+      this.#acknowledge(group);
     } catch (error) {
       this.#fail(group, error);
       if (this.isOpen) await this.#run("rollback");
     }
   }
 
+  /** The handle is free for others while those that must be durable wait for the sync. */
+  #acknowledge({ waiting }: Group): void {
+    for (const { isDurable, ended } of waiting) if (!isDurable) ended.resolve();
+    const durable = waiting.flatMap(({ isDurable, ended }) => (isDurable ? [ended] : []));
+    if (durable.length === 0) return;
+    this.#log.sync().then(
+      () => durable.forEach(({ resolve }) => resolve()),
+      (error: unknown) => durable.forEach(({ reject }) => reject(error)),
+    );
+  }
+
   #fail(group: Group, error: unknown): void {
     this.#group = null;
-    for (const { reject } of group.waiting) reject(error);
+    for (const { ended } of group.waiting) ended.reject(error);
   }
 
   async #run(text: string): Promise<void> {

@@ -18,10 +18,15 @@ import {
 import { SharedCommits } from "./shared-commits.ts";
 import { SqliteStatements } from "./sqlite-statements.ts";
 
-export function sqliteDialect(database: Database.Database): Dialect {
+export function openSqliteFile(database: Database.Database): SqliteFile {
+  return new SqliteFile(database);
+}
+
+/** `isDurable: false` is for transactions that survive the end of the process, and perhaps not the loss of power. */
+export function sqliteDialect(file: SqliteFile, { isDurable = true } = {}): Dialect {
   return {
     createAdapter: () => new SharingAdapter(),
-    createDriver: () => new SqliteFileDriver(database),
+    createDriver: () => new SqliteFileDriver(file, isDurable),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -36,15 +41,17 @@ class SharingAdapter extends SqliteAdapter {
 
 class SqliteFileDriver implements Driver {
   readonly #file: SqliteFile;
+  readonly #isDurable: boolean;
 
-  constructor(database: Database.Database) {
-    this.#file = new SqliteFile(database);
+  constructor(file: SqliteFile, isDurable: boolean) {
+    this.#file = file;
+    this.#isDurable = isDurable;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {
-    return new SqliteConnection(this.#file);
+    return new SqliteConnection(this.#file, this.#isDurable);
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -69,7 +76,7 @@ class SqliteFileDriver implements Driver {
 }
 
 /** The handles of this process on the file. */
-class SqliteFile {
+export class SqliteFile {
   readonly main: SqliteStatements;
   readonly commits: SharedCommits;
   #reader: SqliteStatements | null = null;
@@ -104,10 +111,12 @@ type Holding = "nothing" | "the handle" | "a transaction alone" | "a transaction
 
 class SqliteConnection implements DatabaseConnection {
   readonly #file: SqliteFile;
+  readonly #isDurable: boolean;
   #holding: Holding = "nothing";
 
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, isDurable: boolean) {
     this.#file = file;
+    this.#isDurable = isDurable;
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -122,9 +131,24 @@ class SqliteConnection implements DatabaseConnection {
     const { main, commits } = this.#file;
     if (this.#holding !== "nothing") return await main.run(text, parameters);
     if (main.isQuery(text)) return await this.#file.committed.run(text, parameters);
+    if (main.isWrite(text)) return await this.#runAsTransaction(text, parameters);
     await commits.takeAlone();
     this.#holding = "the handle";
     return await main.run(text, parameters);
+  }
+
+  /** A statement outside of a transaction is one of its own, which shares a commit too. */
+  async #runAsTransaction(text: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
+    await this.begin();
+    let result: QueryResult<unknown>;
+    try {
+      result = await this.#file.main.run(text, parameters);
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+    await this.commit();
+    return result;
   }
 
   /** A caller who has the handle alone has changed it, so its transaction shares nothing. */
@@ -141,8 +165,9 @@ class SqliteConnection implements DatabaseConnection {
   async commit(): Promise<void> {
     const held = this.#holding;
     this.#holding = afterTransaction(held);
-    if (held === "a transaction") await this.#file.commits.commit();
-    else await this.#file.main.run("commit", []);
+    if (held === "a transaction") return await this.#file.commits.commit({ isDurable: this.#isDurable });
+    await this.#file.main.run("commit", []);
+    if (this.#isDurable) await this.#file.commits.sync();
   }
 
   /** Called too when a commit failed: then a transaction that shares its commit is rolled back already. */

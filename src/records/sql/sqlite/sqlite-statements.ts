@@ -41,6 +41,11 @@ export class SqliteStatements {
     return /^\s*(?:select|with)\b/i.test(text) && this.#prepared(text).readonly;
   }
 
+  /** Returns true if the statement changes rows, and nothing of the handle. */
+  isWrite(text: string): boolean {
+    return /^\s*(?:insert|update|delete|with)\b/i.test(text);
+  }
+
   #runNow(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
     const statement = this.#prepared(text);
     if (statement.reader) return { rows: statement.all(...parameters) };

@@ -1,5 +1,5 @@
 /**
- * SQLite, embedded: one file that several processes use at once (B4), durable at every commit (B3).
+ * SQLite, embedded: one file that several processes use at once (B4). Every acknowledged transaction is durable (B3).
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { createPrivateFile } from "../../../system/durable-files.ts";
 import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
-import { sqliteDialect } from "./sqlite-driver.ts";
+import { openSqliteFile, sqliteDialect } from "./sqlite-driver.ts";
 import { plain } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
@@ -92,7 +92,8 @@ export function openDatabase(file: string, { isAlone = false } = {}): Database.D
     database.pragma(`journal_size_limit = ${logBytesMax}`);
     // What was purged is not left in the file.
     database.pragma("secure_delete = fast");
-    database.pragma("synchronous = full");
+    // A commit only writes the log. Its transactions are acknowledged after a sync of the log (log-sync.ts). A checkpoint syncs by itself.
+    database.pragma("synchronous = normal");
     // On macOS only this reaches the medium; elsewhere it changes nothing (B3).
     database.pragma("fullfsync = on");
     database.pragma("foreign_keys = on");
@@ -123,13 +124,17 @@ function inUse(file: string, { isAlone, cause }: { isAlone: boolean; cause: unkn
 
 /** The engine on SQLite, where the content of a turn may keep its blobs too. */
 export interface SqliteEngine extends SqlEngine {
+  /** The same database. Its transactions do not wait for the disk: one that must survive the loss of power comes later. */
+  unsynced: Kysely<Tables>;
   dialect: SqlDialect & { ends: SealedEnds };
 }
 
 export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqliteEngine {
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+  const file = openSqliteFile(database);
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(file) });
   return {
     db,
+    unsynced: new Kysely<Tables>({ dialect: sqliteDialect(file, { isDurable: false }) }),
     idType: "text",
     hasContents: true,
     dialect: {

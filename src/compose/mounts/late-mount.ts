@@ -1,0 +1,36 @@
+/**
+ * A mount whose door is loaded by its first request. Most servers are never asked for most of their doors, and what a door
+ * loads stays in memory: the official SDK of MCP alone is ten megabytes.
+ */
+import type { HttpMount } from "../../doors/http/mount.ts";
+
+/** What the server must know of a mount before its door is loaded. */
+export type MountPlace = Pick<HttpMount, "path" | "methods" | "bodyBytesMax" | "refusal">;
+
+type MountedDoor = Pick<HttpMount, "fetch" | "upgrade"> & { close?(): void | Promise<void> };
+
+export interface LateMount {
+  mount: HttpMount;
+  /** Closes the connections of the door, if it was loaded. */
+  close(): Promise<void>;
+}
+
+/** `load` is called at most once, unless it rejects: then the next request tries again. */
+export function lateMount(place: MountPlace, load: () => Promise<MountedDoor>): LateMount {
+  let loading: Promise<MountedDoor> | null = null;
+  const door = async (): Promise<MountedDoor> => {
+    loading ??= load().catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return await loading;
+  };
+  return {
+    mount: {
+      ...place,
+      fetch: async (request, client) => await (await door()).fetch(request, client),
+      upgrade: async (handshake, client) => await (await door()).upgrade(handshake, client),
+    },
+    close: async () => void (await (await loading)?.close?.()),
+  };
+}
