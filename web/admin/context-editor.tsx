@@ -104,7 +104,9 @@ function contentIn(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`This is not JSON, so nothing was saved: ${error instanceof Error ? error.message : ""}`);
+    throw new Error(`This is not JSON, so nothing was saved: ${error instanceof Error ? error.message : ""}`, {
+      cause: error,
+    });
   }
 }
 
