@@ -7,6 +7,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sha256 } from "../src/domain/ids.ts";
+import { AptoveError } from "../src/domain/errors.ts";
+import type { Inspection } from "../src/engine/dependencies.ts";
 import type { Retriever } from "../src/retrieval/retriever.ts";
 import { scriptedProvider, type ScriptedAnswer } from "../src/providers/scripted/scripted.ts";
 import { managedWorkspaces, type ManagedForTest } from "../testing/managed-workspaces.ts";
@@ -111,8 +113,44 @@ const retriever: Retriever = {
       indexedAt: Date.now(),
     },
   ],
+  runs: async () => [
+    {
+      repo: "shop",
+      running: {
+        phase: "chunking",
+        ...{ filesDone: 21, filesTotal: 38, bytesDone: 61_440, chunksWritten: 97 },
+        ...{ startedAt: Date.now() - 4_000, pid: 4_711, isHere: true, isRefresh: false },
+      },
+      done: {
+        endedAt: Date.now() - 7_200_000,
+        isRefresh: true,
+        commit: "3f1c9a7e",
+        ...{ filesTotal: 38, filesChanged: 3, filesRemoved: 1, chunksTotal: 164, chunksWritten: 12 },
+        ...{ bytesRead: 18_432, durationMs: 240 },
+        skipped: [
+          { reason: "binary", count: 6, paths: ["assets/logo.ico"] },
+          { reason: "lock_file", count: 1, paths: ["package-lock.json"] },
+        ],
+      },
+      failed: null,
+    },
+  ],
   close: async () => {},
 };
+
+const inspections: readonly Inspection[] = [
+  { name: "data folder", look: async () => ({ state: "ok", detail: "~/.local/share/aptove" }) },
+  { name: "provider anthropic", look: async () => ({ state: "ok", detail: "answers and accepts the key" }) },
+  { name: "records", look: async () => ({ state: "ok", detail: "SQLite 3.54.1, data of version 6" }) },
+  { name: "blobs", look: async () => Promise.reject(new AptoveError("storage_failed", "s3://shop answers with 503")) },
+  {
+    name: "indexes",
+    look: async () => ({
+      ...{ state: "note", detail: "shop: 38 files, 164 chunks, lexical; made at another commit" },
+      fix: "bring it up to date: aptove index",
+    }),
+  },
+];
 
 interface Example extends PageWorld {
   session: string;
@@ -150,7 +188,7 @@ async function makeExample(t: TestContext): Promise<Example> {
   const provider = Object.assign(scripted, { contextTokens: () => 200_000 });
   const managed = managedWorkspaces(() => world.deps);
   const world: PageWorld = await pageWorld(t, {
-    ...{ provider, tools, retrievers: new Map([["local", retriever]]) },
+    ...{ provider, tools, inspections: async () => inspections, retrievers: new Map([["local", retriever]]) },
     workspaces: managed.parts,
   });
   const { engine, owner } = world;
@@ -170,6 +208,11 @@ async function makeExample(t: TestContext): Promise<Example> {
   const again = await run("", { rerun: { turnId: second.turnId } });
   await engine.sessions.update(owner, sessionId, { name: "Where prices are rounded" });
   await engine.sessions.create(owner, { forkOf: first.turnId, name: "The same with taxes" });
+  const careful = "You work on the shop.\nPrices are rounded half to even.\nAsk before you change a price.";
+  const id = { kind: "conversation" as const, id: "shop" };
+  await engine.contexts.put(owner, { ...id, entry: { boot_prompt: careful, retrieval: "optional" } });
+  const brief = careful.replace("Ask before", "Show the change before");
+  await engine.contexts.put(owner, { ...id, entry: { boot_prompt: brief, model: "claude-opus-5" }, expected: 1 });
   for (const [name, of] of [
     ["Release notes of 2.4", "Write the release notes."],
     ["Retry of the payment queue", "Why does the payment queue retry?"],
@@ -221,8 +264,9 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
       "/several",
       "/map",
       "/costs",
-      ...["devices", "keys", "people", "workspaces", "contexts", "server", "audit"].map((part) => `/admin/${part}`),
+      ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map((part) => `/admin/${part}`),
       `/admin/workspaces/${example.workspace}`,
+      "/admin/contexts/conversation/shop?from=1&to=2",
     ];
     await waits();
     for (const [at, path] of [...paths, "/approvals"].entries())
@@ -240,6 +284,7 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
     size: [1100, 700],
     file: join(pictures, "compare.png"),
   });
+  await shoot("/admin/indexes", { size: [1100, 520], file: join(pictures, "indexes.png") });
   await shoot("/costs", { size: [1100, 700], file: join(pictures, "costs.png") });
   await waits();
   await shoot("/approvals", { size: phone, file: join(pictures, "approval.png") });

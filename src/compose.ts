@@ -71,6 +71,9 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
   const { records, blobs, turnStore } = await openStores(options, { configuration, folder, env, telemetry });
   const live = await openLive({ configuration, folder, report, given: options });
+  const retrievers = new Map(
+    Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers }),
+  );
   const deps: EngineDependencies = {
     ...settings,
     records: observedStore(records, "records", observer),
@@ -80,7 +83,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     unkeptStores: async () => await (await import("./compose/unkept-stores.ts")).unkeptStores(),
     cache: live.cache,
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
-    retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
+    retrievers,
     documents: options.documents ?? lazyDocuments(),
     tools: options.tools ?? [],
     workspaces: {
@@ -124,6 +127,15 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     random: Math.random,
     sleep: pause,
     deadline: (ms) => AbortSignal.timeout(ms),
+    inspections: async () => {
+      const { serverInspections } = await import("./compose/checks/server-inspections.ts");
+      const { redact } = telemetry;
+      return serverInspections({
+        ...{ configuration, folder, env, records, blobs, log: live.log, configured, redact },
+        retriever: retrievers.get(configuration.retrieval.store),
+        workspaces: () => workspaces.opened(),
+      });
+    },
     observer,
     report,
   };

@@ -92,7 +92,7 @@ const ports: CliPorts = {
     return await checkMcpServers({ ...request, version });
   },
   checkProvider: async (providers, name) =>
-    await (await import("./compose/check-providers.ts")).checkProvider(providers, name),
+    await (await import("./compose/checks/check-providers.ts")).checkProvider(providers, name),
   postgresVersion: async (url) => await (await import("./compose/records-version.ts")).readRecordsVersion(url),
   checkBlobs: async (configuration, folder, env) =>
     await (await import("./compose/open-blobs.ts")).checkBlobs(configuration, folder, env),

@@ -87,6 +87,8 @@ const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   answerQuestion: ["question_not_open"],
   askQuestion: ["question_not_open"],
   listIndexedFiles: ["index_missing"],
+  startIndexRun: ["not_found"],
+  stopIndexRun: ["not_found"],
   fireMailbox: ["mailbox_empty"],
   pairDevice: ["pairing_refused"],
   signIn: ["sign_in_refused"],
@@ -282,6 +284,7 @@ async function sampleOf(
     signIn: { code: "none", name: "x" },
     beginSignIn: { redirectUri: "https://aptove.example.org/signed-in" },
     collectGarbage: { dryRun: true },
+    startIndexRun: { repo: "none" },
   };
   const json = bodies[name];
   const id = path.startsWith("/api/turns")
@@ -315,6 +318,7 @@ const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
   diffTurns: (turnId) => `?with=${turnId}`,
   search: () => "?q=hello",
   listIndexedFiles: () => "?repo=none",
+  stopIndexRun: () => "?repo=none",
   withdrawQuestion: (turnId) => `?callId=c1&askerId=${turnId}`,
   forgetPermission: () => "?key=edit",
   getCosts: () => "?from=2026-01-01T00:00:00.000Z",

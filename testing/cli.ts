@@ -13,7 +13,7 @@ import { localClients, ownKey } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { moveBlobs } from "../src/compose/data-folder/move-blobs.ts";
-import { checkProvider } from "../src/compose/check-providers.ts";
+import { checkProvider } from "../src/compose/checks/check-providers.ts";
 import { checkBlobs } from "../src/compose/open-blobs.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import { findRedisFault } from "../src/compose/open-live.ts";

@@ -1,6 +1,8 @@
 /** What the page computes, without a browser: events, lanes, the window, diffs, sums and safe text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fieldChanges } from "./admin/context-fields.ts";
+import { runWords } from "./admin/run-words.ts";
 import fc from "fast-check";
 import type { AgUiEvent, WireTurn, WireTurnContext } from "../src/client/client.ts";
 import { emptyView, withEvent } from "./api/turn-view.ts";
@@ -283,4 +285,48 @@ test("[U11] a line, a code block and a list of 1 MB become blocks of bounded siz
   }
   const closed = allBlocks(`${code}\n\`\`\`\n\nafter`).blocks.filter(({ token }) => token.type !== "space");
   assert.deepEqual([closed.at(-2)?.token.type, closed.at(-1)?.token.type], ["code", "paragraph"]);
+});
+
+test("[U10] [G1] two versions of a context differ by field; a tool is found by its name, and what one lacks is named", () => {
+  const before = {
+    name: "A",
+    bootPrompt: "Be brief.",
+    tools: [
+      { name: "run", strict: true },
+      { name: "read", strict: true },
+    ],
+  };
+  const after = {
+    name: "A",
+    tools: [
+      { name: "read", strict: false },
+      { name: "run", strict: true },
+    ],
+    modes: { plan: { tools: ["read"] }, ask: {} },
+    settings: { temperature: 0.2 },
+  };
+  assert.deepEqual(fieldChanges(before, after), [
+    { field: "bootPrompt", before: "Be brief.", after: null },
+    { field: "modes.ask", before: null, after: "{}" },
+    { field: "modes.plan.tools", before: null, after: '["read"]' },
+    { field: "settings.temperature", before: null, after: "0.2" },
+    { field: "tools.read.strict", before: "true", after: "false" },
+  ]);
+  assert.deepEqual(fieldChanges(after, after), []);
+  assert.deepEqual(fieldChanges(null, { name: "A" }), [{ field: "name", before: null, after: "A" }]);
+});
+
+test("[U10] [Q2] a run of an index says what it does, for whom, and in which other process", () => {
+  const run = { filesDone: 1_200, filesTotal: 4_000, bytesDone: 0, chunksWritten: 1, startedAt: "", pid: 7 };
+  const own = { ...run, isHere: true, isRefresh: false };
+  assert.equal(
+    runWords({ ...own, phase: "chunking" }),
+    "Reads what changed: 1\u2009200 of 4\u2009000 files, 1 chunk written",
+  );
+  const other = { ...run, isHere: false, isRefresh: true, phase: "listing" as const };
+  assert.equal(
+    runWords(other),
+    "Compares by another program (process 7): 1\u2009200 of 4\u2009000 files, for a question",
+  );
+  assert.equal(runWords({ ...own, phase: "waiting" }), "Waits until another run has ended");
 });

@@ -12,8 +12,9 @@ import type {
 } from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
 import type { WireCosts, WireEstimate } from "../protocol/costs.ts";
-import type { WireReadiness } from "../protocol/health.ts";
-import type { WireIndex } from "../protocol/index-list.ts";
+import type { WireReadiness } from "../protocol/server/health.ts";
+import type { WireCheck } from "../protocol/server/doctor.ts";
+import type { WireIndex } from "../protocol/server/index-list.ts";
 import type { WireNews } from "../protocol/live/news.ts";
 import type { WireApprovals } from "../protocol/question.ts";
 import type { WireMe } from "../protocol/key.ts";
@@ -39,6 +40,7 @@ import {
   type ListAudit,
   type PeopleMethods,
 } from "./people.ts";
+import { indexRunMethods, inspect, type IndexRunMethods } from "./server.ts";
 import {
   jsonOf,
   requestSender,
@@ -73,13 +75,14 @@ export type { WireContext, WireContextEdit, WireContextVersion, WireOfferedModel
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WirePin, WirePinStart } from "../protocol/manifest/pin.ts";
+export type { WireCheck } from "../protocol/server/doctor.ts";
+export type { WireIndex, WireIndexRun, WireIndexStart } from "../protocol/server/index-list.ts";
 export type { WireTurnName } from "../protocol/manifest/turn-name.ts";
-export type { WireIndex } from "../protocol/index-list.ts";
 export type { WireNews } from "../protocol/live/news.ts";
 export type { WireApprovals } from "../protocol/question.ts";
 export type { WireBudget, WireBudgetStart, WireCosts, WireEstimate } from "../protocol/costs.ts";
 export type { WireSessionSize, WireSizes } from "../protocol/explain.ts";
-export type { WireReadiness } from "../protocol/health.ts";
+export type { WireReadiness } from "../protocol/server/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
 export type { BudgetMethods, KeyMethods, PeopleMethods } from "./people.ts";
@@ -178,6 +181,8 @@ export interface AptoveClient {
   costs(period: QueryOf<"getCosts">): Promise<WireCosts>;
   /** Returns the repositories that are indexed. */
   indexes(): Promise<WireIndex[]>;
+  /** The runs that index repositories. */
+  indexRuns: IndexRunMethods;
   /** Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing`. */
   indexedFiles(query: { repo: string; part?: string }): Promise<string[]>;
   /** A browser's sign-in to the page. */
@@ -200,6 +205,11 @@ export interface AptoveClient {
   memory: MemoryMethods;
   /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
   collectGarbage(order: { dryRun: boolean; isMostExpected?: boolean }): Promise<WireGarbageReport>;
+  /**
+   * Checks the parts of the server. Yields each check first as `running`, and again when it is done. Requires an admin who runs the
+   * server.
+   */
+  inspect(options?: CallOptions): AsyncIterable<WireCheck>;
   me(): Promise<WireMe>;
   /** Returns whether the server can run turns. */
   health(): Promise<WireReadiness>;
@@ -243,6 +253,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     approvals: () => call("listApprovals"),
     costs: (query) => call("getCosts", { query }),
     indexes: async () => (await call("listIndexes")).indexes,
+    indexRuns: indexRunMethods(send, call),
     indexedFiles: async ({ repo, part = "" }) => (await call("listIndexedFiles", { query: { repo, part } })).paths,
     page: {
       signIn: (body) => call("signIn", { body }),
@@ -255,6 +266,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     workspaces: workspaceMethods(send, call),
     memory: memoryMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),
+    inspect: ({ signal } = {}) => inspect(send, signal),
     me: () => call("me"),
     health: () => call("readyz"),
   };

@@ -46,6 +46,7 @@ function lazyRetriever({ open, opened }: OpenedOnce, ignore: readonly string[]):
     generation: async (index) => (await (await open()).generation?.(index)) ?? null,
     index: async (job) => await (await open()).index({ ignore, ...job }),
     list: async (orgId) => await (await open()).list(orgId),
+    runs: async (orgId) => (await (await open()).runs?.(orgId)) ?? [],
     paths: async (index) => (await (await open()).paths?.(index)) ?? [],
     close: async () => {
       const retrieverIfOpened = opened();

@@ -17,6 +17,8 @@ export interface TelemetrySetup {
 export interface Telemetry {
   observer: Observer;
   report: OperatorLog["report"];
+  /** Removes the secrets of the configuration and the environment from a text (E8). */
+  redact(text: string): string;
   /** Null if the configuration asks for no metrics. */
   metrics: PrometheusMetrics | null;
   close(): Promise<void>;
@@ -28,7 +30,9 @@ export async function startTelemetry(request: TelemetrySetup): Promise<Telemetry
   const { metrics: at, traces } = configuration;
   const form = options.isCommand === true ? commandForm(configuration.log) : configuration.log;
   const { operatorLog } = await import("../telemetry/log/operator-log.ts");
-  const log = operatorLog({ ...form, write, now, secrets: secretsOf(request) });
+  const { redactor } = await import("../telemetry/redact.ts");
+  const secrets = secretsOf(request);
+  const log = operatorLog({ ...form, write, now, secrets });
   const metrics = at.port === null ? null : await openMetrics();
   const spans = traces.exporter === "none" ? null : await openTraces(version, traces.ratio);
   const isObserverLogged = form.level === "info" || form.level === "debug";
@@ -36,6 +40,7 @@ export async function startTelemetry(request: TelemetrySetup): Promise<Telemetry
   return {
     observer: observers(all.filter((one) => one != null)),
     report: options.report ?? log.report,
+    redact: redactor(secrets),
     metrics,
     close: async () => await spans?.close(),
   };

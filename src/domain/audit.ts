@@ -45,6 +45,8 @@ export const auditActions = [
   "memory.forget",
   "budget.set",
   "budget.remove",
+  "index.start",
+  "index.stop",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

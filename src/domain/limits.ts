@@ -221,6 +221,8 @@ export const limits = {
   /** H2: the time that a store has to answer a health check, and how long the answer is cached. */
   healthAnswerMs: 2_000,
   healthKeptMs: 1_000,
+  /** L1: the time that each part of the server has to answer an inspection. */
+  inspectionMs: 10_000,
   /** H2: how often a health check also writes to the stores, and the characters that it writes. */
   healthWriteMs: 15_000,
   healthCharacters: 16_384,

@@ -1,12 +1,8 @@
 /** Puts the engine together, and runs its start and its orderly end (R1, R2, R4). */
-import { matchPaths } from "../retrieval/match-paths.ts";
-import type { Retriever } from "../retrieval/retriever.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
-import { noReader, pageLimit } from "./access/access.ts";
-import { resolveContexts } from "./contexts/resolve-contexts.ts";
+import { pageLimit } from "./access/access.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
-import type { Engine, Indexes, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
+import type { Engine, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { announcing } from "./access/org-changes.ts";
@@ -16,6 +12,7 @@ import { budgets } from "./people/budgets.ts";
 import { browsers } from "./people/browsers.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
+import { indexes } from "./operations/indexes.ts";
 import { keyRing } from "./people/key-ring.ts";
 import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
@@ -100,6 +97,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     },
     version: deps.version,
     health: healthWatch(core),
+    inspect: inspector(core),
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
@@ -111,6 +109,16 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
 }
 
 const treeChanges = ["moveHead", "undo", "archiveTurn", "archive", "unarchive", "remove", "restore", "purge"] as const;
+
+/** Loads what inspects the server when it is first asked to. */
+function inspector(core: EngineCore): Engine["inspect"] {
+  let loaded: Promise<Engine["inspect"]> | null = null;
+  return async function* (caller) {
+    loaded ??= import("./operations/inspection.ts").then(({ inspection }) => inspection(core));
+    const inspect = await loaded;
+    yield* inspect(caller);
+  };
+}
 
 /** A session that is archived may be summarised then (M5). */
 function withSummaries(plain: SessionTree, summaries: SummaryMaker): SessionTree {
@@ -184,25 +192,6 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
     turnNames: turnNames(core),
     costs: (caller, period) => costsOf(deps, caller, period),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
-  };
-}
-
-function indexes(deps: EngineDependencies): Indexes {
-  const retriever = (): Retriever | undefined =>
-    deps.retrievers.get(resolveContexts(deps, {}, null).agentContext.index);
-  return {
-    index: async (caller, job) => {
-      noReader(caller, "index");
-      const found = retriever();
-      if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
-      return await found.index({ ...job, orgId: caller.orgId });
-    },
-    list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
-    files: async ({ orgId }, { repo, part }) => {
-      const found = retriever();
-      if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
-      return matchPaths((await found.paths?.({ orgId, repo })) ?? [], part);
-    },
   };
 }
 

@@ -3,6 +3,7 @@
  * them (Y1).
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
+import type { Check } from "../domain/check.ts";
 import type { AgentContext, ContextKind, ConversationContext, Surroundings } from "../domain/context.ts";
 import type { FactStore } from "../domain/fact.ts";
 import type { TranscribedTurn, SessionBeginning } from "../domain/transcript.ts";
@@ -125,10 +126,21 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   quotas?: QuotaLimits;
   /** What an org says about turns whose content is not to be kept (O3). Absent: every org allows them. */
   unkeptPolicy?: (orgId: string) => UnkeptPolicy;
+  /** Returns what `inspect` looks at, in this order. Absent: only the turns. */
+  inspections?: () => Promise<readonly Inspection[]>;
   /** Receives what begins and ends, for logs, metrics and traces. */
   observer: Observer;
   /** Reports a fault that no caller sees to the operator. The message never contains a secret (E8). */
   report(message: string, error?: unknown): void;
+}
+
+/** A part of the server that can be checked (L1). A check changes nothing, and names no secret (E8). */
+export interface Inspection {
+  name: string;
+  /** May reject: the part then counts as failed. */
+  look(): Promise<Omit<Check, "name">>;
+  /** What a person does if the part does not answer in time. */
+  ifLate?: string;
 }
 
 /** A turn whose content is not to be kept runs so (`forget`), is kept as any other turn is (`keep`), or is refused (O3). */

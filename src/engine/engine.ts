@@ -8,7 +8,7 @@ import type { Explanations, SessionTransfer } from "./api/transfer.ts";
 import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
-import type { HealthReport, RecordsAbout } from "./api/health.ts";
+import type { CheckState, HealthReport, RecordsAbout } from "./api/health.ts";
 import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
@@ -72,6 +72,11 @@ export interface Engine {
   takeRequest(caller: Caller): Promise<void>;
   /** Returns whether the stores work. The answer is cached for a short time, so that any number of calls is cheap. Never throws. */
   health(): Promise<HealthReport>;
+  /**
+   * Checks the parts of the server, as `aptove doctor` does. Yields each check first as `running`, and again when it is done, which
+   * takes at most ten seconds. Only an admin who runs the server may do this. Throws `forbidden`.
+   */
+  inspect(caller: Caller): AsyncIterable<CheckState>;
   /** Returns which database keeps the records, and the versions of its data. Has no caller: a door must give the answer to the operator only. */
   recordsAbout(): Promise<RecordsAbout>;
   /**

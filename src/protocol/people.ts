@@ -1,6 +1,7 @@
 /** Orgs, users, participants of sessions, and the audit log in requests and responses (H4, S7). */
 import * as z from "zod";
-import { auditActions, type AuditEntry } from "../domain/audit.ts";
+import type { AuditEntry } from "../domain/audit.ts";
+import { auditActions } from "./audit-actions.ts";
 import type { Org, User } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
@@ -103,6 +104,7 @@ export const auditEntrySchema = z
     targetId: z.string().nullable().describe("The target of the action."),
     outcome: z.union([z.literal("done"), errorCodeSchema]),
     facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    sessionId: idSchema.nullable().describe("The session that the entry is about, if the caller may see it."),
   })
   .meta({ id: "AuditEntry" });
 export type WireAuditEntry = z.infer<typeof auditEntrySchema>;
@@ -113,6 +115,8 @@ export const auditQuerySchema = z.strictObject({
   userId: z.string().optional(),
   action: auditAction.optional(),
   targetId: z.string().optional(),
+  from: timeSchema.optional().describe("The earliest time."),
+  until: timeSchema.optional().describe("The time before which an entry must be."),
 });
 
 export function toWireOrg({ id: of, name, createdAt, suspendedAt }: Org): WireOrg {
@@ -123,6 +127,10 @@ export function toWireUser({ orgId: _org, createdAt, disabledAt, ...of }: User):
   return { ...of, createdAt: isoTime(createdAt), disabledAt: isoTimeOrNull(disabledAt) };
 }
 
-export function toWireAuditEntry({ orgId: _org, at, ...of }: AuditEntry): WireAuditEntry {
+export function toWireAuditEntry({
+  orgId: _org,
+  at,
+  ...of
+}: AuditEntry & { sessionId: string | null }): WireAuditEntry {
   return { ...of, at: isoTime(at) };
 }

@@ -18,6 +18,10 @@ export interface AuditQuery {
   userId?: string;
   action?: AuditAction;
   targetId?: string;
+  /** The earliest time. */
+  from?: number;
+  /** The time before which an entry must be. */
+  until?: number;
   /** The last row of the previous page. */
   after?: { at: number; id: string };
 }

@@ -19,7 +19,9 @@
  *   is unlike that of every other index. It throws what `search` throws.
  */
 import type { Chunk } from "../domain/chunk.ts";
-import type { UnindexedFile } from "./unindexed-file.ts";
+import type { IndexProgress, IndexSummary, RepositoryRuns } from "./index-runs.ts";
+
+export type { IndexProgress, IndexSummary } from "./index-runs.ts";
 
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
@@ -34,6 +36,11 @@ export interface Retriever {
   refresh?(copy: WorkingCopyIndex): Promise<RefreshOutcome>;
   /** Returns the indexes of an organisation, one per repository, sorted by name. */
   list(orgId: string): Promise<IndexInfo[]>;
+  /**
+   * Returns the runs that work on an organisation's repositories now, in whichever process, and how the last ones ended, sorted by
+   * name. A repository without a known run is left out. Throws what `list` throws. Absent: they are not known.
+   */
+  runs?(orgId: string): Promise<RepositoryRuns[]>;
   /** Returns the paths of the files that are indexed, sorted. Throws what `search` throws. Absent: they cannot be listed. */
   paths?(index: { orgId: string; repo: string }): Promise<string[]>;
   close(): Promise<void>;
@@ -90,30 +97,6 @@ export interface IndexJob {
   ignore?: readonly string[];
   /** True if the run deletes the existing index and indexes everything again (Q6). */
   rebuild?: boolean;
-}
-
-export interface IndexProgress {
-  phase: "listing" | "chunking" | "writing";
-  filesDone: number;
-  filesTotal: number;
-  bytesDone: number;
-}
-
-export interface IndexSummary {
-  repo: string;
-  /** The indexed commit, or the HEAD of the working copy. Null before the first commit. */
-  commit: string | null;
-  /** The number of indexed files after the run. */
-  filesTotal: number;
-  /** The number of new files, and of those whose content changed. */
-  filesChanged: number;
-  filesRemoved: number;
-  /** The tracked files that are not indexed, each with the reason (Q1). */
-  skipped: UnindexedFile[];
-  chunksTotal: number;
-  chunksWritten: number;
-  bytesRead: number;
-  durationMs: number;
 }
 
 export interface IndexInfo {

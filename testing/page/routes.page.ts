@@ -45,10 +45,20 @@ async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorl
     "/map",
     "/approvals",
     "/costs",
-    ...["devices", "keys", "people", "workspaces", "contexts", "server", "audit"].map((part) => `/admin/${part}`),
+    ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map((part) => `/admin/${part}`),
     `/admin/workspaces/${workspace.id}`,
     "/admin/contexts/conversation/default",
+    "/admin/contexts/conversation/team?from=1&to=2",
   ];
+  for (const bootPrompt of ["Be brief.\nBe kind.", "Be brief.\nBe exact."]) {
+    const expected = bootPrompt.endsWith("exact.") ? { expected: 1 } : {};
+    await engine.contexts.put(owner, {
+      kind: "conversation",
+      id: "team",
+      entry: { boot_prompt: bootPrompt },
+      ...expected,
+    });
+  }
   return { ...world, paths };
 }
 
@@ -138,7 +148,7 @@ test("[U10] [U13] an admin makes a key, adds a person, edits a context and reads
   await field.fill((await field.inputValue()).replace("Be careful.", "Be brief."));
   await tab.getByRole("button", { name: "Save a new version" }).click();
   await tab.getByRole("button", { name: "What changed" }).click();
-  await tab.locator("tr.added", { hasText: "Be brief." }).waitFor();
+  await tab.getByRole("region", { name: "Comparison" }).getByText("Be brief.").waitFor();
   await tab.getByRole("link", { name: "Audit" }).click();
   for (const action of ["key.create", "user.create", "context.change", "browser.sign_in"]) {
     await tab.getByRole("cell", { name: action }).first().waitFor();

@@ -6,6 +6,7 @@ import { Audit } from "./audit.tsx";
 import { ContextEditor } from "./context-editor.tsx";
 import { Contexts } from "./contexts.tsx";
 import { Devices } from "./devices.tsx";
+import { Indexes } from "./indexes.tsx";
 import { Keys } from "./keys.tsx";
 import { People } from "./people.tsx";
 import { Server } from "./server.tsx";
@@ -26,7 +27,8 @@ const parts: readonly Part[] = [
   { name: "people", label: "People", Of: People },
   { name: "workspaces", label: "Workspaces", Of: Workspaces },
   { name: "contexts", label: "Contexts", Of: Contexts },
-  { name: "server", label: "Server and indexes", Of: Server },
+  { name: "indexes", label: "Indexes", Of: Indexes },
+  { name: "server", label: "Server", Of: Server },
   { name: "audit", label: "Audit", Of: Audit, isForAdmins: true },
 ];
 

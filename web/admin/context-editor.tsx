@@ -1,32 +1,60 @@
-/** One context: its content as JSON, which admins edit, its versions, and what changed between two of them (U10). */
-import { useSignal } from "@preact/signals";
+/** One context: its content as JSON, which admins edit, and its versions (U10). */
+import { useSignal, type Signal } from "@preact/signals";
 import type { WireContext, WireContextVersion } from "../../src/client/client.ts";
 import { client, codeOf, isAdmin } from "../api/connection.ts";
-import { Diff } from "../parts/diff.tsx";
-import { Time } from "../parts/time.tsx";
 import { pathTo } from "../routes.ts";
+import { ContextDifferences } from "./context-differences.tsx";
+import { Versions } from "./context-versions.tsx";
 import { PartFrame, SureButton, usePart } from "./part.tsx";
 
 interface Read {
   current: WireContext;
   versions: WireContextVersion[];
+  /** The names of the org's users, by their ids. */
+  names: ReadonlyMap<string, string>;
+}
+
+/** What the person has typed, and the version that it is based on. Null: nothing that is not saved. */
+interface Draft {
+  text: string;
+  basedOn: number | null;
 }
 
 type Kind = WireContext["kind"];
 
 async function read(kind: Kind, id: string): Promise<Read> {
-  const current = await client.contexts.get(kind, id);
+  const [current, { users }] = await Promise.all([client.contexts.get(kind, id), client.people.list({ limit: 200 })]);
   // A context of the configuration has no versions.
   const versions = await client.contexts.versions(kind, id, { limit: 100 }).catch((error: unknown) => {
     if (codeOf(error) === "not_found") return [];
     throw error;
   });
-  return { current, versions };
+  return { current, versions, names: new Map(users.map((user) => [user.id, user.name])) };
 }
 
 export function ContextEditor({ kind, id }: { kind: string; id: string }) {
   const of = kind === "agent" ? "agent" : "conversation";
   const { list, fault, act } = usePart(`${of} ${id}`, () => read(of, id));
+  const draft = useSignal<Draft | null>(null);
+  const hasConflict = useSignal(false);
+  const put = async (content: Record<string, unknown>, basedOn: number | null): Promise<void> => {
+    hasConflict.value = false;
+    const expected = basedOn === null ? {} : { expectedVersion: basedOn };
+    try {
+      await client.contexts.put(of, id, { content, ...expected });
+      draft.value = null;
+    } catch (error) {
+      // Another admin was first. What this one wrote stays, beside what is there now.
+      if (codeOf(error) !== "context_changed") throw error;
+      hasConflict.value = draft.value !== null;
+      if (!hasConflict.value) throw error;
+    }
+  };
+  const goBack = (version: number, newest: number | null): void =>
+    void act(async () => {
+      const { content } = await client.contexts.get(of, id, { version });
+      await put({ ...content }, newest);
+    });
   return (
     <>
       <p>
@@ -36,10 +64,34 @@ export function ContextEditor({ kind, id }: { kind: string; id: string }) {
         {of} context {id}
       </h2>
       <PartFrame list={list} fault={fault}>
-        {({ current, versions }) => (
+        {({ current, versions, names }) => (
           <>
-            <Content key={String(current.version)} context={current} act={act} />
-            <Versions of={of} id={id} versions={versions} />
+            {hasConflict.value && draft.value !== null && (
+              <Conflict
+                theirs={current}
+                by={names.get(current.createdBy ?? "") ?? "another admin"}
+                mine={draft.value}
+                takeTheirs={() => {
+                  draft.value = null;
+                  hasConflict.value = false;
+                }}
+              />
+            )}
+            <Content
+              context={current}
+              draft={draft}
+              save={({ text, basedOn }) => {
+                const base = hasConflict.value ? current.version : basedOn;
+                void act(() => put(contentIn(text), base));
+              }}
+              retire={(expected) => void act(() => client.contexts.retire(of, id, expected))}
+            />
+            <Versions
+              of={current}
+              versions={versions}
+              names={names}
+              goBack={(version) => goBack(version, current.version)}
+            />
           </>
         )}
       </PartFrame>
@@ -47,78 +99,91 @@ export function ContextEditor({ kind, id }: { kind: string; id: string }) {
   );
 }
 
+/** Throws what is wrong with the text. */
+function contentIn(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw new Error(`This is not JSON, so nothing was saved: ${error instanceof Error ? error.message : ""}`, {
+      cause: error,
+    });
+  }
+}
+
 function textOf(content: WireContext["content"]): string {
   return JSON.stringify(content ?? {}, null, 2);
 }
 
-function Content({
-  context,
-  act,
-}: {
+interface ContentProps {
   context: WireContext;
-  act: (action: () => Promise<unknown>) => Promise<boolean>;
-}) {
-  const { kind, id, version, content } = context;
-  const text = useSignal(textOf(content));
-  const expected = version === null ? {} : { expectedVersion: version };
-  if (!isAdmin.value) return <pre class="output">{text.value}</pre>;
+  draft: Signal<Draft | null>;
+  save(draft: Draft): void;
+  retire(expected: { expectedVersion?: number }): void;
+}
+
+function Content({ context: { version, content }, draft, save, retire }: ContentProps) {
+  const text = draft.value?.text ?? textOf(content);
+  if (!isAdmin.value) return <pre class="output">{text}</pre>;
   return (
     <form
       class="editor"
       onSubmit={(event) => {
         event.preventDefault();
-        void act(async () => client.contexts.put(kind, id, { content: JSON.parse(text.value), ...expected }));
+        if (draft.value !== null) save(draft.value);
       }}
     >
       <label>
-        {version === null ? "From the configuration. Saving makes version 1 of the org." : `Version ${version}`}
+        {version === null ? "From the configuration. Saving makes a version of the org." : `Version ${version}`}
         <textarea
-          value={text.value}
+          value={text}
           spellcheck={false}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+          onInput={({ currentTarget: { value } }) =>
+            (draft.value = { text: value, basedOn: draft.value === null ? version : draft.value.basedOn })
+          }
         />
       </label>
       <p class="row-of">
-        <button type="submit" class="primary" disabled={text.value === textOf(content)}>
+        <button type="submit" class="primary" disabled={text === textOf(content)}>
           Save a new version
         </button>
         {version !== null && (
-          <SureButton
-            label="Retire the org's own"
-            run={() => void act(() => client.contexts.retire(kind, id, expected))}
-          />
+          <SureButton label="Retire the org's own" run={() => retire({ expectedVersion: version })} />
         )}
       </p>
     </form>
   );
 }
 
-function Versions({ of, id, versions }: { of: Kind; id: string; versions: readonly WireContextVersion[] }) {
-  const shown = useSignal<{ version: number; before: string; after: string } | null>(null);
-  const compare = async (version: number): Promise<void> => {
-    const contentOf = async (one: number): Promise<string> =>
-      one < 1 ? "" : textOf((await client.contexts.get(of, id, { version: one })).content);
-    const [before = "", after = ""] = await Promise.all([contentOf(version - 1), contentOf(version)]);
-    shown.value = { version, before, after };
-  };
-  if (versions.length === 0) return null;
+/** Returns null for what is not JSON. What was sent was JSON; what is typed since then may not be. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+interface ConflictProps {
+  theirs: WireContext;
+  /** Who made that version. */
+  by: string;
+  mine: Draft;
+  takeTheirs(): void;
+}
+
+function Conflict({ theirs, by, mine, takeTheirs }: ConflictProps) {
+  const content = jsonIn(mine.text);
   return (
-    <>
-      <h3>Versions</h3>
-      <ul>
-        {versions.map(({ version, createdAt, isRetired }) => (
-          <li key={version}>
-            Version {version}
-            {isRetired && " (retired)"}, <Time at={createdAt} />{" "}
-            <button type="button" class="quiet small" onClick={() => void compare(version)}>
-              What changed
-            </button>
-          </li>
-        ))}
-      </ul>
-      {shown.value !== null && (
-        <Diff path={`${id}, version ${shown.value.version}`} oldText={shown.value.before} newText={shown.value.after} />
-      )}
-    </>
+    <section class="notice wait" aria-label="Conflict">
+      <p role="alert">
+        {theirs.version === null ? "The org's own was retired" : `Version ${theirs.version} was saved`} meanwhile, by{" "}
+        {by}. Nothing of yours was saved, and nothing is lost: it is in the field below. Saving now makes the next
+        version.
+      </p>
+      {content !== null && <ContextDifferences before={theirs.content} after={content} names={["theirs", "yours"]} />}
+      <button type="button" onClick={takeTheirs}>
+        Take theirs
+      </button>
+    </section>
   );
 }

@@ -61,6 +61,8 @@ export const knowledgeLimits = {
   /** Q2: how long a question waits until the index is up to date. In a larger repository only a new commit is looked for. */
   indexRefreshMsMax: 1_000,
   indexRefreshFilesMax: 5_000,
+  /** Q2: how often a run writes down how far it is. */
+  indexNotedMs: 250,
   /**
    * Q2: the lease of an indexing run on an index in Qdrant. If the run is silent for so long, the next run takes over.
    */

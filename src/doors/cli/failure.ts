@@ -1,6 +1,6 @@
 /** How a failed command ends: one line with the failure, one line with the fix, and the exit code (L1). */
 import type { ErrorCode } from "../../domain/errors.ts";
-import { fixes } from "./fixes.ts";
+import { fixes } from "../../domain/fixes.ts";
 import type { CliOutput } from "./output.ts";
 
 /** The exit codes (L1). */

@@ -16,6 +16,7 @@ import {
   type SharedLayers,
 } from "../../configuration/configuration.ts";
 import { dataFolderPath, inspectDataFolder, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
+import type { WorkspaceProblems } from "../../inspection/workspace-problems.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
 import type { LocalWorkingCopy } from "../../working-copy/git.ts";
@@ -93,6 +94,17 @@ export class CliInvocation {
 
   async checkProvider(name: string): ReturnType<CliPorts["checkProvider"]> {
     return await this.#ports.checkProvider(this.loaded().configuration.providers, name);
+  }
+
+  /** Returns what is wrong in single workspaces of this machine (W7). */
+  async workspaceProblems(): Promise<WorkspaceProblems> {
+    const { workspaceProblems } = await import("../../inspection/workspace-problems.ts");
+    return await workspaceProblems({
+      env: this.io.env,
+      shared: this.loaded().configuration,
+      list: async () => await (await this.workspaces()).store.list(),
+      configurationOf: async (id) => (await this.loadedFor(id)).configuration,
+    });
   }
 
   folder(): DataFolder {

@@ -9,6 +9,7 @@ import type { AttachmentPlace, DetachedSession, Engine, Indexes, Operator } from
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../configuration/configuration.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
+import type { ProviderAnswer } from "../../inspection/checks.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 
 /** The input, output and environment of one invocation. Tests pass their own. */
@@ -76,20 +77,13 @@ export interface CliPorts {
    */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
   /** Asks a provider of the configuration for its models. Null for one without an address, such as the offline model. */
-  checkProvider(providers: Configuration["providers"], name: string): Promise<ProviderCheck | null>;
+  checkProvider(providers: Configuration["providers"], name: string): Promise<ProviderAnswer | null>;
   /** Returns the version of the data in a PostgreSQL database, and changes nothing. 0: there is no data yet. */
   postgresVersion(url: string): Promise<number>;
   /** Reads from a configured bucket. Throws what is wrong with it. */
   checkBlobs(configuration: Configuration, folder: DataFolder, env: CliIo["env"]): Promise<void>;
   /** Returns null if a Redis server answers at the address and accepts its user and password, else what is wrong. */
   redisFault(url: string): Promise<string | null>;
-}
-
-/** The answer of a provider to the check. `isUnsure`: it answers, but does not say whether the key is valid. */
-export interface ProviderCheck {
-  fault: string | null;
-  fix: string | null;
-  isUnsure: boolean;
 }
 
 export interface BackupRequest {

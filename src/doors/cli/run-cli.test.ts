@@ -159,6 +159,7 @@ test("[L1] each error has a line with its fix", async (t) => {
       /^error: --server here is no address \(usage\)\nfix: begin it with http/m,
     ],
     [["session", "list", "--since", "then"], /\(usage\)\nfix: write it like 2026-11-23/],
+    [["audit", "--until", "then"], /\(usage\)\nfix: write it like 2026-11-23/],
     [["apply", "nope.json"], /\(usage\)\nfix: name a file with a file bundle, or a turn/],
     [["doctor", "x"], /\(usage\)\nfix: aptove doctor --attach <id>/],
   ];

@@ -43,6 +43,7 @@ import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
 import { readQuery } from "./request/query.ts";
 import { RunSlots } from "./admission/quotas.ts";
 import { serverHandlers } from "./handlers/server.ts";
+import { indexHandlers } from "./handlers/indexes.ts";
 import { offerHandlers } from "./handlers/offers.ts";
 import { signInHandlers } from "./handlers/sign-in.ts";
 import { sessionHandlers } from "./handlers/sessions.ts";
@@ -114,6 +115,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...serverHandlers(door),
     ...deviceHandlers(door),
     ...signInHandlers(door),
+    ...indexHandlers(door),
     ...offerHandlers(door),
     ...contextHandlers(door),
     ...workspaceHandlers(door),

@@ -5,9 +5,10 @@
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { operatorId, type Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { newId } from "../../domain/ids.ts";
+import { isId, newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { adminOnly, pageLimit } from "./access.ts";
+import { maySee } from "./visible.ts";
 import type { AuditLog } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
@@ -68,11 +69,30 @@ export function auditLog(deps: EngineDependencies): AuditLog {
       adminOnly(caller, "read the audit log");
       const max = pageLimit(limit);
       const found = await deps.records.audit.list({ ...query, orgId: caller.orgId, limit: max + 1 });
-      const entries = found.slice(0, max);
-      const last = entries.at(-1);
+      const page = found.slice(0, max);
+      const visible = await visibleSessions(deps, caller, page);
+      const entries = page.map((entry) => ({
+        ...entry,
+        sessionId: entry.targetId !== null && visible.has(entry.targetId) ? entry.targetId : null,
+      }));
+      const last = page.at(-1);
       return { entries, next: found.length > max && last !== undefined ? { at: last.at, id: last.id } : null };
     },
   };
+}
+
+/** Returns the ids of the sessions that the entries name and the caller may see. */
+async function visibleSessions(
+  deps: EngineDependencies,
+  caller: Caller,
+  entries: readonly AuditEntry[],
+): Promise<ReadonlySet<string>> {
+  const named = entries.filter(({ action }) => action.startsWith("session.")).flatMap(({ targetId }) => targetId ?? []);
+  const found = [...new Set(named)].filter(isId).map(async (id) => {
+    const session = await deps.records.sessions.get(id);
+    return session?.deletedAt === null && (await maySee(deps, caller, session)) ? [id] : [];
+  });
+  return new Set((await Promise.all(found)).flat());
 }
 
 const dayMs = 86_400_000;

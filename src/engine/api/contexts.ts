@@ -1,4 +1,5 @@
 /** Contexts and indexes (G1, G2, Q1). */
+import type { RepositoryRuns } from "../../retrieval/index-runs.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../../retrieval/retriever.ts";
 import type { AgentContext, ContextKind, ContextVersionFacts, ConversationContext } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
@@ -12,6 +13,22 @@ export interface Indexes {
   index(caller: Caller, job: Omit<IndexJob, "orgId">): Promise<IndexSummary>;
   /** Returns the indexes of the caller's org. Any caller may read them. */
   list(caller: Caller): Promise<IndexInfo[]>;
+  /**
+   * Returns which repositories of the caller's org are being indexed, by whichever process, and how the last runs ended. Any
+   * caller may read it. Empty if the index does not note its runs.
+   */
+  runs(caller: Caller): Promise<RepositoryRuns[]>;
+  /**
+   * Begins to index a repository again from the folder that it was indexed from, and does not wait for the end: `runs` shows it.
+   * If this engine indexes it already, nothing changes. Only an admin who runs the server may do this. Throws `forbidden`,
+   * `not_found` if it has no index, `repository_invalid` if this server has no working copy of it.
+   */
+  start(caller: Caller, of: { repo: string; rebuild?: boolean }): Promise<void>;
+  /**
+   * Stops a run that `start` began. The former index stays as it was. Only an admin who runs the server may do this. Throws
+   * `forbidden`, `not_found` if this engine has no such run.
+   */
+  stop(caller: Caller, repo: string): Promise<void>;
   /**
    * Returns the indexed files of a repository whose path has this part, the best first. Throws `index_missing` and what
    * `Retriever.search` throws.

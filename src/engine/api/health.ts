@@ -1,4 +1,5 @@
 /** The state of the program and of its stores. */
+import type { Check } from "../../domain/check.ts";
 import type { StoreAbout } from "../../records/record-store.ts";
 
 /** The state of one store. `failed`: it returned an error, or did not answer in time. */
@@ -18,3 +19,6 @@ export interface HealthReport {
   runningTurns: number;
   isShuttingDown: boolean;
 }
+
+/** A check of a part of the server, or the fact that it has begun. */
+export type CheckState = Check | { name: string; state: "running"; detail: "" };

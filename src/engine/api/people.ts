@@ -229,14 +229,20 @@ export interface AuditLog {
    * Returns a page of the audit log of the caller's org, newest first. Only an admin may read it. Throws `forbidden`
    * for any other caller, and for a device.
    */
-  list(caller: Caller, query: AuditRequest): Promise<{ entries: AuditEntry[]; next: AuditCursor | null }>;
+  list(caller: Caller, query: AuditRequest): Promise<{ entries: ListedAuditEntry[]; next: AuditCursor | null }>;
 }
+/** `sessionId` is the session that the entry is about, if the caller may see it; otherwise null. */
+export type ListedAuditEntry = AuditEntry & { sessionId: string | null };
 /** The entries to list: only those that match every given field. */
 export interface AuditRequest {
   limit?: number;
   userId?: string;
   action?: AuditAction;
   targetId?: string;
+  /** The earliest time, in milliseconds. */
+  from?: number;
+  /** The time before which an entry must be. */
+  until?: number;
   after?: AuditCursor;
 }
 export interface AuditCursor {

@@ -75,6 +75,9 @@ export const paths = {
   getSizes: { method: "GET", path: "/api/sizes" },
   listIndexedFiles: { method: "GET", path: "/api/indexes/files" },
   listIndexes: { method: "GET", path: "/api/indexes" },
+  listIndexRuns: { method: "GET", path: "/api/indexes/runs" },
+  startIndexRun: { method: "POST", path: "/api/indexes/runs" },
+  stopIndexRun: { method: "DELETE", path: "/api/indexes/runs" },
 
   search: { method: "GET", path: "/api/search" },
   getForest: { method: "GET", path: "/api/forest" },
@@ -132,6 +135,7 @@ export const paths = {
   beginSignIn: { method: "POST", path: "/api/sign-in/attempts" },
   createSignInCode: { method: "POST", path: "/api/sign-in/codes" },
 
+  inspectServer: { method: "GET", path: "/api/doctor" },
   collectGarbage: { method: "POST", path: "/api/gc" },
   me: { method: "GET", path: "/api/me" },
   healthz: { method: "GET", path: "/healthz" },

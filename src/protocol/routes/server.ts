@@ -1,4 +1,4 @@
-/** The routes of devices and of the server itself. */
+/** The routes of devices, of indexes, and of the server itself. */
 import * as z from "zod";
 import {
   deviceListSchema,
@@ -8,7 +8,9 @@ import {
   pairingCodeSchema,
   pairingStartSchema,
 } from "../device.ts";
-import { aliveSchema, readinessSchema } from "../health.ts";
+import { inspectionSchema } from "../server/doctor.ts";
+import { aliveSchema, readinessSchema } from "../server/health.ts";
+import { indexListSchema, indexRunsSchema, indexStartSchema, indexStopSchema } from "../server/index-list.ts";
 import {
   attemptSchema,
   attemptStartSchema,
@@ -19,6 +21,7 @@ import {
 } from "../sign-in.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
+import { linesMediaType } from "../transfer.ts";
 import { garbageOrderSchema, garbageReportSchema } from "../tree.ts";
 
 export const serverRoutes = {
@@ -99,6 +102,45 @@ export const serverRoutes = {
     errors: [],
   },
 
+  listIndexes: {
+    summary: "Lists the repositories of the caller's org that are indexed.",
+    access: "read",
+    status: 200,
+    answer: indexListSchema,
+    errors: [],
+  },
+  listIndexRuns: {
+    summary: "Returns which repositories are being indexed, how far each run is, and how the last runs ended.",
+    access: "read",
+    status: 200,
+    answer: indexRunsSchema,
+    errors: [],
+  },
+  startIndexRun: {
+    summary:
+      "Begins to index a repository again, from the folder that it was indexed from, and does not wait for the end. If this server does so already, nothing changes.",
+    access: "admin",
+    body: indexStartSchema,
+    status: 204,
+    errors: ["not_found", "index_missing", "repository_invalid"],
+  },
+  stopIndexRun: {
+    summary: "Stops a run that an admin began on this server. The index stays as it was before the run.",
+    access: "admin",
+    query: indexStopSchema,
+    status: 204,
+    errors: ["not_found", "index_missing"],
+  },
+
+  inspectServer: {
+    summary:
+      "Checks the parts of the server as `aptove doctor` does, and says how to fix each fault. As NDJSON, each check arrives when it is done.",
+    access: "admin",
+    status: 200,
+    answer: inspectionSchema,
+    otherAnswers: { [linesMediaType]: "One check a line: first each as `running`, and again when it is done." },
+    errors: [],
+  },
   collectGarbage: {
     summary: "Deletes stored contents that no turn needs. A dry run only reports them.",
     access: "admin",

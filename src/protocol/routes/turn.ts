@@ -12,7 +12,7 @@ import { sizesQuerySchema, sizesSchema, turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
 import { eventStreamAnswers, type RouteSpec, storedTurnErrors, turnEventParameters } from "./route-spec.ts";
 import { costsQuerySchema, costsSchema, estimateSchema } from "../costs.ts";
-import { indexedFilesQuerySchema, indexedFilesSchema, indexListSchema } from "../index-list.ts";
+import { indexedFilesQuerySchema, indexedFilesSchema } from "../server/index-list.ts";
 import {
   answeredQuestionSchema,
   approvalsSchema,
@@ -285,12 +285,5 @@ export const turnRoutes = {
     status: 200,
     answer: indexedFilesSchema,
     errors: ["index_missing", "index_mismatch", "data_newer", "retrieval_failed"],
-  },
-  listIndexes: {
-    summary: "Lists the repositories of the caller's org that are indexed.",
-    access: "read",
-    status: 200,
-    answer: indexListSchema,
-    errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

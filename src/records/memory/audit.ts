@@ -8,13 +8,14 @@ export function auditRecords(rows: Rows): AuditRecords {
     async insert(entry) {
       insert(rows.audit, entry.id, entry);
     },
-    async list({ limit, after, ...wanted }) {
+    async list({ limit, after, from = -Infinity, until = Infinity, ...wanted }) {
       const fits = (entry: AuditEntry): boolean =>
         Object.entries(wanted).every(
           ([name, value]) => value === undefined || entry[name as keyof typeof wanted] === value,
         );
       const found = [...rows.audit.values()].filter(
-        (entry) => fits(entry) && (after === undefined || newestFirst(after, entry) < 0),
+        (entry) =>
+          fits(entry) && entry.at >= from && entry.at < until && (after === undefined || newestFirst(after, entry) < 0),
       );
       return found.toSorted(newestFirst).slice(0, limit);
     },

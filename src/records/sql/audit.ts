@@ -10,11 +10,13 @@ export function auditRecords(db: Kysely<Tables>): AuditRecords {
       const row = { id, org_id: orgId, at, user_id: userId, action, target_id: targetId, doc: JSON.stringify(doc) };
       await db.insertInto("audit").values(row).execute();
     },
-    async list({ orgId, limit, userId, action, targetId, after }) {
+    async list({ orgId, limit, userId, action, targetId, from, until, after }) {
       let select = db.selectFrom("audit").selectAll().where("org_id", "=", orgId);
       if (userId !== undefined) select = select.where("user_id", "=", userId);
       if (action !== undefined) select = select.where("action", "=", action);
       if (targetId !== undefined) select = select.where("target_id", "=", targetId);
+      if (from !== undefined) select = select.where("at", ">=", from);
+      if (until !== undefined) select = select.where("at", "<", until);
       if (after !== undefined) {
         select = select.where(({ eb, refTuple, tuple }) => eb(refTuple("at", "id"), "<", tuple(after.at, after.id)));
       }

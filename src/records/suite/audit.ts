@@ -28,6 +28,9 @@ export function auditTests(open: OpenRecordsForTest<Parts>): void {
       (await store.audit.list({ orgId: sampleOrgId, limit: 9, ...query })).map(({ id }) => id);
     assert.deepEqual(await found({ userId: ada }), ["c", "b"]);
     assert.deepEqual(await found({ action: "key.revoke" }), []);
+    assert.deepEqual(await found({ from: noon + 1 }), ["c"]);
+    assert.deepEqual(await found({ until: noon + 1, userId: ada }), ["b"]);
+    assert.deepEqual(await found({ from: noon, until: noon }), []);
     assert.deepEqual(await found({ targetId: "key-2", action: "key.create" }), ["c", "b"]);
     // The oldest entries of all orgs are dropped first.
     assert.equal(await store.audit.drop(noon + 1, 1), 1);

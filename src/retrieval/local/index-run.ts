@@ -108,6 +108,7 @@ class IndexRun {
       filesDone: this.#filesDone,
       filesTotal: this.#filesTotal,
       bytesDone: this.counts.bytesRead,
+      chunksWritten: this.counts.chunksWritten,
     });
   }
 
@@ -208,8 +209,8 @@ class IndexRun {
       const vector = vectors[at];
       if (vector?.length !== embedder.dimension) throw wrongDimension(embedder);
       this.#writer.insertChunk(chunk, vector);
+      this.counts.chunksWritten += 1;
     }
-    this.counts.chunksWritten += batch.length;
   }
 }
 

@@ -12,10 +12,12 @@ import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import { readQuestion } from "../ranking/question.ts";
 import { headCommit } from "../../system/git-head.ts";
+import type { RepositoryRuns } from "../index-runs.ts";
 import {
   repositoriesOf,
   type IndexInfo,
   type IndexJob,
+  type IndexProgress,
   type IndexSummary,
   type RefreshOutcome,
   type RetrievalQuery,
@@ -37,6 +39,7 @@ import {
 } from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
 import { ChunkSets } from "./chunk-set.ts";
+import { RunNotes } from "./run-notes.ts";
 import { searchChunks, type LocalIndex } from "./search.ts";
 
 /** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
@@ -50,6 +53,7 @@ class LocalRetriever implements Retriever {
   readonly #embedder: Embedder;
   readonly #reader: IndexDatabase;
   readonly #sets: ChunkSets;
+  readonly #notes: RunNotes;
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
   readonly #refreshes = new Map<string, Promise<RefreshOutcome>>();
@@ -60,6 +64,7 @@ class LocalRetriever implements Retriever {
     this.#embedder = embedder;
     this.#reader = openIndexFile(folder);
     this.#sets = new ChunkSets(this.#reader);
+    this.#notes = new RunNotes(folder);
   }
 
   async search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
@@ -167,16 +172,31 @@ class LocalRetriever implements Retriever {
   /** Returns null if the run is not to wait and another one writes the index. */
   async #index(job: IndexJob, signal: AbortSignal, { isWaiting = true } = {}): Promise<IndexSummary | null> {
     let writer: IndexDatabase | null = null;
+    const note = this.#notes.begin(job, { isRefresh: !isWaiting });
+    const onProgress = (progress: IndexProgress): void => {
+      note.progress(progress);
+      job.onProgress?.(progress);
+    };
     try {
       signal.throwIfAborted();
       writer = openIndexFile(this.#folder);
-      if (!isWaiting && !beginRunIfFree(writer)) return null;
+      if (!isWaiting && !beginRunIfFree(writer)) {
+        note.dropped();
+        return null;
+      }
       if (isWaiting) await beginRun(writer, signal);
-      const summary = await runLocalIndex({ database: writer, embedder: this.#embedder, job, signal });
+      const summary = await runLocalIndex({
+        database: writer,
+        embedder: this.#embedder,
+        job: { ...job, onProgress },
+        signal,
+      });
       signal.throwIfAborted();
       writer.exec("COMMIT");
+      note.done(summary);
       return summary;
     } catch (error) {
+      note.failed(error, { isAborted: signal.aborted });
       signal.throwIfAborted();
       throw indexFault(this.#file, error);
     } finally {
@@ -192,6 +212,10 @@ class LocalRetriever implements Retriever {
     } catch (error) {
       throw indexFault(this.#file, error);
     }
+  }
+
+  async runs(orgId: string): Promise<RepositoryRuns[]> {
+    return await this.#notes.list(orgId);
   }
 
   async paths({ orgId, repo }: { orgId: string; repo: string }): Promise<string[]> {

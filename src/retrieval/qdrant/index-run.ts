@@ -55,7 +55,9 @@ export class IndexRun {
 
   progress(phase: IndexProgress["phase"]): void {
     const [filesDone, filesTotal] = [this.#filesDone, this.#filesTotal];
-    this.#context.job.onProgress?.({ phase, filesDone, filesTotal, bytesDone: this.counts.bytesRead });
+    const { job, writer } = this.#context;
+    const bytesDone = this.counts.bytesRead;
+    job.onProgress?.({ phase, filesDone, filesTotal, bytesDone, chunksWritten: writer.written });
   }
 
   /** Checks every file, marks removed ones, and collects those that have to be read. */

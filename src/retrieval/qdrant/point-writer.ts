@@ -73,6 +73,11 @@ export class PointWriter {
     if (this.#dying.length >= marksPerBatch) await this.#writeMarks();
   }
 
+  /** The number of chunks that are written so far. */
+  get written(): number {
+    return this.#written;
+  }
+
   /** Writes everything that is collected. Returns the number of new chunks. */
   async finish(): Promise<number> {
     await this.#writeMoved();

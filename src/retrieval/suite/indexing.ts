@@ -264,6 +264,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
       filesDone: 3,
       filesTotal: 3,
       bytesDone: greeting.length + farewell.length + tides.length,
+      chunksWritten: 3,
     });
     for (const { filesDone, filesTotal } of reports) assert.ok(filesDone <= filesTotal);
   });

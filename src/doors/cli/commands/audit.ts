@@ -4,6 +4,7 @@ import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { writtenTime } from "../lookup/written-time.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -14,6 +15,8 @@ export interface AuditOptions extends OrgOption {
   user?: string;
   action?: string;
   target?: string;
+  since?: string;
+  until?: string;
 }
 
 export async function showAudit(invocation: CliInvocation, options: AuditOptions): Promise<ExitCode> {
@@ -37,13 +40,15 @@ export async function showAudit(invocation: CliInvocation, options: AuditOptions
 
 async function readEntries(
   client: AptoveClient,
-  { limit, user, target }: AuditOptions,
+  { limit, user, target, since, until }: AuditOptions,
   action: AuditAction | undefined,
 ): Promise<WireAuditEntry[]> {
   const query = {
     ...(user !== undefined && { userId: (await findUser(client, user)).id }),
     ...(action !== undefined && { action }),
     ...(target !== undefined && { targetId: target }),
+    ...(since !== undefined && { from: writtenTime("--since", since) }),
+    ...(until !== undefined && { until: writtenTime("--until", until) }),
   };
   const found: WireAuditEntry[] = [];
   let cursor: string | null = "";

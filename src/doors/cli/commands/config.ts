@@ -7,7 +7,8 @@ import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
-import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";
+import { askProviders } from "../../../inspection/checks.ts";
+import { answering, configurationProblems } from "../../../inspection/configuration-problems.ts";
 
 export function initConfig(invocation: CliInvocation, options: { force?: boolean }): ExitCode {
   const file = invocation.folder().config;
@@ -58,9 +59,10 @@ function shorten(value: string): string {
 export async function checkConfig(invocation: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
   const { configuration, warnings } = await loadedFor(invocation, options);
   const problems = configurationProblems(configuration, invocation.io.env);
-  const others = options.workspace === undefined ? await checkWorkspaces(invocation) : { count: 0, problems: [] };
+  const others = options.workspace === undefined ? await invocation.workspaceProblems() : { count: 0, problems: [] };
   problems.push(...others.problems);
-  for (const { name, fault, fix } of await providerReports(invocation)) {
+  const answers = await askProviders(invocation.loaded().configuration, (name) => invocation.checkProvider(name));
+  for (const { name, fault, fix } of answers) {
     if (fault !== null) problems.push(`the provider ${name} ${fault}${fix === null ? "" : `; ${fix}`}`);
   }
   const { output } = invocation;

@@ -1,26 +1,24 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { keyedProviders } from "../../../configuration/configured-providers.ts";
+import type { Check } from "../../../domain/check.ts";
+import {
+  askProviders,
+  configurationCheck,
+  folderCheck,
+  indexCheck,
+  liveCheck,
+  nodeCheck,
+  providerCheck,
+  recordsCheck,
+  storesCheck,
+  workspacesCheck,
+} from "../../../inspection/checks.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
-import { fixes } from "../fixes.ts";
-import { headCommit } from "../../../system/git-head.ts";
 import { plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
-import { answering, checkWorkspaces, configurationProblems, providerReports } from "../configuration-problems.ts";
-
-interface Check {
-  name: string;
-  state: "ok" | "note" | "failed";
-  detail: string;
-  fix?: string;
-}
 
 /** Runs a check and adds what it found, or its failure. */
 type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<void>;
-
-/** The oldest Node that runs the sources of the program directly. */
-const nodeMajorMin = 26;
 
 export async function doctor(
   invocation: CliInvocation,
@@ -38,24 +36,49 @@ export async function doctor(
       checks.push(failed(name, error, checks));
     }
   };
-  await run("node", checkNode);
-  await run("data folder", () => checkFolder(invocation));
-  await run("configuration", () => checkConfiguration(invocation));
+  await run("node", nodeCheck);
+  await run("data folder", () => folderCheck(invocation.folder().dir));
+  await run("configuration", () => configurationCheck(invocation.loaded().configuration, invocation.io.env));
   for (const check of await checkProviders(invocation)) checks.push(check);
-  await run("workspaces", () => checkOwnWorkspaces(invocation));
+  await run("workspaces", async () => workspacesCheck(await invocation.workspaceProblems()));
   await run("git", () => checkGit(invocation));
+  if (invocation.server() === null) await checkOwnData(invocation, run, { deep });
+  else for (const check of await checkOtherServer(invocation, run)) checks.push(check);
+  await run("server", () => checkServer(invocation));
+  report(invocation, checks);
+  return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
+}
+
+/** Checks the data of this machine. */
+async function checkOwnData(invocation: CliInvocation, run: RunCheck, { deep }: { deep: boolean }): Promise<void> {
   const isOpen = await canOpen(invocation, run);
   if (isOpen) {
     await run("stores", () => checkStores(invocation));
-    await run("records", () => checkRecords(invocation));
+    await run("records", async () =>
+      recordsCheck(await (await invocation.local("checking the records")).recordsAbout()),
+    );
     await run("turns", () => (deep ? checkTurns(invocation) : { name: "turns", state: "note", detail: turnsUnread }));
     await run("sessions", () => checkSessions(invocation));
   }
   await run("live log", () => checkLive(invocation, isOpen));
   await run("index", () => checkIndex(invocation, isOpen));
-  await run("server", () => checkServer(invocation));
-  report(invocation, checks);
-  return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
+}
+
+/** Returns what another server finds about itself. It says so only to its operator; not to see it is no failure. */
+async function checkOtherServer(invocation: CliInvocation, run: RunCheck): Promise<Check[]> {
+  await run("stores", () => checkStores(invocation));
+  const found = new Map<string, Check>();
+  try {
+    const client = await invocation.client();
+    for await (const { name, state, detail, fix } of client.inspect()) {
+      if (state === "running") continue;
+      found.set(name, { name: `server: ${name}`, state, detail, ...(fix !== null && { fix }) });
+    }
+  } catch {
+    const detail = "its parts are shown to an admin of its first org, or on its own machine";
+    return [{ name: "server: all", state: "note", detail }];
+  }
+  return [...found.values()];
 }
 
 /** A fault that several checks find is reported once, with its fix. */
@@ -84,52 +107,12 @@ function report(invocation: CliInvocation, checks: Check[]): void {
   }
 }
 
-function checkNode(): Check {
-  const { node } = process.versions;
-  if (Number.parseInt(node, 10) >= nodeMajorMin) return { name: "node", state: "ok", detail: node };
-  const fix = "start aptove with npm start or npx aptove: they install the right version";
-  return { name: "node", state: "failed", detail: `${node} is too old`, fix };
-}
-
-function checkFolder(invocation: CliInvocation): Check {
-  const { dir } = invocation.folder();
-  if (!existsSync(dir)) {
-    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first command creates it` };
-  }
-  accessSync(dir, constants.R_OK | constants.W_OK);
-  const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
-  if (isPrivate) return { name: "data folder", state: "ok", detail: dir };
-  const detail = `${dir} can be read by other users`;
-  return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
-}
-
-function checkConfiguration(invocation: CliInvocation): Check {
-  const { configuration } = invocation.loaded();
-  const [problem] = configurationProblems(configuration, invocation.io.env);
-  const fix = "correct it; all faults are in: aptove config check";
-  if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem, fix };
-  if (configuration.provider !== "offline") {
-    return { name: "configuration", state: "ok", detail: answering(configuration) };
-  }
-  const detail = "the built-in offline model answers";
-  const keys = Object.values(keyedProviders).map(({ keyVariables: [variable] }) => variable);
-  return {
-    name: "configuration",
-    state: "note",
-    detail,
-    fix: `for a real model set one of ${keys.join(", ")}`,
-  };
-}
-
 /** Asks every provider that can be called whether it answers and accepts its key. */
 async function checkProviders(invocation: CliInvocation): Promise<Check[]> {
-  if (invocation.server() !== null) return [];
-  return (await providerReports(invocation)).map(({ name, fault, fix, isUnsure }): Check => {
-    const title = `provider ${name}`;
-    if (fault !== null) return { name: title, state: "failed", detail: fault, ...(fix !== null && { fix }) };
-    if (!isUnsure) return { name: title, state: "ok", detail: "answers and accepts the key" };
-    return { name: title, state: "note", detail: "answers, but has no list of models, so its key is not checked" };
-  });
+  const { configuration } = invocation.loadedOrNull() ?? {};
+  if (invocation.server() !== null || configuration === undefined) return [];
+  const answers = await askProviders(configuration, (name) => invocation.checkProvider(name));
+  return answers.map(({ name, ...answer }) => providerCheck(name, answer));
 }
 
 /**
@@ -137,23 +120,12 @@ async function checkProviders(invocation: CliInvocation): Promise<Check[]> {
  * command only reads. A store that does not answer is opened, which finds the reason.
  */
 async function canOpen(invocation: CliInvocation, run: RunCheck): Promise<boolean> {
-  if (invocation.server() !== null) return true;
   if (await invocation.hasRecords().catch(() => true)) return true;
   await run("stores", async () => {
     await invocation.checkBlobs();
     return { name: "stores", state: "note", detail: `${invocation.recordsLocation()}: no records yet` };
   });
   return false;
-}
-
-/** Checks the workspaces of this machine, also if a server is named. */
-async function checkOwnWorkspaces(invocation: CliInvocation): Promise<Check> {
-  const { count, problems } = await checkWorkspaces(invocation);
-  const [problem, ...more] = problems;
-  if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
-  const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  const fix = "see all of them: aptove config check";
-  return { name: "workspaces", state: "failed", detail: `${problem}${others}`, fix };
 }
 
 async function checkGit(invocation: CliInvocation): Promise<Check> {
@@ -168,37 +140,16 @@ async function checkStores(invocation: CliInvocation): Promise<Check> {
   const health = await (await invocation.client()).health();
   // A server reports its stores to its operator only. Not to see them is no failure.
   if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
-  const { url } = invocation.loaded().configuration.blobs;
+  const { records, blobs = "failed" } = health;
   // The configuration of another server is not known here.
-  const where = url === null || invocation.server() !== null ? "" : ` in ${url}`;
-  const detail = `records ${health.records}, blobs ${health.blobs}${where}`;
-  if (health.records === "ok" && health.blobs === "ok") return { name: "stores", state: "ok", detail };
-  return {
-    name: "stores",
-    state: "failed",
-    detail,
-    fix: fixes.storage_failed,
-  };
-}
-
-/** Reports which programs can use the data. An upgrade of several servers depends on it. */
-async function checkRecords(invocation: CliInvocation): Promise<Check> {
-  if (invocation.server() !== null)
-    return { name: "records", state: "note", detail: "are checked on the server's machine" };
-  const { product, version, oldest, known } = await (await invocation.local("checking the records")).recordsAbout();
-  const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
-  const detail = `${product}, data of version ${version}${used}`;
-  if (version === known) return { name: "records", state: "ok", detail };
-  const fix = "it can be used; install the newer aptove here too";
-  return { name: "records", state: "note", detail: `${detail}; this program writes version ${known}`, fix };
+  const bucket = invocation.server() === null ? invocation.loaded().configuration.blobs.url : null;
+  return storesCheck({ records, blobs, bucket });
 }
 
 const turnsUnread = "their contents were not read; check all of them: aptove doctor --deep";
 
 /** Reads every stored turn: a blob that is missing or damaged shows only when it is read. */
 async function checkTurns(invocation: CliInvocation): Promise<Check> {
-  if (invocation.server() !== null)
-    return { name: "turns", state: "note", detail: "are checked on the server's machine" };
   const local = await invocation.local("checking the turns");
   const { turns, faults } = await local.verifyAll(() => {});
   const [fault] = faults;
@@ -212,7 +163,6 @@ async function checkTurns(invocation: CliInvocation): Promise<Check> {
 
 /** Checks that no session of this folder is hidden by an update, a moved folder or a new name. */
 async function checkSessions(invocation: CliInvocation): Promise<Check> {
-  if (invocation.server() !== null) return { name: "sessions", state: "note", detail: "are the server's own matter" };
   const { detachedSessions } = await import("./attach.ts");
   const lacking = (await detachedSessions(invocation)).filter(({ isCertain }) => isCertain);
   if (lacking.length === 0) return { name: "sessions", state: "ok", detail: "each is in a list" };
@@ -222,45 +172,23 @@ async function checkSessions(invocation: CliInvocation): Promise<Check> {
 
 /** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
 async function checkLive(invocation: CliInvocation, isOpen: boolean): Promise<Check> {
-  if (invocation.server() !== null)
-    return { name: "live log", state: "note", detail: "is checked on the server's machine" };
-  const { records, live } = invocation.loaded().configuration;
-  const behind = records.url === null ? "in files" : "in PostgreSQL";
+  const { configuration } = invocation.loaded();
   // It was opened with the records. If they do not answer, it does not either.
-  if (records.url !== null && isOpen) await invocation.local("checking the live log");
-  if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
-  const { host } = new URL(live.redis);
-  const fault = await invocation.redisFault(live.redis);
-  if (fault === null) return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
-  const detail = `${behind}, for Redis at ${host} cannot be used: ${fault}`;
-  return {
-    name: "live log",
-    state: "note",
-    detail,
-    fix: "check that Redis runs, and the address in live.redis: aptove config show",
-  };
+  if (configuration.records.url !== null && isOpen) await invocation.local("checking the live log");
+  return await liveCheck(configuration, (url) => invocation.redisFault(url));
 }
 
 async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<Check> {
-  if (invocation.server() !== null)
-    return { name: "index", state: "note", detail: "is checked on the server's machine" };
   const { repo, root, hasGit } = await invocation.copy();
-  const { store, qdrant } = invocation.loaded().configuration.retrieval;
-  const isShared = store === "qdrant";
-  const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
+  const { retrieval } = invocation.loaded().configuration;
   if (!hasGit) return { name: "index", state: "note", detail: "code is searched only in a git repository" };
   const listed = isOpen ? await (await invocation.local("checking the index")).indexes.list() : [];
   const found = listed.find((index) => index.repo === repo);
-  if (found !== undefined) {
-    const head = await headCommit(root);
-    const detail = `${repo}: ${found.files} files, ${found.chunks} chunks, ${found.embedding.model}${where}`;
-    if (head === found.commit) return { name: "index", state: "ok", detail };
-    const fix = `bring it up to date: aptove index${isShared ? " --commit" : ""}`;
-    return { name: "index", state: "note", detail: `${detail}; made at another commit`, fix };
-  }
-  if (isShared)
-    return { name: "index", state: "note", detail: `${repo} is not indexed${where}`, fix: "aptove index --commit" };
-  return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first instruction indexes it` };
+  if (found !== undefined) return { name: "index", ...(await indexCheck({ ...found, root }, retrieval)) };
+  if (retrieval.store === "local")
+    return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first instruction indexes it` };
+  const detail = `${repo} is not indexed in Qdrant at ${retrieval.qdrant.url ?? "no address"}`;
+  return { name: "index", state: "note", detail, fix: "aptove index --commit" };
 }
 
 async function checkServer(invocation: CliInvocation): Promise<Check> {

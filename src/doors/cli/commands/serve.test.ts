@@ -41,6 +41,20 @@ test("[L1] serve listens until a stop signal, then ends with 0 and listens no mo
   assert.equal(serverFile(world).pid, 0);
 });
 
+test("[L1] doctor with --server shows what the server finds about itself, and index --status what it indexed", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const server = await serving(world);
+  const there = ["--server", server.url, "--key", serverFile(world).key];
+  const { exit, stdout } = await world.run(["doctor", ...there]);
+  assert.equal(exit, 0, stdout);
+  assert.match(stdout, /^ok server: records +SQLite/m);
+  assert.match(stdout, /^ok server: blobs +in the data folder$/m);
+  assert.match(stdout, /^ok server: indexes +copy~[0-9a-f]{8}: \d files, 2 chunks/m);
+  assert.match((await world.run(["index", "--status", ...there])).stdout, /^copy~[0-9a-f]{8}: indexed /);
+  assert.equal(await stop(server), 0);
+});
+
 test("[L1] an address that is not of this machine is refused, and the fix names what gave it", async (t) => {
   const world = await cliWorld(t);
   const elsewhere = "203.0.113.1";

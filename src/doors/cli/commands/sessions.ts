@@ -8,6 +8,7 @@ import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { writtenTime } from "../lookup/written-time.ts";
 import { dollars, duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
@@ -77,16 +78,13 @@ async function someSessions(client: AptoveClient, options: ListOptions): Promise
 
 /** Returns the filters that were given. `--since` takes a day or a time. */
 function filtersOf({ repo, label, metadata, workspace, status, since }: ListOptions): SessionListOptions {
-  const from = since === undefined ? NaN : Date.parse(since);
-  if (since !== undefined && Number.isNaN(from))
-    throw new UsageError(`--since ${since} is no date`, "write it like 2026-11-23");
   return {
     ...(repo !== undefined && { repo }),
     ...(label !== undefined && { label }),
     ...(metadata !== undefined && { metadata }),
     ...(workspace !== undefined && { workspaceId: workspace }),
     ...(status !== undefined && { status }),
-    ...(since !== undefined && { activeFrom: new Date(from).toISOString() }),
+    ...(since !== undefined && { activeFrom: writtenTime("--since", since) }),
   };
 }
 

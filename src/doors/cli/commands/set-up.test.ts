@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliWorld } from "../../../../testing/cli.ts";
+import type { WireIndexRun } from "../../../client/client.ts";
 import { starterConfig } from "../../../configuration/config-text.ts";
 
 test("[L1] [W7] config init writes the commented file once, for its owner alone", async (t) => {
@@ -101,6 +102,23 @@ test("[L1] [Q1] [Q2] index reports what it did, and the second time that nothing
   assert.match((await world.run(["index", "--rebuild"])).stdout, /\n2 changed/);
   const json = JSON.parse((await world.run(["index", "--json"])).stdout) as { repo: string };
   assert.match(json.repo, /^copy~[0-9a-f]{8}$/);
+});
+
+test("[L1] [Q2] index --status says how the last runs ended, and what they skipped", async (t) => {
+  const world = await cliWorld(t);
+  const none = await world.run(["index", "--status"]);
+  assert.deepEqual([none.exit, none.stdout, none.stderr], [0, "", "no run is known\n"]);
+  await world.write("picture.png", Uint8Array.of(0x89, 0x50, 0, 0));
+  world.git("add", ".");
+  await world.run(["index"]);
+  const { stdout } = await world.run(["index", "--status"]);
+  assert.match(stdout, /^copy~[0-9a-f]{8}: indexed \S+ \S+ in .*, \d files?, 2 chunks$/m);
+  assert.match(stdout, /^copy~[0-9a-f]{8}: skipped, binary: 1 file$/m);
+  const { runs } = JSON.parse((await world.run(["index", "--status", "--json"])).stdout) as { runs: WireIndexRun[] };
+  assert.deepEqual(
+    runs.map(({ running, done, failed }) => [running, done?.chunksTotal, failed]),
+    [[null, 2, null]],
+  );
 });
 
 test("[L1] [Q1] index --commit indexes the content of a commit, for the named org, and asks nothing", async (t) => {

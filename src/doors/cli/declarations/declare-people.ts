@@ -170,6 +170,8 @@ function addAudit(program: Command, run: RunCommand): void {
     .option("--user <user>", `only by ${someUser}`)
     .option("--action <action>", "only this, for example key.create")
     .option("--target <id>", "only on the thing with this id")
+    .option("--since <date>", "only from then on")
+    .option("--until <date>", "only before then")
     .addOption(orgOption())
     .action((options: AuditOptions) =>
       run(async (call) => (await import("../commands/audit.ts")).showAudit(call, options)),

@@ -165,8 +165,17 @@ function addWorkCommands(program: Command, run: RunCommand): void {
     .option("--repo <name>", "name to index it under")
     .option("--commit [name]", "index a commit instead of the files as they are; default: HEAD")
     .option("--org <id>", "the org that the index is for (an id or a name); default: the org of this data folder")
-    .action((path: string | undefined, options: IndexOptions) =>
-      run(async (call) => (await import("../commands/index-repository.ts")).indexCommand(call, path, options)),
+    .addOption(
+      new Option("--status", "show what is being indexed, and how the last runs ended").conflicts([
+        "rebuild",
+        "commit",
+      ]),
+    )
+    .action((path: string | undefined, { status, ...options }: IndexOptions & { status?: boolean }) =>
+      run(async (call) => {
+        if (status === true) return (await import("../indexing/show-runs.ts")).showIndexRuns(call);
+        return (await import("../commands/index-repository.ts")).indexCommand(call, path, options);
+      }),
     );
   program
     .command("search")

@@ -4,7 +4,7 @@ import type { LoadedConfiguration } from "../../../configuration/configuration.t
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { fixes } from "../fixes.ts";
+import { fixes } from "../../../domain/fixes.ts";
 import { nullIfNotFound } from "./find-by-id.ts";
 
 export interface ModeLookup {

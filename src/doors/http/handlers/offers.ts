@@ -1,9 +1,9 @@
-/** Handlers for what waits for a person, and for what a person can choose from. */
+/** Handlers for what waits for a person, and for what turns have cost. */
 import { isoTime } from "../../../domain/ids.ts";
 import { toWireUsage } from "../../../protocol/values.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
-type OfferRoute = "listApprovals" | "getCosts" | "listIndexes" | "listIndexedFiles";
+type OfferRoute = "listApprovals" | "getCosts";
 
 export function offerHandlers({ engine }: HandlerDependencies): RouteHandlers<OfferRoute> {
   return {
@@ -22,17 +22,6 @@ export function offerHandlers({ engine }: HandlerDependencies): RouteHandlers<Of
         ...report,
         cells: cells.map(({ usage, ...cell }) => ({ ...cell, usage: toWireUsage(usage) })),
       });
-    },
-    listIndexedFiles: async ({ caller, query: { repo, part } }) =>
-      answer("listIndexedFiles", { paths: await engine.indexes.files(caller, { repo, part }) }),
-    listIndexes: async ({ caller }) => {
-      const found = await engine.indexes.list(caller);
-      // The folder of the working copy stays on the server.
-      const indexes = found.map(({ root: _root, indexedAt, ...index }) => ({
-        ...index,
-        indexedAt: isoTime(indexedAt),
-      }));
-      return answer("listIndexes", { indexes });
     },
   };
 }

@@ -207,6 +207,32 @@ test("[H4] the audit log has pages, names the key and the request, and contains 
   assert.equal(JSON.stringify(entries).includes(secretText), false);
 });
 
+test("[H4] [U10] the audit log is filtered by time, and names a session only to an admin who may see it", async (t) => {
+  const door = await testDoor(t, ticking());
+  const member = await door.person("member");
+  const run = async (as: Person): Promise<string> =>
+    (await json<{ sessionId: string }>(door.call("POST /api/ai/agent/execute", { as, json: { instruction: "x" } })))
+      .sessionId;
+  const [own, hidden] = [await run(door.admin), await run(member)];
+  await door.call(`POST /api/sessions/${own}/archive`);
+  await door.call(`PATCH /api/sessions/${hidden}`, { as: member, json: { isPublic: false } });
+  const all = await json<{ entries: WireAuditEntry[] }>(door.call("GET /api/audit"));
+  assert.deepEqual(
+    all.entries.map(({ targetId, sessionId }) => [targetId, sessionId]),
+    [
+      [hidden, null],
+      [own, own],
+    ],
+  );
+  const [last, first] = all.entries;
+  const found = async (query: string): Promise<unknown[]> =>
+    (await json<{ entries: WireAuditEntry[] }>(door.call(`GET /api/audit?${query}`))).entries.map(({ id }) => id);
+  assert.deepEqual(await found(`from=${last?.at}`), [last?.id]);
+  assert.deepEqual(await found(`until=${last?.at}&action=session.archive`), [first?.id]);
+  assert.deepEqual(await found(`from=${first?.at}&until=${first?.at}`), []);
+  await door.refused("request_invalid", "GET /api/audit?from=yesterday");
+});
+
 test("[H4] what a user's role or device does not allow is refused by the engine, and logged with its code", async (t) => {
   const door = await testDoor(t, ticking());
   const member = await door.person("member");

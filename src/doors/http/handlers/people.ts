@@ -89,9 +89,13 @@ function sharingHandlers({ engine }: HandlerDependencies): RouteHandlers<Sharing
 
 function auditHandlers({ engine }: HandlerDependencies): RouteHandlers<"listAudit"> {
   return {
-    listAudit: async ({ caller, query: { cursor, ...query } }) => {
+    listAudit: async ({ caller, query: { cursor, from, until, ...query } }) => {
       const after = cursor === undefined ? undefined : parseCursor(cursor);
-      const { entries, next } = await engine.audit.list(caller, withoutNullish({ ...query, after }));
+      const times = {
+        ...(from !== undefined && { from: Date.parse(from) }),
+        ...(until !== undefined && { until: Date.parse(until) }),
+      };
+      const { entries, next } = await engine.audit.list(caller, { ...withoutNullish({ ...query, after }), ...times });
       const nextCursor = next === null ? null : formatCursor(next);
       return answer("listAudit", { entries: entries.map(toWireAuditEntry), nextCursor });
     },

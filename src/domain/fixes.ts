@@ -2,7 +2,7 @@
  * What a person does about an error whose own text does not say it: one line for each code of the catalogue, and for the
  * failures that only the client of a server has. docs/errors.md says the same at greater length.
  */
-import type { ErrorCode } from "../../domain/errors.ts";
+import type { ErrorCode } from "./errors.ts";
 
 type FixedCode = ErrorCode | "unreachable" | "stream_cut" | "answer_invalid";
 

@@ -2,15 +2,9 @@
  * Checks whether a configured provider answers and accepts its key, with the cheapest call that there is: its list of
  * models. It costs no tokens.
  */
-import { networkReason } from "../providers/exchange-guard.ts";
-import type { ConfiguredProviders, KeyedName } from "../configuration/configured-providers.ts";
-
-/** What was found. `isUnsure`: the provider answers, but does not say whether the key is valid. */
-export interface ProviderFinding {
-  fault: string | null;
-  fix: string | null;
-  isUnsure: boolean;
-}
+import { networkReason } from "../../providers/exchange-guard.ts";
+import type { ProviderAnswer } from "../../inspection/checks.ts";
+import type { ConfiguredProviders, KeyedName } from "../../configuration/configured-providers.ts";
 
 interface ModelList {
   url: string;
@@ -22,7 +16,7 @@ interface ModelList {
 const answerMs = 8_000;
 
 /** Returns null for a provider without an address to check: the offline model, or one that the caller gave. */
-export async function checkProvider(providers: ConfiguredProviders, name: string): Promise<ProviderFinding | null> {
+export async function checkProvider(providers: ConfiguredProviders, name: string): Promise<ProviderAnswer | null> {
   const list = modelListOf(providers, name);
   if (list === null) return null;
   try {
@@ -44,7 +38,7 @@ export async function checkProvider(providers: ConfiguredProviders, name: string
   }
 }
 
-function judge({ url, keyVariable }: ModelList, status: number, text: string): ProviderFinding {
+function judge({ url, keyVariable }: ModelList, status: number, text: string): ProviderAnswer {
   const fine = { fault: null, fix: null, isUnsure: false };
   const { host } = new URL(url);
   // Google answers a wrong key with 400.
