@@ -264,7 +264,9 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
       "/several",
       "/map",
       "/costs",
-      ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map((part) => `/admin/${part}`),
+      ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map(
+        (part) => `/admin/${part}`,
+      ),
       `/admin/workspaces/${example.workspace}`,
       "/admin/contexts/conversation/shop?from=1&to=2",
     ];

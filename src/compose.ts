@@ -86,20 +86,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     retrievers,
     documents: options.documents ?? lazyDocuments(),
     tools: options.tools ?? [],
-    workspaces: {
-      settings: async (id) => (await configured(id))?.settings ?? null,
-      ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
-      permissions: {
-        isAllowed: async (id, key) => await (await workspaces.opened()).permissions.isAllowed(id, key),
-        allow: async (id, key) => await (await workspaces.opened()).permissions.allow(id, key),
-      },
-      memory: workspaces.facts,
-      managed: async () => ({ ...(await workspaces.opened()), transcripts: await workspaces.transcripts() }),
-      bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
-      nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
-      turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
-      settle: (id) => workspaces.settle(id),
-    },
+    workspaces: workspacesOf(workspaces, configured),
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     workingCopy: openWorkingCopy,
     surroundings: async (path) => {
@@ -150,6 +137,27 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     warnings,
     telemetry,
     report,
+  };
+}
+
+/** What the engine does with workspaces. Their files are opened when they are first needed. */
+function workspacesOf(
+  workspaces: ReturnType<typeof lazyWorkspaces>,
+  configured: ReturnType<typeof configuredWorkspaces>,
+): NonNullable<EngineDependencies["workspaces"]> {
+  return {
+    settings: async (id) => (await configured(id))?.settings ?? null,
+    ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
+    permissions: {
+      isAllowed: async (id, key) => await (await workspaces.opened()).permissions.isAllowed(id, key),
+      allow: async (id, key) => await (await workspaces.opened()).permissions.allow(id, key),
+    },
+    memory: workspaces.facts,
+    managed: async () => ({ ...(await workspaces.opened()), transcripts: await workspaces.transcripts() }),
+    bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
+    nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
+    turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
+    settle: (id) => workspaces.settle(id),
   };
 }
 

@@ -45,7 +45,9 @@ async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorl
     "/map",
     "/approvals",
     "/costs",
-    ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map((part) => `/admin/${part}`),
+    ...["devices", "keys", "people", "workspaces", "contexts", "indexes", "server", "audit"].map(
+      (part) => `/admin/${part}`,
+    ),
     `/admin/workspaces/${workspace.id}`,
     "/admin/contexts/conversation/default",
     "/admin/contexts/conversation/team?from=1&to=2",
