@@ -1,5 +1,6 @@
 /** The lines of a change, with the unchanged ones between them left out. Pure. */
-import { diffLines } from "diff";
+// The whole library would bring its comparison of words into the first load.
+import { diffLines } from "diff/lib/diff/line.js";
 
 export interface DiffLine {
   kind: "same" | "added" | "removed" | "gap";

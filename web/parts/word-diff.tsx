@@ -1,5 +1,5 @@
 /** A text with the words marked that another one does not have. */
-import { diffWordsWithSpace } from "diff";
+import { diffWordsWithSpace } from "diff/lib/diff/word.js";
 import { useMemo } from "preact/hooks";
 
 const comparedCharactersMax = 60_000;
