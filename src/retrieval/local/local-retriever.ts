@@ -171,15 +171,14 @@ class LocalRetriever implements Retriever {
 
   /** Returns null if the run is not to wait and another one writes the index. */
   async #index(job: IndexJob, signal: AbortSignal, { isWaiting = true } = {}): Promise<IndexSummary | null> {
-    let writer: IndexDatabase | null = null;
+    signal.throwIfAborted();
+    const writer = this.#openToWrite();
     const note = this.#notes.begin(job, { isRefresh: !isWaiting });
     const onProgress = (progress: IndexProgress): void => {
       note.progress(progress);
       job.onProgress?.(progress);
     };
     try {
-      signal.throwIfAborted();
-      writer = openIndexFile(this.#folder);
       if (!isWaiting && !beginRunIfFree(writer)) {
         note.dropped();
         return null;
@@ -201,7 +200,16 @@ class LocalRetriever implements Retriever {
       throw indexFault(this.#file, error);
     } finally {
       // Closing rolls back an open transaction.
-      writer?.close();
+      writer.close();
+    }
+  }
+
+  /** Throws `data_newer` for an index of a later version. Then nothing is written beside it either. */
+  #openToWrite(): IndexDatabase {
+    try {
+      return openIndexFile(this.#folder);
+    } catch (error) {
+      throw indexFault(this.#file, error);
     }
   }
 

@@ -12,6 +12,7 @@ import { openEmbeddedStore } from "../../../embedded/embedded-store.ts";
 import { fileBlobs } from "../../../blobs/files/file-blobs.ts";
 import { fileEventLog } from "../../../live/files/file-event-log.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
+import { endOfRound } from "../../../system/end-of-round.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import { openSqliteRecords } from "../../../records/sql/sqlite/sqlite.ts";
 
@@ -67,7 +68,13 @@ for (const [name, open] of Object.entries(durable))
       [provider.exchanges[0]?.call.store, provider.exchanges[0]?.call.previousResponseId],
       [false, null],
     );
-    const [row] = (await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [];
+    const readRow = async () => ((await (await engine.unkept(admin))?.list(admin, { limit: 9 })) ?? [])[0];
+    let row = await readRow();
+    // The counts are written after the client has its answer.
+    while (row?.end === null) {
+      await endOfRound();
+      row = await readRow();
+    }
     assert.partialDeepStrictEqual(row?.end, { status: "completed", modelRequests: 1, model: "scripted-1" });
     assert.ok((row?.end?.usage.total ?? 0) > 0);
     assert.match(row?.requestHash ?? "", /^[0-9a-f]{64}$/);
