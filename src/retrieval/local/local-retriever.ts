@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { AptoveError } from "../../domain/errors.ts";
+import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
@@ -171,14 +171,15 @@ class LocalRetriever implements Retriever {
 
   /** Returns null if the run is not to wait and another one writes the index. */
   async #index(job: IndexJob, signal: AbortSignal, { isWaiting = true } = {}): Promise<IndexSummary | null> {
-    signal.throwIfAborted();
-    const writer = this.#openToWrite();
+    let writer: IndexDatabase | null = null;
     const note = this.#notes.begin(job, { isRefresh: !isWaiting });
     const onProgress = (progress: IndexProgress): void => {
       note.progress(progress);
       job.onProgress?.(progress);
     };
     try {
+      signal.throwIfAborted();
+      writer = openIndexFile(this.#folder);
       if (!isWaiting && !beginRunIfFree(writer)) {
         note.dropped();
         return null;
@@ -195,21 +196,14 @@ class LocalRetriever implements Retriever {
       note.done(summary);
       return summary;
     } catch (error) {
-      note.failed(error, { isAborted: signal.aborted });
+      // Beside an index of a later version nothing is written.
+      if (failureOf(error).code === "data_newer") note.dropped();
+      else note.failed(error, { isAborted: signal.aborted });
       signal.throwIfAborted();
       throw indexFault(this.#file, error);
     } finally {
       // Closing rolls back an open transaction.
-      writer.close();
-    }
-  }
-
-  /** Throws `data_newer` for an index of a later version. Then nothing is written beside it either. */
-  #openToWrite(): IndexDatabase {
-    try {
-      return openIndexFile(this.#folder);
-    } catch (error) {
-      throw indexFault(this.#file, error);
+      writer?.close();
     }
   }
 

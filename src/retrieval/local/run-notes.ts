@@ -183,7 +183,7 @@ export class RunNote {
     }));
   }
 
-  /** The run did not begin, because another one works. */
+  /** The run did not begin, because another one works, or it may not. */
   dropped(): void {
     this.#by.end();
   }
