@@ -22,7 +22,7 @@ if (node === process.execPath) {
   // bin/aptove explains these flags.
   const flags = ["--min-semi-space-size=2", "--max-semi-space-size=2"];
   await becomePinnedNode(node, [...flags, join(root, "bin", "run.cjs"), ...process.argv.slice(2)], {
-    MALLOC_ARENA_MAX: "2",
+    MALLOC_ARENA_MAX: "1",
   });
 } else {
   const [fault, fix] = noNodeFound();

@@ -14,7 +14,7 @@ process.emitWarning = (warning, ...details) => {
 };
 
 // The allocator has read what bin/aptove set for it.
-if (process.env.MALLOC_ARENA_MAX === "2") delete process.env.MALLOC_ARENA_MAX;
+if (process.env.MALLOC_ARENA_MAX === "1") delete process.env.MALLOC_ARENA_MAX;
 
 // Node keeps the compiled code of sources and of packages here. The programs that this one starts must not keep theirs there.
 const compileCache = join(root, "node_modules", ".cache", "compiled");
