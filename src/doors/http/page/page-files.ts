@@ -4,14 +4,17 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { isAbsence } from "../../../system/system-error.ts";
 
 export interface PageFile {
   mediaType: string;
-  /** The content as it is, and compressed ahead, by the name of the encoding. */
-  bytes: Record<Encoding, Uint8Array<ArrayBuffer>>;
+  /** The content, compressed ahead, by the name of the encoding. */
+  compressed: Record<Encoding, Uint8Array<ArrayBuffer>>;
 }
-type Encoding = "identity" | "gzip" | "br";
+/** The first is the smallest. */
+const encodings = ["br", "gzip"] as const;
+type Encoding = (typeof encodings)[number];
 
 export interface PageFiles {
   document: PageFile;
@@ -41,19 +44,20 @@ export function readPageFiles(folder: string): PageFiles | null {
 }
 
 function fileAt(path: string): PageFile {
-  const read = (at: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(at));
   return {
     mediaType: mediaTypes[extname(path)] ?? "application/octet-stream",
-    bytes: { identity: read(path), gzip: read(`${path}.gz`), br: read(`${path}.br`) },
+    compressed: { gzip: readFileSync(`${path}.gz`), br: readFileSync(`${path}.br`) },
   };
 }
 
 /** Returns the file in the smallest form that the client accepts. */
-export function inEncoding({ mediaType, bytes }: PageFile, accepted: string | null): Response {
+export function inEncoding({ mediaType, compressed }: PageFile, accepted: string | null): Response {
   const names = (accepted ?? "").split(",").map((one) => one.trim());
-  const encoding = (["br", "gzip"] as const).find((name) => names.includes(name)) ?? "identity";
+  const encoding = encodings.find((name) => names.includes(name));
+  // Every browser takes a compressed form, so no server keeps the plain one in memory.
+  const bytes = encoding === undefined ? gunzipSync(compressed.gzip) : compressed[encoding];
   const headers = new Headers({ "content-type": mediaType, vary: "accept-encoding" });
-  headers.set("content-length", String(bytes[encoding].length));
-  if (encoding !== "identity") headers.set("content-encoding", encoding);
-  return new Response(bytes[encoding], { headers });
+  headers.set("content-length", String(bytes.length));
+  if (encoding !== undefined) headers.set("content-encoding", encoding);
+  return new Response(bytes, { headers });
 }
