@@ -166,6 +166,17 @@ test("[B2] [K6] version 7 keeps rows, indexes and references of tables that beco
   for (const table of ["runners", "budgets", "audit", "steps", "blobs"]) assert.equal(oneTree.get(table), 1, table);
 });
 
+test("[B2] [K6] a new file has the tables, indexes and columns of one that was migrated", async (context) => {
+  const schemaOf = async (steps: number[]): Promise<unknown[]> => {
+    const { database, engine } = (await place(context))();
+    for (const step of steps) await migrate(engine, migrations.slice(0, step));
+    const all = database.prepare("select type, name, tbl_name, sql from sqlite_master order by type, name").all();
+    return (all as { sql: string | null }[]).map((one) => ({ ...one, sql: one.sql?.replaceAll(/"|\s+/g, " ").trim() }));
+  };
+  const plain = (all: unknown[]): string => JSON.stringify(all).toLowerCase().replaceAll(/\s+/g, "");
+  assert.equal(plain(await schemaOf([migrations.length])), plain(await schemaOf([6, migrations.length])));
+});
+
 test("[B2] the records have version 7, which programs of version 1 can use too where the database is PostgreSQL", () => {
   assert.equal(dataVersion, 7);
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { isLockWaitOver } from "../postgres-faults.ts";
 import type { Migration } from "./migrations.ts";
 import type { Tables } from "../tables.ts";
+import { inNewFile, oneTreeVersion } from "./version-7.ts";
 
 /** What migrating needs to know of an engine. */
 export interface MigratableEngine {
@@ -57,9 +58,12 @@ async function migrateIn(
   // Another process may have migrated while this one waited for the lock.
   const found = await engine.readVersion(tx);
   if (isUsable(found, migrations.length)) return;
+  const isNew = found.version === 0 && migrations.length >= oneTreeVersion;
   for (const migration of migrations.slice(found.version)) {
-    const types = { id: engine.idType, hasContents: engine.hasContents === true };
-    for (const statement of migration.statements(types)) await sql.raw(statement).execute(tx);
+    const types = { id: engine.idType, hasContents: engine.hasContents === true, isNew };
+    for (const statement of migration.statements(types)) {
+      await sql.raw(types.isNew && types.hasContents ? inNewFile(statement) : statement).execute(tx);
+    }
     await migration.rewrite?.(tx, types);
   }
   const isAdditive = (migration: Migration): boolean =>

@@ -14,6 +14,8 @@ interface MigratedEngine {
   id: string;
   /** True if the engine keeps the ends of turns in the table of contents, as SQLite does. */
   hasContents: boolean;
+  /** True if there was nothing before, so the tables are made as the last version has them (version-7.ts). */
+  isNew: boolean;
 }
 
 export interface Migration {
@@ -109,7 +111,7 @@ export const migrations: readonly Migration[] = [
   // Version 7 also packs contents in another form, and reads the form before.
   {
     statements: () => [],
-    rewrite: async (tx, { hasContents }) => (hasContents ? await makeOneTree(tx) : undefined),
+    rewrite: async (tx, { hasContents, isNew }) => (hasContents && !isNew ? await makeOneTree(tx) : undefined),
     isAdditive: "without contents",
   },
 ];
