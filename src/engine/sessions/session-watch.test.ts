@@ -10,6 +10,7 @@ import { memoryWakeUps } from "../../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { addUser } from "../../../testing/people.ts";
+import { endOfRound } from "../../system/end-of-round.ts";
 import { differences, seenSessions } from "./session-differences.ts";
 
 interface Listening {
@@ -122,6 +123,16 @@ test("[U3] [R4] the news end when the engine closes", async (t) => {
   const last = assert.rejects(listener.next(), /the news have ended/);
   await world.engine.close();
   await last;
+});
+
+test("[U3] [R4] [R5] a listener that does not read does not keep a process busy that stops", async (t) => {
+  const world = await testEngine(t);
+  await listening(t, world);
+  const created = [world.engine.sessions.create(alice, { name: "one" }), world.engine.sessions.create(alice, {})];
+  await Promise.all(created);
+  await world.engine.close();
+  await endOfRound();
+  assert.deepEqual(world.reports, []);
 });
 
 test("[U3] a store that fails for a while is reported once, and the changes arrive afterwards", async (t) => {

@@ -95,6 +95,8 @@ class Scope {
 
   /** Looks soon. Never twice at once; a call during a look makes another one follow. */
   look(): void {
+    // A process that stops has no more news, also for a listener that does not read.
+    if (this.#core.closing.signal.aborted) return;
     this.#isAgain = true;
     if (this.#looking === null) this.#looking = this.#lookAgain().finally(() => this.#ended());
   }
