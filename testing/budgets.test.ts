@@ -32,7 +32,7 @@ async function servers(context: TestContext) {
     await testEngine(context, {
       ...stores,
       records: await openPostgresRecords({ url: database.url, schema: "budgets", poolMax: 4 }),
-      runner: testRunner(),
+      runner: testRunner({ startedAt: Date.now() }),
       isAlive: () => null,
       remembers: false,
       conversation: { model, settings: { maxOutputTokens: outputMax } },

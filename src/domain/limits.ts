@@ -254,8 +254,9 @@ export const limits = {
   recoveriesAtOnceMax: 8,
   /** How often a turn that names no head is placed again if the head moved before it could be opened (T5). */
   placeAttemptsMax: 8,
-  /** A runner on another machine that started so long ago and runs nothing is deleted. */
+  /** A runner on another machine that was not noted for so long is deleted, and how often each one is noted again. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
+  runnerNotedMs: 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
   /** V2: the time between two heartbeats of a stream. */

@@ -12,6 +12,7 @@
 import type { PendingTurn } from "../domain/turn.ts";
 
 export interface RunnerRecords {
+  /** Stores the runner. One that is stored gets the new time. */
   insert(runner: Runner): Promise<void>;
   get(id: string): Promise<Runner | null>;
   /** Returns the runner that started first, first; those of the same time by id. */
@@ -45,6 +46,7 @@ export interface Runner {
   pid: number;
   /** The start time of the process as the system states it. Empty if the system does not report it. */
   processStart: string;
+  /** The time of the start, or at which a runner that goes on was noted again. */
   startedAt: number;
 }
 export interface LeaseRenewal {

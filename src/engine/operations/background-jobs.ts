@@ -42,6 +42,9 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
     regularly(limits.recoverMs, () =>
       orReport(core, "old entries of the audit log could not be deleted", dropOldAudit),
     ),
+    regularly(limits.runnerNotedMs, () =>
+      orReport(core, "it could not be noted that this process goes on", noteRunner),
+    ),
     regularly(limits.leftLogsMs, () =>
       orReport(core, "live logs that dead processes left behind could not be deleted", dropLeftLogs),
     ),
@@ -120,6 +123,11 @@ function watchControls(core: EngineCore): BackgroundJobs {
       await looking;
     },
   };
+}
+
+/** A process on another machine deletes runners that were noted long ago, and what they hold in budgets counts as used (F11). */
+export async function noteRunner({ deps }: EngineCore): Promise<void> {
+  await deps.records.runners.insert({ ...deps.runner, startedAt: deps.now() });
 }
 
 export async function recoverOrReport(core: EngineCore): Promise<void> {

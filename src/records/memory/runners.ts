@@ -6,7 +6,7 @@ import { insert, isPending, type Rows } from "./rows.ts";
 export function runnerRecords(rows: Rows, now: () => number): RunnerRecords {
   return {
     async insert(runner) {
-      insert(rows.runners, runner.id, runner);
+      rows.runners.set(runner.id, runner);
     },
     async get(id) {
       return rows.runners.get(id) ?? null;

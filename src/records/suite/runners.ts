@@ -35,6 +35,8 @@ export function runnerTests(open: OpenRecordsForTest<Parts>): void {
     await store.runners.insert(first);
     assert.deepEqual(await store.runners.list(), [first, second]);
     assert.deepEqual(await store.runners.get("z"), first);
+    await store.runners.insert({ ...first, startedAt: noon + 2 });
+    assert.deepEqual(await store.runners.list(), [second, { ...first, startedAt: noon + 2 }]);
     await store.runners.delete("z");
     await store.runners.delete("z");
     assert.equal(await store.runners.get("z"), null);

@@ -15,6 +15,7 @@ export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRe
       await db
         .insertInto("runners")
         .values({ id, started_at: startedAt, doc: JSON.stringify(doc) })
+        .onConflict((conflict) => conflict.column("id").doUpdateSet({ started_at: startedAt }))
         .execute();
     },
     async get(id) {
