@@ -26,11 +26,21 @@ function paramsOf(pattern: string, parts: readonly string[]): Record<string, str
   if (wanted.length !== parts.length) return null;
   const params: Record<string, string> = {};
   for (const [at, want] of wanted.entries()) {
-    const part = decodeURIComponent(parts[at] ?? "");
+    const part = decoded(parts[at] ?? "");
+    if (part === null) return null;
     if (want.startsWith(":")) params[want.slice(1)] = part;
     else if (want !== part) return null;
   }
   return params;
+}
+
+/** Null: it is not a part of an address, for example because a link was cut. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
 }
 
 /** Returns an address of the page. */

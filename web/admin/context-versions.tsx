@@ -60,14 +60,20 @@ function Comparison({ of, versions, compare }: ComparisonProps) {
     return Number.isInteger(given) && given >= 0 && given <= newest ? given : null;
   };
   const [from, to] = [numberIn("from") ?? Math.max(0, newest - 1), numberIn("to") ?? newest];
+  const isOpen = route.value.query.has("from");
   return (
     <section aria-label="Comparison">
       <h3>Compare</h3>
       <p class="row-of">
         <VersionChoice label="Before" value={from} versions={versions} choose={(one) => compare(one, to)} />
         <VersionChoice label="After" value={to} versions={versions} choose={(one) => compare(from, one)} />
+        {!isOpen && (
+          <button type="button" onClick={() => compare(from, to)}>
+            Show what differs
+          </button>
+        )}
       </p>
-      {route.value.query.has("from") && <Compared key={`${from} ${to}`} of={of} from={from} to={to} />}
+      {isOpen && <Compared key={`${from} ${to}`} of={of} from={from} to={to} />}
     </section>
   );
 }

@@ -127,7 +127,9 @@ function Notices({ fault, file, isSaved }: { fault: string; file: WireTranscript
       </p>
       {fault !== "" && (
         <p class="notice fail" role="alert">
-          {fault} Your text is still below.
+          {fault}
+          <br />
+          Your text is still below.
         </p>
       )}
       {file.fault !== null && (

@@ -93,7 +93,8 @@ export function Conversation({
       ) : (
         <a href={pathTo("session", { session: sessionId })}>open</a>
       )}
-      {size > 0 && <span class="dim numbers"> {bytes(size)}</span>} {isEdited && <span class="tag">edited</span>}
+      {size > 0 && <span class="dim numbers"> {bytes(size)}</span>}{" "}
+      {isEdited && size > 0 && <span class="tag">edited</span>}
     </>
   );
 }

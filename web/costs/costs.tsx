@@ -106,13 +106,21 @@ interface DearestProps {
   link(id: string): ComponentChildren;
 }
 
-/** Which session was the dearest, in one sentence. */
+/** Which session was the dearest, in one sentence. Without any known price: which one has the most tokens. */
 function Dearest({ sum, all, link }: DearestProps) {
   if (sum === undefined) return null;
   const share = all.dollars > 0 ? sum.dollars / all.dollars : tokensOf(sum) / Math.max(1, tokensOf(all));
   return (
     <p class="numbers">
-      The dearest session: {link(sum.key)}, {dollars(sum)} ({percent(share)} of it all).
+      {all.dollars > 0 ? (
+        <>
+          The dearest session: {link(sum.key)}, {dollars(sum)} ({percent(share)} of it all).
+        </>
+      ) : (
+        <>
+          The session with the most tokens: {link(sum.key)} ({percent(share)} of them all).
+        </>
+      )}
     </p>
   );
 }
