@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { test } from "node:test";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { createAptove } from "./compose.ts";
 import { keyedProviders } from "./configuration/configured-providers.ts";
 import { modelInfo } from "./domain/models.ts";
+import { scriptedProvider } from "./providers/scripted/scripted.ts";
 
 test("[W7] [L3] every provider that the configuration makes callable is there by its name, and no other", async (t) => {
   const { engine } = await createAptove({
@@ -52,4 +54,30 @@ test("[C4] the window and the price of every default model are known", async (t)
     Object.keys(keyedProviders),
   );
   for (const { defaultModel } of hosted) assert.notEqual(modelInfo(defaultModel), null, defaultModel);
+});
+
+test("[B3] [T11] a turn whose end the disk did not keep is a failure for every reader, and never an answer", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const provider = scriptedProvider({ name: "mine", script: () => [{ says: ["half ", held.promise, "an answer"] }] });
+  const { engine } = await createAptove({
+    dataDir: await temporaryFolder(t),
+    env: {},
+    providers: [provider],
+    overrides: { provider: "mine" },
+  });
+  const owner = await engine.keys.owner();
+  const { turnId, events, finished } = await engine.turns.run(owner, { instruction: "x" });
+  const types: string[] = [];
+  const following = (async () => {
+    for await (const { event } of events()) types.push(event.type);
+  })();
+  const rejected = assert.rejects(following, { code: "storage_failed" });
+  const broken = Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+  t.mock.method(fs, "fdatasync", (_descriptor: number, done: (error: Error) => void) => done(broken));
+  held.resolve();
+  assert.equal((await finished).status, "failed");
+  await rejected;
+  assert.ok(!types.includes("run_finished"), types.join());
+  await assert.rejects(engine.turns.read(owner, turnId), { code: "storage_failed" });
+  await assert.rejects(engine.close(), { code: "storage_failed" });
 });

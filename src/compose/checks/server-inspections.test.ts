@@ -7,6 +7,8 @@ import { all } from "../../../testing/engine.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { createAptove } from "../../compose.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { fixes } from "../../domain/fixes.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { sampleRepository } from "../../retrieval/sample-repository.ts";
 import type { AptoveOptions } from "../options.ts";
@@ -72,4 +74,13 @@ test("[L1] [E8] [U10] a provider that cannot be reached is named with its fix, a
   assert.equal(of("provider openai")?.state, "failed");
   assert.match(of("provider openai")?.detail ?? "", /cannot be reached at 127\.0\.0\.1:\d+: /);
   assert.equal(JSON.stringify(found).includes(secret), false);
+});
+
+test("[L1] [U10] records that can be read and not written are a fault", async (t) => {
+  const records = memoryRecords();
+  records.storage.probe = () => Promise.reject(new AptoveError("storage_full", "no room"));
+  const { look } = await inspected(t, { records });
+  const found = (await look()).find(({ name }) => name === "records");
+  assert.equal(found?.state, "failed");
+  assert.equal(found.fix, fixes.storage_full);
 });

@@ -92,8 +92,8 @@ async function lookAtWorkspaces({ configuration, env, configured, workspaces }: 
 }
 
 async function lookAtRecords({ records }: InspectedServer): Promise<Found> {
-  // What the store says about itself may be kept from its start.
-  await records.runners.get(newId());
+  // What the store says about itself may be kept from its start, and a store that is full or broken may still be read.
+  await records.storage.probe();
   return recordsCheck(await records.storage.about());
 }
 

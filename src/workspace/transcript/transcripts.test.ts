@@ -623,7 +623,10 @@ suite("clearing and showing", () => {
 
   test("[L2] show describes session.md without reading an unchanged file", async () => {
     const world = new World();
-    assert.deepEqual(await world.transcripts.show(id), { sessionId: null, messages: 0, bytes: 0, isEdited: false });
+    const isNew = { sessionId: null, messages: 0, bytes: 0, isEdited: false };
+    assert.deepEqual(await world.transcripts.show(id), isNew);
+    await world.edit("");
+    assert.deepEqual(await world.transcripts.show(id), isNew);
     const session = world.conversations.begin();
     await world.finish(world.conversations.say(session, asked("one", "1")));
     const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes;

@@ -165,6 +165,12 @@ function shown(note: SessionNote | null, look: TranscriptInspection): ShownTrans
     case "unreadable":
       return { sessionId, messages: null, bytes: look.file.bytes, isEdited: true };
     case "changed":
-      return { sessionId, messages: look.messages.length, bytes: look.file.bytes, isEdited: true };
+      // A new workspace has an empty file.
+      return {
+        sessionId,
+        messages: look.messages.length,
+        bytes: look.file.bytes,
+        isEdited: note !== null || look.file.bytes > 0,
+      };
   }
 }

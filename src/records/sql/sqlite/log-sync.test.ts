@@ -129,5 +129,7 @@ test("[B3] after a sync that failed nothing is acknowledged any more", async (co
   await assert.rejects(insert(db, "lost"), broken);
   await assert.rejects(insert(db, "later"), broken);
   await assert.rejects(sql`insert into t (word) values ('alone')`.execute(db), broken);
+  // The file has the transaction that failed. Who reads it would take it for a success.
+  await assert.rejects(count(db), broken);
   assert.equal(syncs(), 2);
 });

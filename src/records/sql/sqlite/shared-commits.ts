@@ -51,11 +51,19 @@ export class SharedCommits {
     else next();
   }
 
-  /** Begins a transaction. `commit` or `rollback` ends it. Throws what a sync failed with before: the disk keeps nothing any more. */
+  /**
+   * Throws what a sync failed with before: the disk keeps nothing any more. Reads are refused too, because the file shows the
+   * transactions of that sync as if they had succeeded, and an answer that is read from it would acknowledge them.
+   */
+  check(): void {
+    if (this.#log.fault !== null) throw this.#log.fault;
+  }
+
+  /** Begins a transaction. `commit` or `rollback` ends it. Throws what a sync failed with before. */
   async begin(): Promise<void> {
     await this.#take();
     try {
-      if (this.#log.fault !== null) throw this.#log.fault;
+      this.check();
       if (this.#group === null) {
         await this.#run("begin immediate");
         this.#group = { waiting: [], isDue: false };

@@ -130,7 +130,10 @@ class SqliteConnection implements DatabaseConnection {
   async #run(text: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
     const { main, commits } = this.#file;
     if (this.#holding !== "nothing") return await main.run(text, parameters);
-    if (main.isQuery(text)) return await this.#file.committed.run(text, parameters);
+    if (main.isQuery(text)) {
+      commits.check();
+      return await this.#file.committed.run(text, parameters);
+    }
     if (main.isWrite(text)) return await this.#runAsTransaction(text, parameters);
     await commits.takeAlone();
     this.#holding = "the handle";
