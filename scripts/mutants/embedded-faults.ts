@@ -27,8 +27,8 @@ export const embeddedFaults: readonly Mutant[] = [
     name: "sync-joined-late",
     does: "acknowledges with a sync what was written after that sync began (B3)",
     file: "src/records/sql/sqlite/log-sync.ts",
-    find: "this.#next ??= this.#running.then(\n      () => this.#begin(),\n      () => this.#begin(),\n    );",
-    replace: "this.#next ??= this.#running;",
+    find: "this.#next ??= Promise.resolve(this.#running).then(\n      () => this.#begin(),\n      () => this.#begin(),\n    );",
+    replace: "this.#next ??= Promise.resolve(this.#running);",
     tests: ["src/records/sql/sqlite/log-sync.test.ts"],
   },
   {

@@ -31,6 +31,7 @@ export function lateMount(place: MountPlace, load: () => Promise<MountedDoor>): 
       fetch: async (request, client) => await (await door()).fetch(request, client),
       upgrade: async (handshake, client) => await (await door()).upgrade(handshake, client),
     },
-    close: async () => void (await (await loading)?.close?.()),
+    // A door whose load fails meanwhile has nothing to close.
+    close: async () => void (await (await loading?.catch(() => null))?.close?.()),
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { PageFiles } from "./page/page-files.ts";
-import { pageAsset, pageDocument } from "./page/serve-page.ts";
+import { pageAsset, pageDocument, wantsHtml } from "./page/serve-page.ts";
 import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -140,6 +140,9 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   for (const [pattern, allowed] of methods)
     app.all(pattern, (context) => otherMethod(context, authentication, allowed));
   app.notFound(async ({ req }) => {
+    // A person who follows a wrong link sees the page, which says so. Programs ask for no HTML.
+    const isMistaken = req.method === "GET" && wantsHtml(req.raw) && !req.path.startsWith("/api/");
+    if (isMistaken && options.page != null) return pageDocument(options.page, req.raw, 404);
     await authentication.identify(req.raw);
     throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
   });

@@ -51,7 +51,10 @@ function fileAt(path: string): PageFile {
 }
 
 /** Returns the file in the smallest form that the client accepts. */
-export function inEncoding({ mediaType, compressed }: PageFile, accepted: string | null): Response {
+export function inEncoding(
+  { mediaType, compressed }: PageFile,
+  { accepted, status = 200 }: { accepted: string | null; status?: number },
+): Response {
   const names = (accepted ?? "").split(",").map((one) => one.trim());
   const encoding = encodings.find((name) => names.includes(name));
   // Every browser takes a compressed form, so no server keeps the plain one in memory.
@@ -59,5 +62,5 @@ export function inEncoding({ mediaType, compressed }: PageFile, accepted: string
   const headers = new Headers({ "content-type": mediaType, vary: "accept-encoding" });
   headers.set("content-length", String(bytes.length));
   if (encoding !== undefined) headers.set("content-encoding", encoding);
-  return new Response(bytes, { headers });
+  return new Response(bytes, { status, headers });
 }

@@ -64,6 +64,11 @@ test("[U1] every address of the page has the same document, without a key and wi
     assert.match(await page.text(), /<title>aptove/);
     await door.refused("unauthenticated", `POST ${at}`, { as: null });
   }
+  const wrong = new Request("http://localhost:4870/nothing/here", { headers: { accept: "text/html" } });
+  const mistaken = await door.door.fetch(wrong);
+  assert.deepEqual([mistaken.status, /<title>aptove/.test(await mistaken.text())], [404, true]);
+  await door.refused("unauthenticated", "GET /nothing/here", { as: null });
+  await door.refused("unauthenticated", "GET /api/nothing", { as: null, headers: { accept: "text/html" } });
   const text = await door.call("GET /", { as: null });
   assert.match(text.headers.get("content-type") ?? "", /^text\/plain/);
   await door.refused("origin_refused", "GET /", { as: null, headers: { origin: "https://evil.example" } });

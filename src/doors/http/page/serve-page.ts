@@ -40,22 +40,27 @@ const words = [
   "For programs: the HTTP interface is described at /openapi.json. Each request needs an API key.",
 ];
 
+export function wantsHtml({ headers }: Request): boolean {
+  return headers.get("accept")?.includes("text/html") === true;
+}
+
 /** Answers with the document if the client asks for HTML, else with a few words. */
-export function pageDocument(files: PageFiles | null, { headers }: Request): Response {
-  const wantsHtml = headers.get("accept")?.includes("text/html") === true;
-  if (!wantsHtml || files === null) {
-    const missing = files === null && wantsHtml ? ["The page of this server was not built: npm run build."] : [];
+export function pageDocument(files: PageFiles | null, request: Request, status = 200): Response {
+  const isAsked = wantsHtml(request);
+  if (!isAsked || files === null) {
+    const missing = files === null && isAsked ? ["The page of this server was not built: npm run build."] : [];
     const text = ["aptove", "", ...words, ...missing, ""].join("\n");
     return new Response(text, { headers: { ...documentHeaders, "content-type": "text/plain; charset=utf-8" } });
   }
-  return withHeaders(inEncoding(files.document, headers.get("accept-encoding")), documentHeaders);
+  const encoded = inEncoding(files.document, { accepted: request.headers.get("accept-encoding"), status });
+  return withHeaders(encoded, documentHeaders);
 }
 
 /** Answers with a file that never changes under its name. Throws `not_found`. */
 export function pageAsset(files: PageFiles | null, name: string, { headers }: Request): Response {
   const file: PageFile | undefined = files?.assets.get(name);
   if (file === undefined) throw new AptoveError("not_found", `the page has no file ${JSON.stringify(name)}`);
-  return withHeaders(inEncoding(file, headers.get("accept-encoding")), {
+  return withHeaders(inEncoding(file, { accepted: headers.get("accept-encoding") }), {
     "cache-control": "public, max-age=31536000, immutable",
     "cross-origin-resource-policy": "same-origin",
   });

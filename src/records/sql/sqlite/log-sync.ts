@@ -29,9 +29,9 @@ export class LogSync {
 
   /** Resolves when everything that the log has now is durable. */
   async sync(): Promise<void> {
-    if (this.#running === null) return await this.#begin();
+    if (this.#next === null && this.#running === null) return await this.#begin();
     // The sync that runs may have begun before what was written last.
-    this.#next ??= this.#running.then(
+    this.#next ??= Promise.resolve(this.#running).then(
       () => this.#begin(),
       () => this.#begin(),
     );
