@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { findPage } from "../src/doors/http/page/find-page.ts";
 import { findChromium } from "../testing/page/chromium.ts";
-import { closeBrowser, pageWorld, type PageWorld, type Tab } from "../testing/page/page-world.ts";
+import { closeBrowser, pageWorld, settled, type PageWorld, type Tab } from "../testing/page/page-world.ts";
 import { newId } from "../src/domain/ids.ts";
 import { frameTime, heap, longestTask, nodes } from "./page-measures.ts";
 import { median, type BenchRow } from "./rows.ts";
@@ -129,7 +129,7 @@ async function timeToUsable(world: FilledWorld): Promise<BenchRow> {
 async function longList(world: FilledWorld): Promise<BenchRow[]> {
   const tab = await world.tab();
   await tab.locator(".row").first().waitFor();
-  await tab.waitForLoadState("networkidle");
+  await settled(tab);
   const longest = await longestTask(tab, async () => {
     for (let round = 0; round < 40; round++) {
       await tab.evaluate("document.querySelector('.rows').scrollBy(0, 3000)");
@@ -148,7 +148,7 @@ async function longThread(world: FilledWorld): Promise<BenchRow[]> {
   await tab.goto(`${world.url}/s/${world.long}`);
   await tab.locator(".turn").last().waitFor();
   const opened = performance.now() - start;
-  await tab.waitForLoadState("networkidle");
+  await settled(tab);
   // A locator would look at every element of the page, and that would be the longest task.
   const earlier = `new Promise((done) => {
     const button = document.querySelector(".earlier");

@@ -13,7 +13,7 @@ import type { Retriever } from "../src/retrieval/retriever.ts";
 import { scriptedProvider, type ScriptedAnswer } from "../src/providers/scripted/scripted.ts";
 import { managedWorkspaces, type ManagedForTest } from "../testing/managed-workspaces.ts";
 import { currentTranscriptName } from "../src/workspace/transcript-store.ts";
-import { closeBrowser, pageWorld, type PageWorld } from "../testing/page/page-world.ts";
+import { closeBrowser, pageWorld, settled, type PageWorld } from "../testing/page/page-world.ts";
 import { toolWorld } from "../testing/tool-world.ts";
 
 const discount = [
@@ -249,7 +249,7 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
   ): Promise<void> => {
     const [width, height] = size;
     const tab = await example.tab(path, { viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
-    await tab.waitForLoadState("networkidle");
+    await settled(tab);
     await tab.screenshot({ path: file });
     await tab.context().close();
   };

@@ -5,7 +5,7 @@ import { replaceBlob } from "../replace-blob.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { ToolContent } from "../../src/domain/tool.ts";
 import type { Tool } from "../../src/tools/tool.ts";
-import { askInPage, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
+import { askInPage, closeBrowser, pageWorld, settled, type PageWorld, type Tab } from "./page-world.ts";
 
 after(closeBrowser);
 
@@ -126,7 +126,7 @@ test("[U11] [U13] names of 60 emoji and of overrides of the direction stay in th
     assert.deepEqual(new Set(places as boolean[]), new Set([true]));
     for (const path of ["/map", `/s/${first.sessionId}/t/tree`, "/"]) {
       await tab.goto(world.url + path);
-      await tab.waitForLoadState("networkidle");
+      await settled(tab);
       assert.equal(await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, path);
     }
     assert.deepEqual(tab.faults, []);

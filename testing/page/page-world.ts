@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
 import { httpDoor, type HttpDoorOptions } from "../../src/doors/http/door.ts";
 import { listen } from "../../src/doors/http/listen.ts";
 import { findPage } from "../../src/doors/http/page/find-page.ts";
@@ -100,8 +100,29 @@ async function openTab(t: TestContext, url: string, options: BrowserContextOptio
     // A refused request is in the console too; the page shows it to the person.
     if (message.type() === "error" && !/Failed to load resource/.test(message.text())) faults.push(message.text());
   });
+  noteRequests(tab);
   await tab.goto(url);
   return tab;
+}
+
+/** The requests of each tab that have no answer yet. A stream of events stays open, so it does not count. */
+const unanswered = new WeakMap<Page, Set<Request>>();
+
+function noteRequests(tab: Page): void {
+  const open = new Set<Request>();
+  unanswered.set(tab, open);
+  tab.on("request", (request) => void (/\/events(?:\?|$)/.test(request.url()) || open.add(request)));
+  tab.on("requestfinished", (request) => void open.delete(request));
+  tab.on("requestfailed", (request) => void open.delete(request));
+}
+
+/** Resolves when everything that the view asks for is there and drawn: for some frames nothing is open and nothing loads. */
+export async function settled(tab: Page): Promise<void> {
+  const open = unanswered.get(tab) ?? new Set();
+  for (let calm = 0; calm < 8; calm += 1) {
+    await tab.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    if (open.size > 0 || (await tab.locator(".loading").count()) > 0) calm = 0;
+  }
 }
 
 /** Returns what axe finds in the page as it is. */

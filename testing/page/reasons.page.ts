@@ -23,7 +23,8 @@ test("[U5] [U6] [U7] [U13] in 1,000 turns with forks: look into a turn, run it a
   const tab = await world.tab(`/s/${sessionId}`);
   await tab.getByText("Nothing else changed.").waitFor();
   await tab.getByRole("link", { name: "Tree" }).click();
-  await tab.getByRole("treeitem").filter({ hasText: "What is the price?" }).getByRole("button").click();
+  await tab.getByRole("treeitem").filter({ hasText: "What is the price?" }).click();
+  await tab.locator(".turn-row").last().getByRole("link", { name: "What it saw" }).click();
   const inspector = tab.getByRole("complementary", { name: "Inspector" });
   await inspector.getByText(/^1.000 turns, kept by the provider/).waitFor();
   await inspector.getByRole("toolbar", { name: "Parts of the window" }).waitFor();

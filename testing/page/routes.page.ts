@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readFile } from "node:fs/promises";
 import { managedWorkspaces } from "../managed-workspaces.ts";
-import { axeFaults, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
+import { axeFaults, closeBrowser, pageWorld, settled, type PageWorld } from "./page-world.ts";
 
 after(closeBrowser);
 
@@ -62,12 +62,6 @@ async function filledWorld(t: Parameters<typeof pageWorld>[0]): Promise<PageWorl
     });
   }
   return { ...world, paths };
-}
-
-/** Waits until nothing loads any more. */
-async function settled(tab: Tab): Promise<void> {
-  await tab.waitForLoadState("networkidle");
-  await tab.locator(".loading").first().waitFor({ state: "detached" });
 }
 
 for (const colorScheme of ["light", "dark"] as const) {
