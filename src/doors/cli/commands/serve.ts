@@ -128,7 +128,7 @@ function welcome(call: CliInvocation, at: { page: string; key: string | null; re
     `  answers      ${answers}`,
     "",
     "try, in another terminal:",
-    `  ${command} ask "where is the head of a session moved, and what guards it?"`,
+    `  ${command} ask "when is an interrupted turn completed and when failed?"`,
     `  ${command} chat --continue`,
     `  ${command} session log`,
     "",
