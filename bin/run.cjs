@@ -47,8 +47,9 @@ function runBundle(program) {
     cachedData,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  // V8 has read it. It would stay in memory until the first full collection, which a short process never makes.
-  cachedData?.buffer.transfer(0);
+  // V8 has read it. It would stay in memory until the first full collection, which a short process never makes. A small file is in
+  // memory that Node shares, and stays.
+  if (cachedData?.length === cachedData?.buffer.byteLength) cachedData?.buffer.transfer(0);
   if (compiled !== null && (cachedData === undefined || script.cachedDataRejected)) {
     process.once("exit", (code) => {
       if (code === 0) keep(compiled, script);
