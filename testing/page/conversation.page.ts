@@ -39,6 +39,26 @@ test("[U4] [U13] a server that stops listening in the middle of an answer is sho
   await tab.getByText(/^As of .*reconnecting/).waitFor({ state: "detached" });
 });
 
+test("[U4] [U13] a turn that the list shows as completed before its stream is there again is followed to its end", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await pageWorld(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  const tab = await world.tab();
+  await askInPage(tab, "go");
+  await tab.locator(".markdown", { hasText: "one" }).waitFor();
+  const streamMay = Promise.withResolvers<void>();
+  await tab.route(/\/api\/turns\/[^/]+\/events/, async (route) => {
+    await streamMay.promise;
+    await route.continue();
+  });
+  await world.stopListening();
+  await tab.getByText(/^As of .*reconnecting/).waitFor();
+  held.resolve();
+  await world.listenAgain();
+  await tab.getByRole("button", { name: "Run", exact: true }).waitFor();
+  streamMay.resolve();
+  await tab.locator(".markdown", { hasText: "one two" }).waitFor();
+});
+
 test("[U4] [U13] a server that is killed in the middle of an answer and started again: the turn has failed, with its text so far", async (t) => {
   const world = await pageWorld(t);
   const started = await startedProgram(t, { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });

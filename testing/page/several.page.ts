@@ -1,7 +1,7 @@
 /** "Ask several" (U7): one instruction to several models, repositories and forks at once, and one answer is kept. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { closeBrowser } from "./page-world.ts";
+import { closeBrowser, settled } from "./page-world.ts";
 import { reasonsWorld } from "./reasons-world.ts";
 
 after(closeBrowser);
@@ -80,8 +80,9 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   await tab.keyboard.press(".");
   await tab.getByRole("menuitem", { name: "Ask this of several" }).click();
   const field = tab.getByLabel("Instruction");
-  await tab.waitForFunction("document.querySelector('.several-form textarea')?.value === 'second words'");
   await askees.nth(1).waitFor();
+  await settled(tab);
+  assert.equal(await field.inputValue(), "second words");
   await tab.getByRole("button", { name: "Ask these 2" }).click();
   const sections = tab.locator(".beside > section");
   await sections.getByText("claude-opus-5 answers").waitFor();

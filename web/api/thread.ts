@@ -106,20 +106,22 @@ export class Thread {
   close(): void {
     this.#isClosed = true;
     this.#stopWatching();
-    this.running.value?.followed.stop();
+    for (const followed of this.followed.value.values()) followed.stop();
   }
 
   #add(more: readonly ListedTurn[]): void {
     this.turns.value = new Map([...this.turns.value, ...more.map((turn) => [turn.id, turn] as const)]);
   }
 
-  /** Follows the turn that runs. A turn that has ended is followed to its last event. */
+  /**
+   * Follows the turn that runs. The list may say that a turn has ended before its stream did, for example after the server was
+   * away. Such a turn is followed to its last event, or the page would show half of its answer as the whole.
+   */
   #follow(): void {
     const pending = [...this.turns.value.values()].findLast(
       (turn) => turn.sessionId === this.id && turn.status === "pending" && turn.kind === "agent",
     );
     if (pending?.id === this.running.value?.turnId) return;
-    this.running.value?.followed.stop();
     this.running.value = null;
     if (pending === undefined) return;
     const followed = followTurn(pending.id);
