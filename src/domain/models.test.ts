@@ -13,6 +13,7 @@ test("[C6] a dated snapshot has its family's window, an unknown model has none",
 test("[T4] cost counts cached input at its own price, and long requests at theirs", () => {
   assert.equal(costOf("gpt-5.1", usage({ input: 1_000_000, cached: 1_000_000 })), 0.125);
   assert.equal(costOf("gpt-5.1", usage({ input: 1_000_000, output: 100_000 })), 2.25);
+  assert.equal(costOf("gpt-5.1", usage({ input: 0, cached: 1_000_000 })), 0.125);
   assert.equal(costOf("gpt-6.2-sol", usage({ input: 100_000, output: 10_000 }))?.toFixed(4), "0.3000");
   assert.equal(costOf("gpt-6.2-sol", usage({ input: 300_000, output: 10_000 }))?.toFixed(4), "1.3500");
   assert.equal(costOf("some-local-model", usage({ input: 1 })), undefined);

@@ -145,7 +145,7 @@ export function costOf(model: string, usage: Usage): number | undefined {
   const outputFactor = isLong ? (info.longContext?.outputFactor ?? 1) : 1;
   const { input, cached, output, written = input } = info.price;
   const writes = usage.written ?? 0;
-  const plain = usage.input - usage.cached - writes;
+  const plain = Math.max(0, usage.input - usage.cached - writes);
   const inputCost = (plain * input + usage.cached * cached + writes * written) * inputFactor;
   return (inputCost + usage.output * output * outputFactor) / 1_000_000;
 }

@@ -2,7 +2,7 @@
 import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { HistoryItem } from "../domain/history.ts";
-import { unknownUsage, type Usage } from "../domain/usage.ts";
+import { isCounted, unknownUsage, type Usage } from "../domain/usage.ts";
 import { CallIds } from "./call-ids.ts";
 import type { PreparedRequest, ProviderEvent } from "./provider.ts";
 import { failedEvent, type TerminalEvent } from "./terminal-event.ts";
@@ -17,13 +17,12 @@ export class AnswerState {
   model: string;
   /** The id by which a later call can continue this answer; null if it cannot. */
   responseId: string | null = null;
-  /** The usage; null until the wire reports it. A whole answer without it gets an estimate. */
-  usage: Usage | null = null;
   /** True if the usage is that of the whole answer, and not only of its beginning. */
   isUsageFinal = false;
   readonly #providerName: string;
   readonly #request: PreparedRequest;
   readonly #items: HistoryItem[] = [];
+  #usage: Usage | null = null;
   #end: AnswerEnd | null = null;
 
   constructor(providerName: string, request: PreparedRequest) {
@@ -31,6 +30,16 @@ export class AnswerState {
     this.#request = request;
     this.model = request.model;
     this.callIds = new CallIds(request.body);
+  }
+
+  /** The usage; null until the wire reports it. A whole answer without it gets an estimate. */
+  get usage(): Usage | null {
+    return this.#usage;
+  }
+
+  /** Counts that no answer can have are like none: a store could not take them, and the turn would never end (T11). */
+  set usage(reported: Usage | null) {
+    this.#usage = reported !== null && isCounted(reported) ? reported : null;
   }
 
   get hasEnded(): boolean {
@@ -60,7 +69,7 @@ export class AnswerState {
   /** Keeps the usage of the whole answer. Null if the wire did not report it. */
   reportUsage(usage: Usage | null): void {
     this.usage = usage;
-    this.isUsageFinal = usage !== null;
+    this.isUsageFinal = this.usage !== null;
   }
 
   /** The usage if the answer fails now. What was not reported is unknown, because the answer is not whole. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../testing/any-character.ts";
-import { argumentsJson, argumentsObject, isObjectText } from "./call-arguments.ts";
+import { argumentsJson, argumentsObject, isObjectText, ObjectPieces } from "./call-arguments.ts";
 
 test("[C5] arguments keep every digit that was written, and are whole characters", () => {
   const text =
@@ -28,6 +28,28 @@ test("[C5] any object comes out as the value that went in", () => {
       const text = JSON.stringify(value);
       assert.deepEqual(JSON.parse(JSON.stringify(argumentsObject(text))), JSON.parse(text));
       assert.equal(argumentsJson(text), text);
+    }),
+  );
+});
+
+/** Texts that look like JSON, whole and broken, with what ends an object also inside of texts. */
+const almostJson = fc.oneof(
+  fc
+    .array(fc.constantFrom("{", "}", "[", "]", '"', "\\", " ", "a", "1", ":", ","), { maxLength: 12 })
+    .map((each) => each.join("")),
+  fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value)),
+  fc.dictionary(fc.string(), fc.jsonValue()).map((value) => `${JSON.stringify(value, null, 1)}\n`),
+);
+
+test("[T8] after each piece it is known whether the arguments so far are an object, however the pieces are cut", () => {
+  fc.assert(
+    fc.property(almostJson, fc.integer({ min: 1, max: 4 }), (text, length) => {
+      const pieces = new ObjectPieces();
+      for (let at = 0; at < text.length; at += length) {
+        pieces.add(text.slice(at, at + length));
+        assert.equal(pieces.text, text.slice(0, at + length));
+        assert.equal(pieces.isWhole, isObjectText(pieces.text), pieces.text);
+      }
     }),
   );
 });

@@ -26,6 +26,50 @@ export function isObjectText(text: string): boolean {
   return parsedObject(text) !== null;
 }
 
+/**
+ * The JSON text of an object that comes in pieces. Each character is looked at once, so a server that asks at every piece
+ * whether the object is whole does not make a long one take the square of its length.
+ */
+export class ObjectPieces {
+  text = "";
+  #depth = 0;
+  #isInText = false;
+  #isEscaped = false;
+  /** The place at which the first value ends. Null: it has not ended yet. */
+  #end: number | null = null;
+  #endsWhole: boolean | null = null;
+
+  add(piece: string): void {
+    if (this.#end === null) this.#end = this.#endIn(piece);
+    else if (piece.trim() !== "") this.#endsWhole = false;
+    this.text += piece;
+  }
+
+  /** True if the pieces so far are the JSON text of an object. */
+  get isWhole(): boolean {
+    if (this.#end === null) return false;
+    return (this.#endsWhole ??= isObjectText(this.text));
+  }
+
+  /** Returns where in the joined text the object ends. What is no JSON ends anywhere, and is judged when it is whole. */
+  #endIn(piece: string): number | null {
+    for (let at = 0; at < piece.length; at += 1) {
+      const character = piece[at];
+      if (this.#isInText) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (character === "\\") this.#isEscaped = true;
+        else if (character === '"') this.#isInText = false;
+      } else if (character === '"') this.#isInText = true;
+      else if (character === "{" || character === "[") this.#depth += 1;
+      else if (character === "}" || character === "]") {
+        this.#depth -= 1;
+        if (this.#depth <= 0) return this.text.length + at + 1;
+      }
+    }
+    return null;
+  }
+}
+
 /** These functions are in the language, but not yet in TypeScript's types. */
 const exact = JSON as JSON & { rawJSON(text: string): object; isRawJSON(value: unknown): boolean };
 

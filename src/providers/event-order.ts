@@ -1,4 +1,5 @@
 /** Checks the order that the contract requires of a provider's events, and names the first fault. */
+import { isCounted } from "../domain/usage.ts";
 import type { ProviderEvent } from "./provider.ts";
 
 type TerminalEvent = Extract<ProviderEvent, { type: "finished" | "failed" }>;
@@ -84,9 +85,7 @@ function itemFault({ itemId, item }: Extract<ProviderEvent, { type: "item" }>, p
 }
 
 function endFault(end: TerminalEvent, { given, whole }: Progress): string | null {
-  const { isPartial: _isPartial, ...known } = end.usage;
-  const counts = Object.values(known);
-  if (!counts.every((count) => Number.isInteger(count) && count >= 0)) return "the usage has a count that is none";
+  if (!isCounted(end.usage)) return "the usage has a count that is none";
   if (end.type === "failed") return null;
   const open = [...given.keys()].filter((id) => !whole.has(id));
   return open.length === 0 || end.stopReason !== "stop" ? null : `the item of ${open.join(", ")} never came whole`;

@@ -190,6 +190,7 @@ const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<type
       file.edit(five.blobs.opening, (opening) => (opening.base = newId()));
     },
   ],
+  ["half a token", /input.*whole number/, (file) => (file.row(1).run.usage.input = 1.5)],
   ["a wrong depth", /depth/, (file) => (file.row(2).depth = 9)],
   [
     "a first turn with another id",

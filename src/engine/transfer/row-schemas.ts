@@ -115,12 +115,12 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
 );
 
 export const exportedUsageSchema = z.strictObject({
-  input: z.number(),
-  output: z.number(),
-  cached: z.number(),
-  reasoning: z.number(),
-  total: z.number(),
-  written: z.number().exactOptional(),
+  input: wholeFromZero,
+  output: wholeFromZero,
+  cached: wholeFromZero,
+  reasoning: wholeFromZero,
+  total: wholeFromZero,
+  written: wholeFromZero.exactOptional(),
   costUsd: z.number().exactOptional(),
   isPartial: z.literal(true).exactOptional(),
 });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
+import { unknownUsage } from "../../domain/usage.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
@@ -64,4 +65,14 @@ test("[T11] a turn whose output cannot be stored has one terminal event in its l
   const turn = await ask("finish");
   assert.equal(turn.status, "failed");
   checkOneEnd((await deps.log.read(turn.id, 0)) ?? assert.fail(), "in the live log");
+});
+
+test("[T11] [T4] a driver that counts what are no tokens keeps no turn from its end, and what it used is unknown", async (t) => {
+  const usage = { input: 1.5, output: 1e300, cached: 0, reasoning: 0, total: 1e300 };
+  const world = await testEngine(t, { script: () => [{ says: "done" }, { stops: "stop", usage }] });
+  const turn = await world.ask("count");
+  assert.equal(turn.status, "completed");
+  await checkStored(world, turn);
+  const [step] = await world.deps.records.turns.listSteps(turn.id);
+  assert.deepEqual([turn.run.usage, step?.usage], [unknownUsage, unknownUsage]);
 });

@@ -145,6 +145,20 @@ test("[T8] however a server writes its calls, and with or without ids, they are 
   }
 });
 
+test("[T8] a long call whose name comes with every piece is read in time that grows with its length", () => {
+  const args = JSON.stringify({ path: "a.ts", content: "x".repeat(600_000) });
+  const pieces = args.match(/.{1,10}/g) ?? [];
+  const deltas = pieces.map((piece) => delta({ tool_calls: [{ function: { name: "write", arguments: piece } }] }));
+  const begun = process.cpuUsage();
+  const items = itemsOf(answered(eventBytes(...deltas, delta({}, "tool_calls"))));
+  const { user } = process.cpuUsage(begun);
+  assert.deepEqual(
+    items.map((item) => (item.type === "tool_call" ? item.arguments : "")),
+    [args],
+  );
+  assert.ok(user < 6_000_000, `it took ${user / 1e6} s`);
+});
+
 test("[T8] ids that the server repeats or leaves out are generated: the same for the same request", () => {
   const output = [
     { type: "call" as const, name: "a", arguments: "{}", id: "content" },
@@ -246,6 +260,15 @@ test("[C7] after the finish reason only the usage is read", () => {
   const last = events.at(-1);
   assert.ok(last?.type === "finished");
   assert.deepEqual(last.usage, { input: 7, output: 0, cached: 0, reasoning: 0, total: 7 });
+});
+
+test("[T4] counts that no answer can have are like none: the usage is estimated", () => {
+  const counts = [1.5, -1, 1e300, 1e12];
+  for (const wrong of [...counts.map((prompt_tokens) => ({ prompt_tokens })), { prompt_tokens: 7, total_tokens: -7 }]) {
+    const last = answered(eventBytes(delta({ content: "a" }, "stop"), { choices: [], usage: wrong })).at(-1);
+    assert.ok(last?.type === "finished" && last.isUsageEstimated === true, JSON.stringify([wrong, last]));
+    assert.equal(last.usage.input, Math.ceil(request.body.length / 4));
+  }
 });
 
 test("usage that the server does not send is estimated, and marked as an estimate", () => {

@@ -7,7 +7,6 @@ import type { StopReason } from "../../domain/events.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
-import { isObjectText } from "../call-arguments.ts";
 import { streamErrorFailure } from "../http-failures.ts";
 import type { ProviderEvent } from "../provider.ts";
 import { compatibleErrors } from "./failures.ts";
@@ -114,7 +113,7 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
     call.callId = this.#answer.callIds.next(call.wireId);
     this.#blocks.push({ kind: "call", call });
     const started: ProviderEvent = { type: "tool_call_started", callId: call.callId, name: call.name };
-    return [...ended, started, ...callDelta(call.callId, call.arguments)];
+    return [...ended, started, ...callDelta(call.callId, call.arguments.text)];
   }
 
   /**
@@ -159,11 +158,11 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
   /** Gives a block at the end of the answer. A call that was cut off is not given, because it cannot be run (T8). */
   #giveLast(block: AnswerBlock, isCut: boolean): ProviderEvent[] {
     if (block.kind !== "call") return [this.#giveText(block)];
-    const { callId, name } = block.call;
-    if (callId === null || (isCut && !isObjectText(block.call.arguments))) return [];
+    const { callId, name, arguments: pieces } = block.call;
+    if (callId === null || (isCut && !pieces.isWhole)) return [];
     // An empty text means no arguments, which our history writes as JSON.
-    const missing = block.call.arguments === "" ? "{}" : "";
-    const args = block.call.arguments + missing;
+    const missing = pieces.text === "" ? "{}" : "";
+    const args = pieces.text + missing;
     const item = { type: "tool_call" as const, callId, name, arguments: args };
     return [...callDelta(callId, missing), this.#answer.give(callId, item)];
   }

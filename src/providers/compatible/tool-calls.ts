@@ -3,7 +3,7 @@
  * piece of each. Other servers leave out the numbers, the ids, or both, number every call 0, repeat id and name in
  * every piece, or send whole calls.
  */
-import { isObjectText } from "../call-arguments.ts";
+import { ObjectPieces } from "../call-arguments.ts";
 import type { CompatibleCallPiece } from "./wire.ts";
 
 export interface StreamedCall {
@@ -11,8 +11,8 @@ export interface StreamedCall {
   wireId: string;
   /** The name from the server; empty until it sends one. */
   name: string;
-  /** All pieces so far, joined. */
-  arguments: string;
+  /** All pieces so far. */
+  arguments: ObjectPieces;
   /** Our id; null until the call has been shown. */
   callId: string | null;
 }
@@ -33,12 +33,12 @@ export class StreamedCalls {
     const call = known === undefined || isAnother(known, id, name) ? this.#begin(piece.index) : known;
     call.wireId ||= id;
     call.name ||= name;
-    call.arguments += piece.function?.arguments ?? "";
+    call.arguments.add(piece.function?.arguments ?? "");
     return call;
   }
 
   #begin(index: number | null | undefined): StreamedCall {
-    const call: StreamedCall = { wireId: "", name: "", arguments: "", callId: null };
+    const call: StreamedCall = { wireId: "", name: "", arguments: new ObjectPieces(), callId: null };
     this.#all.push(call);
     if (typeof index === "number") this.#byIndex.set(index, call);
     return call;
@@ -48,5 +48,5 @@ export class StreamedCalls {
 /** Checks whether a piece with this id and name begins another call than the last one with its number. */
 function isAnother(call: StreamedCall, id: string, name: string): boolean {
   if (id !== "") return call.wireId !== "" && call.wireId !== id;
-  return name !== "" && call.name !== "" && (name !== call.name || isObjectText(call.arguments));
+  return name !== "" && call.name !== "" && (name !== call.name || call.arguments.isWhole);
 }

@@ -27,7 +27,7 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
     if (signal.aborted) return { ended: "interrupted" };
     const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
     if (end.type === "finished") {
-      recorder.contextTokens = end.usage.input + end.usage.output;
+      recorder.contextTokens = end.usage.isPartial === true ? null : end.usage.input + end.usage.output;
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
     }
     if (signal.aborted) return { ended: "interrupted" };

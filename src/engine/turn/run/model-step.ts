@@ -2,7 +2,7 @@
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
-import { noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
+import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -89,7 +89,7 @@ async function watchedCall(
   const activity = observer.modelCall({ turnId, step, provider: accepted.provider.name, model: sent.model });
   recorder.outputAt = null;
   const begunAt = performance.now();
-  const end = await live.watch.ofOthers(() => activity.within(consume));
+  const end = withCounts(await live.watch.ofOthers(() => activity.within(consume)));
   if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
   const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
   const reported =
@@ -98,6 +98,11 @@ async function watchedCall(
       : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
   activity.end({ ...reported, usage: priced(reported.model, end.usage), firstOutputMs });
   return end;
+}
+
+/** Returns the end with its usage, or with an unknown one if a driver breaks its contract: no store takes such counts (T11). */
+export function withCounts(end: CallEnd): CallEnd {
+  return isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
 }
 
 /** Returns the usage with its price, if that is known. */
