@@ -7,7 +7,10 @@
 export interface LimitRecords {
   /** Returns how many turns run now: those that the user opened, and those in the org's sessions. */
   countRuns(who: { userId: string; orgId: string }): Promise<{ user: number; org: number }>;
-  /** Adds to the counter of the current window and returns the sum. It never refuses. */
+  /**
+   * Adds to the counter of the current window and returns the sum. It never refuses. If the clock was set back, the window
+   * stays while it is at most the next one; otherwise a new one begins.
+   */
   takeRate(taking: RateTaking): Promise<RateTaken>;
 }
 

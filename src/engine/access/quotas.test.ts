@@ -99,6 +99,8 @@ test("[H5] the window of the store's clock slides in SQL as it does in memory", 
     [1_003_000, 4],
     [1_002_500, 1],
     [1_003_999, 0],
+    [990_000, 3],
+    [990_500, 1],
   ];
   const taken = [];
   for (const store of stores) {
@@ -120,6 +122,8 @@ test("[H5] the window of the store's clock slides in SQL as it does in memory", 
       [4, 0],
       [5, 0],
       [5, 0],
+      [3, 0],
+      [4, 0],
     ],
   );
 });

@@ -12,9 +12,9 @@ export function limitRecords(rows: Rows, now: () => number): LimitRecords {
       const at = now();
       const slot = Math.floor(at / windowMs);
       const known = rows.rates.get(scope) ?? { slot, used: 0, previous: 0 };
-      const isOver = known.slot < slot;
-      const previous = !isOver ? known.previous : known.slot === slot - 1 ? known.used : 0;
-      const rate = { slot: isOver ? slot : known.slot, used: (isOver ? 0 : known.used) + amount, previous };
+      const isOther = known.slot < slot || known.slot > slot + 1;
+      const previous = !isOther ? known.previous : known.slot === slot - 1 ? known.used : 0;
+      const rate = { slot: isOther ? slot : known.slot, used: (isOther ? 0 : known.used) + amount, previous };
       rows.rates.set(scope, rate);
       const elapsedMs = Math.max(0, Math.min(windowMs, at - rate.slot * windowMs));
       return { used: rate.used, previous, elapsedMs };

@@ -12,24 +12,27 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
     countRuns: (who) => countRuns(db, who),
     async takeRate({ scope, amount, windowMs }): Promise<RateTaken> {
       const slot = sql<number>`floor(${dialect.now()} / ${sql.lit(windowMs)})`;
-      // If the clock was set back, the current window stays.
+      // If the clock was set back a little, the current window stays. Longer than that it would keep callers out until its time comes.
       const row = await db
         .insertInto("rates")
         .values({ scope, slot, used: amount, previous: 0 })
         .onConflict((conflict) =>
           conflict.column("scope").doUpdateSet((eb) => {
-            const isLater = eb("rates.slot", "<", eb.ref("excluded.slot"));
+            const isOther = eb.or([
+              eb("rates.slot", "<", eb.ref("excluded.slot")),
+              eb("rates.slot", ">", sql<number>`excluded.slot + 1`),
+            ]);
             const isNext = eb("rates.slot", "=", sql<number>`excluded.slot - 1`);
             const kept = eb.case().when(isNext).then(eb.ref("rates.used")).else(0).end();
             return {
-              previous: eb.case().when(isLater).then(kept).else(eb.ref("rates.previous")).end(),
+              previous: eb.case().when(isOther).then(kept).else(eb.ref("rates.previous")).end(),
               used: eb
                 .case()
-                .when(isLater)
+                .when(isOther)
                 .then(eb.ref("excluded.used"))
                 .else(eb("rates.used", "+", eb.ref("excluded.used")))
                 .end(),
-              slot: eb.case().when(isLater).then(eb.ref("excluded.slot")).else(eb.ref("rates.slot")).end(),
+              slot: eb.case().when(isOther).then(eb.ref("excluded.slot")).else(eb.ref("rates.slot")).end(),
             };
           }),
         )
