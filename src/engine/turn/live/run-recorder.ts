@@ -25,6 +25,14 @@ export interface RunRecorderParts {
   onLogFailure(this: void, failure: Failure): void;
 }
 
+interface OpenText {
+  kind: "text" | "reasoning" | "tool_call";
+  /** All of its text so far. */
+  text: string;
+  /** The first half of a character, which waits for the second one: many readers of JSON refuse halves. */
+  half: string;
+}
+
 const maskedWarning: Warning = {
   code: "response_masked",
   message:
@@ -39,8 +47,8 @@ export class RunRecorder {
   readonly #mayWrite: MayWrite;
   readonly #events: TurnEvent[] = [];
   readonly #responses = new Map<number, GrowingBytes>();
-  /** The messages and calls that were started and not ended, by id, with their text so far. */
-  readonly #open = new Map<string, { kind: "text" | "reasoning" | "tool_call"; text: string }>();
+  /** The messages and calls that were started and not ended, by id. */
+  readonly #open = new Map<string, OpenText>();
   /** The whole outputs of tools, by call. */
   readonly #outputs = new Map<string, string>();
   #outputBytes = 0;
@@ -168,39 +176,48 @@ export class RunRecorder {
   }
 
   textDelta(messageId: string, delta: string): void {
-    this.#delta(messageId, "text", delta);
-    if (delta !== "") this.emit({ type: "text_delta", messageId, delta });
+    this.#begin(messageId, "text");
+    this.#delta(messageId, delta);
   }
 
   reasoningDelta(messageId: string, delta: string): void {
-    this.#delta(messageId, "reasoning", delta);
-    if (delta !== "") this.emit({ type: "reasoning_delta", messageId, delta });
+    this.#begin(messageId, "reasoning");
+    this.#delta(messageId, delta);
   }
 
-  #delta(messageId: string, kind: "text" | "reasoning", delta: string): void {
+  #begin(messageId: string, kind: "text" | "reasoning"): void {
     this.outputAt ??= performance.now();
-    const open = this.#open.get(messageId);
-    if (open !== undefined) {
-      open.text += delta;
-      return;
-    }
-    this.#open.set(messageId, { kind, text: delta });
+    if (this.#open.has(messageId)) return;
+    this.#open.set(messageId, { kind, text: "", half: "" });
     this.emit({ type: kind === "text" ? "text_started" : "reasoning_started", messageId });
+  }
+
+  /** Adds a piece of a text, and shows what is whole of it. */
+  #delta(id: string, delta: string): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    open.text += delta;
+    const known = open.half + delta;
+    open.half = halfAtEnd(known);
+    this.#show(id, open.kind, known.slice(0, known.length - open.half.length));
+  }
+
+  #show(id: string, kind: OpenText["kind"], delta: string): void {
+    if (delta === "") return;
+    if (kind === "tool_call") this.emit({ type: "tool_call_delta", callId: id, delta });
+    else this.emit({ type: kind === "text" ? "text_delta" : "reasoning_delta", messageId: id, delta });
   }
 
   toolCallStarted(callId: string, name: string): void {
     if (this.#open.has(callId)) return;
     this.outputAt ??= performance.now();
     this.callHasShownTool = true;
-    this.#open.set(callId, { kind: "tool_call", text: "" });
+    this.#open.set(callId, { kind: "tool_call", text: "", half: "" });
     this.emit({ type: "tool_call_started", callId, name });
   }
 
   toolCallDelta(callId: string, delta: string): void {
-    const open = this.#open.get(callId);
-    if (open === undefined || delta === "") return;
-    open.text += delta;
-    this.emit({ type: "tool_call_delta", callId, delta });
+    this.#delta(callId, delta);
   }
 
   /** Ends the message or call `id`. */
@@ -208,6 +225,8 @@ export class RunRecorder {
     const open = this.#open.get(id);
     if (open === undefined) return;
     this.#open.delete(id);
+    // The second half never came.
+    this.#show(id, open.kind, open.half);
     if (open.kind === "tool_call") this.emit({ type: "tool_call_ended", callId: id });
     else this.emit({ type: open.kind === "text" ? "text_ended" : "reasoning_ended", messageId: id });
   }
@@ -293,4 +312,10 @@ export class RunRecorder {
     const isSum = modelRequests > 1 && contextTokens !== null;
     return { durationMs, modelRequests, usage, byModel, ...(isSum && { contextTokens }) };
   }
+}
+
+/** Returns the first half of a character at the end of a text, or nothing. */
+function halfAtEnd(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : "";
 }

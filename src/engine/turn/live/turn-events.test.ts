@@ -56,6 +56,17 @@ test("[V1] [T11] events come in the order of life, numbered without gaps, with o
   assert.equal(events.filter(({ event }) => isTerminal(event)).length, 1);
 });
 
+test("[V1] [D3] a character that a provider cuts into halves is shown whole, and a half that stays alone is kept", async (t) => {
+  const says = ["a \ud83d", "\ude00", " b\ud83d", "c \ud83d"];
+  const { start } = await testEngine(t, { script: () => [{ says }] });
+  const running = await start("why?");
+  const events = await all(running.events());
+  const deltas = events.flatMap(({ event }) => (event.type === "text_delta" ? [event.delta] : []));
+  assert.deepEqual(deltas, ["a ", "😀", " b", "\ud83dc ", "\ud83d"]);
+  const turn = await running.finished;
+  assert.equal(turn.status === "completed" && turn.answerSummary, says.join("").toWellFormed());
+});
+
 test("[R5] a run ends without a listener, and a listener that never reads delays no other", async (t) => {
   const { start } = await testEngine(t, { script: () => "a longer answer of several words" });
   const unheard = await start("one");
