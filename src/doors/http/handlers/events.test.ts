@@ -41,8 +41,8 @@ function joined(events: readonly WireEvent[]): WireEvent[] {
 
 const richScript = (_call: unknown, n: number) =>
   n === 1
-    ? [{ thinks: "let me see" }, { says: "first I look" }, { calls: "look", with: { a: 1 }, callId: "c1" }]
-    : [{ thinks: "now I know" }, { says: "it is this and that" }];
+    ? [{ thinks: "let me see" }, { says: "first I look", everyMs: 1 }, { calls: "look", with: { a: 1 }, callId: "c1" }]
+    : [{ thinks: "now I know" }, { says: "it is this and that", everyMs: 1 }];
 
 const lookTool = [{ name: "look", parameters: { type: "object" } }];
 
