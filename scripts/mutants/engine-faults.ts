@@ -275,9 +275,9 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "key-disabled-accepted",
     does: "accepts keys that were revoked or have expired (H4)",
-    file: "src/engine/people/key-ring.ts",
-    find: "if (holder === undefined || !isValid(holder, now)) return null;",
-    replace: "if (holder === undefined) return null;",
+    file: "src/engine/people/key-caller.ts",
+    find: "if (!isValid(holder, deps.now())) return null;",
+    replace: "",
     tests: ["src/engine/people/devices.test.ts"],
   },
   {

@@ -101,6 +101,11 @@ export function scopeOf({ orgId, userId, workspaceId }: Caller): {
   return { orgId, userId, ...(workspaceId !== undefined && { workspaceId }) };
 }
 
+/** Returns a text that is the same for callers who may see and do the same. */
+export function rightsOf(caller: Caller): string {
+  return JSON.stringify([scopeOf(caller), caller.role]);
+}
+
 /** Returns the size of a page: the requested one within its bounds, or the default. */
 export function pageLimit(asked: number | undefined): number {
   return Math.min(Math.max(1, asked ?? limits.pageSizeDefault), limits.pageSizeMax);
