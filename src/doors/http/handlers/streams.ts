@@ -42,7 +42,9 @@ export function streamHandlers(
       return await replay(door, { listener, events, gone });
     },
     followNews: async ({ caller, ...listener }) => {
+      const free = door.listeners.take(caller);
       const gone = new AbortController();
+      gone.signal.addEventListener("abort", free, { once: true });
       const events = newsEvents(door, engine.sessions.changes(caller, gone.signal));
       return eventAnswer(door, { listener, events, gone });
     },
