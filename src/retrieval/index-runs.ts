@@ -25,7 +25,7 @@ export interface IndexSummary {
   chunksTotal: number;
   chunksWritten: number;
   bytesRead: number;
-  /** In whole milliseconds. */
+  /** A whole number of milliseconds. */
   durationMs: number;
 }
 
