@@ -220,6 +220,19 @@ test("[H4] [U3] a device that is bound to another workspace connects again, and 
   await again.return?.();
 });
 
+test("[H4] [W6] the stream of a device whose workspace is deleted ends, and the device gets another one when it comes back", async (t) => {
+  const world = await openWorld(t);
+  const { workspaces } = world.managed;
+  const phone = await withDevice(world, world.admin);
+  const stream = await world.fetch({ line: "GET /api/events" }, phone.headers);
+  const ended = readToEnd(stream, () => true);
+  await workspaces.delete(phone.caller.workspaceId ?? "", { isRunning: async () => false });
+  await ended;
+  assert.deepEqual(await workspaces.list(), [], "to listen makes no workspace");
+  await world.fetch({ line: "GET /api/me" }, phone.headers);
+  assert.equal((await workspaces.list()).length, 1);
+});
+
 test("[H4] the table of streams names every route that streams", () => {
   const streaming = Object.entries(routes as Record<string, RouteSpec>)
     .filter(([, { otherAnswers }]) => otherAnswers?.["text/event-stream"] !== undefined)

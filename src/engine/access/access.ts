@@ -56,6 +56,12 @@ export async function scopedToDevice(deps: EngineDependencies, caller: Caller, d
   return { ...caller, workspaceId: own ?? deviceLabel(deviceId) };
 }
 
+/** Does the same for a device that only listens: one without a workspace gets none until it sends a request. */
+export async function scopedToBinding(deps: EngineDependencies, caller: Caller, deviceId: string): Promise<Caller> {
+  const bound = ownsWorkspaces(caller) ? await deps.workspaces?.boundTo(deviceId) : undefined;
+  return { ...caller, workspaceId: bound ?? deviceLabel(deviceId) };
+}
+
 /** Returns a label that no workspace has as its id. */
 function deviceLabel(deviceId: string): string {
   return `device:${deviceId}`;

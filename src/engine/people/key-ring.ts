@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { localOrgId, operatorId, secretPrefix, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
-import { adminOnly, noLimitedKey, noReader, ownsWorkspaces } from "../access/access.ts";
+import { adminOnly, noLimitedKey, noReader, ownsWorkspaces, scopedToDevice } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import type { KeyRing, KeyStart } from "../engine.ts";
@@ -127,7 +127,7 @@ async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: 
 export async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
   const [holder] = await deps.records.keys.find([sha256(secret)]);
-  const caller = holder === undefined ? null : await keyCaller(deps, holder);
+  const caller = holder === undefined ? null : await keyCaller(deps, holder, scopedToDevice);
   if (holder === undefined || caller === null) return null;
   const now = deps.now();
   const { key } = holder;

@@ -7,7 +7,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import type { KeyHolder } from "../../records/record-store.ts";
-import { rightsOf } from "../access/access.ts";
+import { rightsOf, scopedToBinding } from "../access/access.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import { keyCaller } from "./key-caller.ts";
 import type { EngineDependencies } from "../dependencies.ts";
@@ -86,7 +86,7 @@ export class KeyWatch {
     try {
       const caller = await (holder === undefined
         ? identifiedCaller(this.#deps, secret)
-        : keyCaller(this.#deps, holder));
+        : keyCaller(this.#deps, holder, scopedToBinding));
       this.#endAllBut(secret, caller);
       return true;
     } catch (error) {
