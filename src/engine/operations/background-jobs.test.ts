@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
-import { endOfRound } from "../../system/end-of-round.ts";
+import { endOfRound } from "../../system/rounds.ts";
 import { testEngine, testRunner } from "../../../testing/engine.ts";
 import { engineCore } from "../turn/live/engine-core.ts";
 import { recoverLostTurns } from "../turn/recover-turns.ts";

@@ -10,7 +10,7 @@ import { newId } from "../../../domain/ids.ts";
 import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
 import { memoryEventLog } from "../../../live/memory/memory-event-log.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
-import { endOfRound } from "../../../system/end-of-round.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 
 /** The rounds of the event loop after which nothing goes on that waits only for stores in memory. */
 const idleRounds = 20;

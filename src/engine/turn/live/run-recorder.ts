@@ -9,7 +9,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
-import { endOfRound } from "../../../system/end-of-round.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
