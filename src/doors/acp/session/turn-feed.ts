@@ -8,7 +8,7 @@ import {
   type TurnEvent,
 } from "../../../domain/events.ts";
 import { limits } from "../../../domain/limits.ts";
-import { joined } from "./joined-events.ts";
+import { joined, joinedAtOnce } from "./joined-events.ts";
 import type { TurnQuestions } from "./turn-questions.ts";
 import type { TurnUpdates } from "./turn-updates.ts";
 
@@ -53,7 +53,7 @@ export class TurnFeed {
     const { past } = to;
     try {
       if (past.seq === 0) this.#arrive(to);
-      const shown = past.seq === 0 ? events : joined(events, past.seq);
+      const shown = joinedAtOnce(past.seq === 0 ? events : joined(events, past.seq), past.seq);
       for await (const sequenced of shown) {
         to.onEvent(sequenced.event);
         await this.#sendOne(sequenced, to);
