@@ -23,12 +23,11 @@ interface Draft {
 type Kind = WireContext["kind"];
 
 async function read(kind: Kind, id: string): Promise<Read> {
-  const [current, { users }] = await Promise.all([client.contexts.get(kind, id), client.people.list({ limit: 200 })]);
-  // A context of the configuration has no versions.
-  const versions = await client.contexts.versions(kind, id, { limit: 100 }).catch((error: unknown) => {
-    if (codeOf(error) === "not_found") return [];
-    throw error;
-  });
+  const [current, versions, { users }] = await Promise.all([
+    client.contexts.get(kind, id),
+    client.contexts.versions(kind, id, { limit: 100 }),
+    client.people.list({ limit: 200 }),
+  ]);
   return { current, versions, names: new Map(users.map((user) => [user.id, user.name])) };
 }
 
