@@ -60,8 +60,7 @@ export class Thread {
         client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
       ]);
       const own = page.turns.toReversed();
-      const { originTurnId } = session;
-      const origin = own.length === 0 && originTurnId !== null ? await turnsUpTo(originTurnId) : [];
+      const origin = own.length < pageSize ? await this.#origin(session) : [];
       if (this.#isClosed) return;
       batch(() => {
         this.session.value = session;
@@ -97,6 +96,15 @@ export class Thread {
     }
     void look();
     return started;
+  }
+
+  /** Returns the turns that a fork continues, once. If the caller may not see them, the fork begins with its own. */
+  async #origin({ originTurnId }: WireSession): Promise<ListedTurn[]> {
+    if (originTurnId === null || this.turns.peek().has(originTurnId)) return [];
+    return await turnsUpTo(originTurnId).catch((error: unknown) => {
+      if (codeOf(error) === "not_found") return [];
+      throw error;
+    });
   }
 
   takeNames(names: readonly WireTurnName[]): void {

@@ -55,7 +55,7 @@ function Answer({ state, label }: { state: Started; label: string }) {
       <p class="dim numbers small-text">{end === null ? "Working …" : factsOf(end)}</p>
       <p class="row-of">
         <button type="button" class="primary small" onClick={() => navigate(pathTo("session", { session: sessionId }))}>
-          Keep this one
+          Go on with this one
         </button>
         {others.map((other, at) => {
           const { value } = other.state;

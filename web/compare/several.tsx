@@ -35,9 +35,10 @@ export function Several() {
 }
 
 const explained = {
-  new: "Each answers in a session of its own.",
-  from: "Each continues the same turn, as a fork of its own. The conversation stays as it is.",
-  again: "Each gets what the turn was asked, as a fork beside it. The conversation stays as it is.",
+  new: "Each answers in a session of its own. You go on in the one that you choose.",
+  from: "Each continues the same turn, in a fork of its own. You go on in the fork that you choose; the conversation and the other forks stay as they are.",
+  again:
+    "Each gets what the turn was asked, in a fork of its own. You go on in the fork that you choose; the conversation and the other forks stay as they are.",
 } as const;
 
 function Question({ place, name }: { place: Place; name: string }) {

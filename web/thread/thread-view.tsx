@@ -1,4 +1,5 @@
 /** A conversation (U4), with its lanes at the left and, if the address names a turn, the inspector at the right. */
+import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
@@ -10,6 +11,7 @@ import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { navigate, pathTo, route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
+import { ForkBegin } from "./fork-begin.tsx";
 import { ThreadHead } from "./thread-head.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { TurnArticle } from "./turn.tsx";
@@ -160,16 +162,19 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
       >
         <div class="turns-inner">
           {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} />}
-          {path.map((turn) => (
-            <div class="turn-row" key={turn.id}>
-              <Branches thread={thread} turn={turn} />
-              <TurnArticle
-                thread={thread}
-                turn={turn}
-                followed={followed.get(turn.id) ?? null}
-                isSelected={turn.id === selected}
-              />
-            </div>
+          {path.map((turn, at) => (
+            <Fragment key={turn.id}>
+              <div class="turn-row">
+                <Branches thread={thread} turn={turn} />
+                <TurnArticle
+                  thread={thread}
+                  turn={turn}
+                  followed={followed.get(turn.id) ?? null}
+                  isSelected={turn.id === selected}
+                />
+              </div>
+              {(path[at + 1]?.sessionId ?? thread.id) !== turn.sessionId && <ForkBegin thread={thread} origin={turn} />}
+            </Fragment>
           ))}
         </div>
       </div>
