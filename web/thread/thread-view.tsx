@@ -12,6 +12,7 @@ import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { navigate, pathTo, route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
 import { ForkBegin } from "./fork-begin.tsx";
+import { ForkComposer } from "./fork-composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { TurnArticle } from "./turn.tsx";
@@ -81,7 +82,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
           </p>
         )}
         {session.value !== null && <Turns thread={thread} selected={shown} />}
-        {session.value !== null && <Bottom thread={thread} />}
+        {session.value !== null && <Bottom thread={thread} fork={route.value.query.get("fork")} />}
       </div>
       {runAgainAsked.value !== null && <AskAgain />}
       {selected !== null && <Beside thread={thread} turnId={selected} />}
@@ -101,12 +102,13 @@ function Beside(props: { thread: Thread; turnId: string }) {
   return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
-function Bottom({ thread }: { thread: Thread }) {
+function Bottom({ thread, fork }: { thread: Thread; fork: string | null }) {
   const session = thread.session.value;
   if (session === null || !mayWrite.value) return null;
+  if (fork !== null) return <ForkComposer key={fork} thread={thread} turnId={fork} />;
   if (session.archivedAt !== null) return <p class="notice">This session is archived. It takes no turns.</p>;
   const run = async (request: ExecuteRequest, key: string): Promise<void> => void (await thread.run(request, key));
-  return <Composer thread={thread} run={run} />;
+  return <Composer key="own" thread={thread} run={run} />;
 }
 
 /** Tells screen readers that a turn began and ended. The finished answer is read once, as its article is no longer busy. */
@@ -173,7 +175,7 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
                   isSelected={turn.id === selected}
                 />
               </div>
-              {(path[at + 1]?.sessionId ?? thread.id) !== turn.sessionId && <ForkBegin thread={thread} origin={turn} />}
+              {isForkedAt(thread, turn, path[at + 1]) && <ForkBegin thread={thread} origin={turn} />}
             </Fragment>
           ))}
         </div>
@@ -192,6 +194,11 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
       )}
     </div>
   );
+}
+
+/** A fork may have no turn yet. */
+function isForkedAt(thread: Thread, turn: ListedTurn, next: ListedTurn | undefined): boolean {
+  return next === undefined ? turn.id === thread.session.value?.originTurnId : next.sessionId !== turn.sessionId;
 }
 
 function Earlier({ thread, first }: { thread: Thread; first: ListedTurn | undefined }) {
