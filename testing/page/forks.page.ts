@@ -17,6 +17,7 @@ test("[U5] [T6] a fork begins with its first instruction, and one who leaves bef
   const field = tab.getByLabel("Instruction");
   await tab.keyboard.press("f");
   await notice.waitFor();
+  await tab.getByText("answer 2").waitFor({ state: "detached" });
   assert.equal(await tab.locator(".turn").count(), 1);
   await field.fill("another two");
   await tab.getByRole("link", { name: "Cancel" }).click();
