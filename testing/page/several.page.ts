@@ -107,3 +107,19 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   assert.equal(await field.inputValue(), "");
   assert.deepEqual(tab.faults, []);
 });
+
+test("[U7] [U13] answers that end while the server is away are shown as ended once it is back", async (t) => {
+  const world = await reasonsWorld(t, () => "quick");
+  const tab = await world.tab("/several");
+  await tab.getByLabel("Instruction").fill("which is better?");
+  // The end of the stream arrives, and what is asked then does not.
+  await tab.route(/\/api\/turns\/[^/]+\/summary/, (route) => route.abort());
+  const failed = tab.waitForEvent("requestfailed", (request) => request.url().endsWith("/summary"));
+  await tab.getByRole("button", { name: "Ask these 2" }).click();
+  await failed;
+  await tab.unroute(/\/api\/turns\/[^/]+\/summary/);
+  await tab
+    .getByRole("link", { name: /^Compare with/ })
+    .first()
+    .waitFor();
+});
