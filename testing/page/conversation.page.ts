@@ -59,6 +59,25 @@ test("[U4] [U13] a turn that the list shows as completed before its stream is th
   await tab.locator(".markdown", { hasText: "one two" }).waitFor();
 });
 
+test("[U4] [U13] the steps of a turn that has ended say that they are being read until their last event is there", async (t) => {
+  const world = await pageWorld(t, { script: () => "one two" });
+  const turn = await world.engine.turns.run(world.owner, { instruction: "go" });
+  await turn.finished;
+  const tab = await world.tab(`/s/${turn.sessionId}`);
+  await tab.locator(".markdown", { hasText: "one two" }).waitFor();
+  // A proxy cuts the stream before its end.
+  await tab.route(/\/api\/turns\/[^/]+\/events/, async (route) => {
+    const response = await route.fetch();
+    const [first = ""] = (await response.text()).split(/(?=^id:)/m);
+    await route.fulfill({ response, body: first });
+  });
+  await tab.getByRole("button", { name: "Steps" }).click();
+  await tab.getByText("Reading the steps").waitFor();
+  await tab.unroute(/\/api\/turns\/[^/]+\/events/);
+  await tab.getByText("Reading the steps").waitFor({ state: "detached" });
+  await tab.locator(".markdown", { hasText: "one two" }).waitFor();
+});
+
 test("[U4] [U13] a server that is killed in the middle of an answer and started again: the turn has failed, with its text so far", async (t) => {
   const world = await pageWorld(t);
   const started = await startedProgram(t, { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });

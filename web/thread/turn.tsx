@@ -1,5 +1,5 @@
 /** One turn of a conversation: the instruction, the answer, and what is known about both. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
 import type { ListedTurn, Thread } from "../api/thread.ts";
 import { Markdown } from "../parts/markdown.tsx";
@@ -23,6 +23,10 @@ interface TurnProps {
 export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
   /** What the person chose to see. Null: nothing yet. */
   const [opened, setOpened] = useState<FollowedTurn | "answer" | null>(null);
+  useEffect(() => {
+    if (opened !== null && opened !== "answer" && opened !== followed) return () => opened.stop();
+    return undefined;
+  }, [opened]);
   const isRunning = turn.status === "pending";
   const answer = turn.answer ?? turn.answerSummary ?? "";
   const shown = opened === "answer" ? null : (opened ?? followed);
@@ -112,14 +116,16 @@ interface StreamedProps {
 
 function Streamed({ turnId, followed, isRunning }: StreamedProps) {
   const view = followed.view.value;
-  const runs = isRunning && view.end === null;
+  // The list may say that a turn has ended before its events are all here.
+  const isRead = view.end !== null || followed.failed.value !== null;
+  const [first, later] = isRunning ? ["Waiting for the model", "Working"] : ["Reading the steps", "Reading the rest"];
   return (
     <>
       {view.given !== null && <Given given={view.given} />}
-      <EventsView turnId={turnId} view={view} isRunning={runs} />
-      {runs && (
+      <EventsView turnId={turnId} view={view} isRunning={!isRead} />
+      {!isRead && (
         <p class="working">
-          <span class="mark run" /> {view.items.length === 0 ? "Waiting for the model" : "Working"}
+          <span class="mark run" /> {view.items.length === 0 ? first : later}
           {view.steps > 1 && ` · step ${view.steps}`}
         </p>
       )}
