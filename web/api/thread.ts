@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { ExecuteRequest, WirePin, WireSession, WireTurnName, WireTurnList } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "./connection.ts";
-import { look, newest } from "./live.ts";
+import { look, newest, openedSession } from "./live.ts";
 import type { Failed } from "./loading.ts";
 import { followTurn, type FollowedTurn } from "./running-turn.ts";
 
@@ -43,11 +43,11 @@ export class Thread {
 
   constructor(id: string) {
     this.id = id;
-    // The list of sessions is asked for regularly. If this one has changed there, it is read again.
+    // The sessions are asked for regularly. If this one has changed, it is read again.
     this.#stopWatching = effect(() => {
-      const row = newest.value?.find((one) => one.id === id);
+      const row = [...(newest.value ?? []), openedSession.value].find((one) => one?.id === id);
       const known = this.session.peek();
-      if (row !== undefined && known !== null && markOf(row) !== markOf(known)) void this.load();
+      if (row != null && known !== null && markOf(row) !== markOf(known)) void this.load();
     });
   }
 

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
+import { openedId } from "../api/live.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
 import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
@@ -57,7 +58,9 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
   const shown = selected === "tree" ? route.value.query.get("at") : selected;
   useEffect(() => {
     void thread.load();
+    openedId.value = id;
     return () => {
+      openedId.value = null;
       thread.close();
       viewCommands.value = [];
     };

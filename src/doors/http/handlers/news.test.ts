@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WireNews } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
 import { newsSchema } from "../../../protocol/live/news.ts";
 import { noObserver } from "../../../telemetry/observer.ts";
 import { testDoor } from "../../../../testing/http-door.ts";
@@ -18,6 +19,19 @@ test("[U3] [H2] the client follows the news of its sessions, and each piece has 
   const [first, second] = seen;
   assert.partialDeepStrictEqual(first, { type: "read_anew", version: "test", heartbeatMs: 1_234 });
   assert.partialDeepStrictEqual(second, { type: "session_changed", what: "created" });
+});
+
+test("[U3] [U4] [H2] the client follows the session that it has open, however old it is", async (t) => {
+  let now = Date.now();
+  const door = await testDoor(t, { now: () => (now += 1) });
+  const client = door.client();
+  const { id } = await client.sessions.create({ name: "old" });
+  for (let at = 0; at < limits.changesSessionsMax; at++) await client.sessions.create({ name: String(at) });
+  const news = client.news({ sessionId: id })[Symbol.asyncIterator]();
+  await news.next();
+  await client.sessions.update(id, { name: "older" });
+  assert.partialDeepStrictEqual((await news.next()).value, { sessionId: id, what: "renamed" });
+  await news.return?.();
 });
 
 test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
