@@ -1,5 +1,5 @@
 /** A conversation (U4), with its lanes at the left and, if the address names a turn, the inspector at the right. */
-import { Fragment } from "preact";
+import { Fragment, type RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
@@ -16,9 +16,8 @@ import { ForkBegin } from "./fork-begin.tsx";
 import { ForkComposer } from "./fork-composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
-import { TurnArticle } from "./turn.tsx";
+import { TurnRow } from "./turn-row.tsx";
 import { actionFault } from "./turn-actions.ts";
-import { Branches } from "../tree/branches.tsx";
 import { useThreadKeys } from "./thread-keys.ts";
 
 interface ThreadViewProps {
@@ -127,32 +126,8 @@ function useSpokenStates(thread: Thread): void {
 function Turns({ thread, selected }: { thread: Thread; selected: string | null }) {
   const path = thread.path.value;
   const box = useRef<HTMLDivElement>(null);
-  const isFollowing = useSignal(true);
+  const { isFollowing, onScroll } = useFollowing(box, path.length, selected);
   const followed = thread.followed.value;
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    // The conversation stays at its end while it grows, until a person scrolls up.
-    const observer = new ResizeObserver(() => {
-      if (isFollowing.peek() && selected === null) element.scrollTop = element.scrollHeight;
-    });
-    for (const child of element.children) observer.observe(child);
-    return () => observer.disconnect();
-  }, [path.length, selected]);
-  useEffect(() => {
-    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
-  }, [selected, path.length]);
-  const lastTop = useRef(0);
-  // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
-  const onScroll = ({
-    currentTarget: { scrollTop, scrollHeight, clientHeight },
-  }: {
-    currentTarget: HTMLElement;
-  }): void => {
-    if (scrollHeight - scrollTop - clientHeight < 48) isFollowing.value = true;
-    else if (scrollTop < lastTop.current - 4) isFollowing.value = false;
-    lastTop.current = scrollTop;
-  };
   if (path.length === 0) return <Empty>This session has no turns yet.</Empty>;
   return (
     <div class="turns-box">
@@ -169,15 +144,12 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
           {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} />}
           {path.map((turn, at) => (
             <Fragment key={turn.id}>
-              <div class="turn-row">
-                <Branches thread={thread} turn={turn} />
-                <TurnArticle
-                  thread={thread}
-                  turn={turn}
-                  followed={followed.get(turn.id) ?? null}
-                  isSelected={turn.id === selected}
-                />
-              </div>
+              <TurnRow
+                thread={thread}
+                turn={turn}
+                followed={followed.get(turn.id) ?? null}
+                isSelected={turn.id === selected}
+              />
               {isForkedAt(thread, turn, path[at + 1]) && <ForkBegin thread={thread} origin={turn} />}
             </Fragment>
           ))}
@@ -197,6 +169,38 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
       )}
     </div>
   );
+}
+
+/**
+ * The conversation stays at its end while it grows, until a person scrolls up. The effects keep everything that the function around them
+ * has, so this is a function of its own: otherwise each conversation would be kept as it was earlier, too.
+ */
+function useFollowing(box: RefObject<HTMLDivElement | null>, count: number, selected: string | null) {
+  const isFollowing = useSignal(true);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.peek() && selected === null) element.scrollTop = element.scrollHeight;
+    });
+    for (const child of element.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, [count, selected]);
+  useEffect(() => {
+    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
+  }, [selected, count]);
+  const lastTop = useRef(0);
+  // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
+  const onScroll = ({
+    currentTarget: { scrollTop, scrollHeight, clientHeight },
+  }: {
+    currentTarget: HTMLElement;
+  }): void => {
+    if (scrollHeight - scrollTop - clientHeight < 48) isFollowing.value = true;
+    else if (scrollTop < lastTop.current - 4) isFollowing.value = false;
+    lastTop.current = scrollTop;
+  };
+  return { isFollowing, onScroll };
 }
 
 /** A fork may have no turn yet. */

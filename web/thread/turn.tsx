@@ -18,15 +18,12 @@ interface TurnProps {
   /** The stream of the turn, if this tab follows it. */
   followed: FollowedTurn | null;
   isSelected: boolean;
+  /** True if the answer is so far from what is seen that its text is enough. */
+  isFar: boolean;
 }
 
-export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
-  /** What the person chose to see. Null: nothing yet. */
-  const [opened, setOpened] = useState<FollowedTurn | "answer" | null>(null);
-  useEffect(() => {
-    if (opened !== null && opened !== "answer" && opened !== followed) return () => opened.stop();
-    return undefined;
-  }, [opened]);
+export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnProps) {
+  const [opened, setOpened] = useOpened();
   const isRunning = turn.status === "pending";
   const answer = turn.answer ?? turn.answerSummary ?? "";
   const shown = opened === "answer" ? null : (opened ?? followed);
@@ -51,7 +48,7 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
       <Damage turn={turn} />
       <div class="answer" aria-busy={isRunning}>
         {shown !== null && <Streamed turnId={turn.id} followed={shown} isRunning={isRunning} />}
-        {shown === null && answer !== "" && <Markdown text={answer} />}
+        {shown === null && answer !== "" && (isFar ? answer : <Markdown text={answer} />)}
         {isRunning && followed === null && <p class="dim">Running …</p>}
         <Failures turn={turn} />
         {turn.status === "awaiting_tool_results" && <WaitingCalls thread={thread} turnId={turn.id} />}
@@ -74,6 +71,15 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
       )}
     </article>
   );
+}
+
+/** What the person chose to see. Null: nothing yet. A stream that was opened ends with the view, and when another is opened. */
+function useOpened() {
+  // An effect keeps everything that the function around it has, so this is a function of its own without the turn.
+  const state = useState<FollowedTurn | "answer" | null>(null);
+  const [opened] = state;
+  useEffect(() => (opened === null || opened === "answer" ? undefined : () => opened.stop()), [opened]);
+  return state;
 }
 
 /** Says which of the stored content cannot be read. The beginnings of the texts are kept apart from it. */
