@@ -24,6 +24,35 @@ test("[U4] [U13] an answer streams, and a reload in the middle of it loses nothi
   assert.deepEqual(tab.faults, []);
 });
 
+test("[U4] [U13] attached files survive a reload with the text, and the page says of larger ones that they do not", async (t) => {
+  const world = await pageWorld(t, { script: () => "seen" });
+  const tab = await world.tab();
+  const choose = async (name: string, size: number): Promise<void> => {
+    await tab
+      .getByLabel("Attach a file")
+      .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.alloc(size, "word ") });
+    await tab.locator(".attached", { hasText: name }).waitFor();
+  };
+  await tab.getByLabel("Instruction").fill("look at this");
+  await choose("small.txt", 20_000);
+  await tab.reload();
+  await tab.locator(".attached", { hasText: "small.txt" }).waitFor();
+  assert.equal(await tab.getByLabel("Instruction").inputValue(), "look at this");
+  await choose("large.txt", 4_000_000);
+  await tab.getByText(/^These files are too large to be kept/).waitFor();
+  await tab.getByRole("button", { name: "Remove large.txt" }).click();
+  await tab.getByText(/^These files are too large to be kept/).waitFor({ state: "detached" });
+  await tab.reload();
+  await tab.locator(".attached", { hasText: "small.txt" }).waitFor();
+  await tab.getByRole("button", { name: "Run", exact: true }).click();
+  await tab.getByText("seen").waitFor();
+  assert.ok(JSON.stringify(world.provider.exchanges.at(-1)?.request).includes("word word word"));
+  await tab.goto(world.url);
+  await tab.getByLabel("Instruction").waitFor();
+  assert.equal(await tab.locator(".attached").count(), 0, "what was sent is no draft");
+  assert.deepEqual(tab.faults, []);
+});
+
 test("[U4] [U13] a server that stops listening in the middle of an answer is shown as away, and the answer goes on", async (t) => {
   const held = Promise.withResolvers<void>();
   const world = await pageWorld(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });

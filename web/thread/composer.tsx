@@ -7,10 +7,10 @@ import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
-import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./attachments.ts";
+import { attachedBytesMax, inputOf, readAttachment } from "./attachments.ts";
 import { Choices } from "./choices-row.tsx";
 import { chosenOf, effort, forkChoice, mode, newChoice, newRepos, paths, placeOf, repositoriesOf } from "./choices.ts";
-import { draftOf } from "./drafts.ts";
+import { draftOf, type Draft } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
 
 interface ComposerProps {
@@ -22,8 +22,8 @@ interface ComposerProps {
 }
 
 export function Composer({ thread, fork, run }: ComposerProps) {
-  const draft = draftOf(fork === undefined ? (thread?.id ?? null) : `fork ${fork}`);
-  const attached = useSignal<readonly Attachment[]>([]);
+  const kept = draftOf(fork === undefined ? (thread?.id ?? null) : `fork ${fork}`);
+  const { text: draft, attached } = kept;
   const fault = useSignal<{ words: string; code: string } | null>(null);
   const isBusy = useSignal(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -86,7 +86,7 @@ export function Composer({ thread, fork, run }: ComposerProps) {
       }}
     >
       {fault.value !== null && <Fault fault={fault.value} />}
-      <Attached attached={attached.value} remove={(at) => (attached.value = attached.value.toSpliced(at, 1))} />
+      <Attached draft={kept} />
       <FileNames names={names} />
       <textarea
         id="composer"
@@ -179,19 +179,31 @@ function AttachButton({ attach }: { attach: (files: Iterable<File>) => Promise<v
   );
 }
 
-function Attached({ attached, remove }: { attached: readonly Attachment[]; remove: (at: number) => void }) {
-  if (attached.length === 0) return null;
+function Attached({ draft: { attached, isAttachedKept } }: { draft: Draft }) {
+  if (attached.value.length === 0) return null;
   return (
-    <ul class="attached">
-      {attached.map(({ name, size }, at) => (
-        <li key={at}>
-          <bdi>{shownText(name)}</bdi> <span class="dim">{bytes(size)}</span>
-          <button type="button" class="quiet small" aria-label={`Remove ${name}`} onClick={() => remove(at)}>
-            ×
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="attached">
+        {attached.value.map(({ name, size }, at) => (
+          <li key={at}>
+            <bdi>{shownText(name)}</bdi> <span class="dim">{bytes(size)}</span>
+            <button
+              type="button"
+              class="quiet small"
+              aria-label={`Remove ${name}`}
+              onClick={() => (attached.value = attached.value.toSpliced(at, 1))}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      {!isAttachedKept.value && (
+        <p class="dim small-text" role="status">
+          These files are too large to be kept: attach them again if this page is loaded again.
+        </p>
+      )}
+    </>
   );
 }
 
