@@ -153,6 +153,35 @@ test("[U4] [U11] answers far from what is seen are text alone; nothing jumps, an
   assert.deepEqual(tab.faults, []);
 });
 
+test("[U4] [U12] at 360 px the head of a conversation and the row below the field are one line each", async (t) => {
+  const world = await pageWorld(t, {});
+  const { sessionId } = await ran(
+    world,
+    "a conversation with a long name, whose facts do not fit the width of a phone",
+  );
+  const tab = await world.anonymousTab("/", { viewport: { width: 360, height: 740 } });
+  const { code } = await world.engine.keys.browsers.code(world.owner);
+  await tab.goto(`${world.url}/s/${sessionId}#code=${code}`);
+  await tab.locator(".turn").waitFor();
+  await settled(tab);
+  const tops = (parts: string) =>
+    tab.evaluate(`[...document.querySelectorAll("${parts}")].map((one) => {
+      const { top, bottom, right } = one.getBoundingClientRect();
+      return [Math.round((top + bottom) / 2), right <= innerWidth];
+    })`) as Promise<[number, boolean][]>;
+  for (const parts of [".composer-row > *, .choices > *", ".thread-head > *"]) {
+    const found = await tops(parts);
+    assert.ok(found.length > 2);
+    const [[middle] = [0]] = found;
+    assert.ok(
+      found.every(([one, isInside]) => isInside && Math.abs(one - middle) <= 4),
+      `${parts}: ${JSON.stringify(found)}`,
+    );
+  }
+  assert.ok(Number(await tab.evaluate("document.querySelector('.thread-title p').clientHeight")) < 30);
+  assert.deepEqual(tab.faults, []);
+});
+
 test("[U11] [U13] names of 60 emoji and of overrides of the direction stay in their boxes", async (t) => {
   const world = await pageWorld(t, {});
   const first = await ran(world, "one");

@@ -67,7 +67,7 @@ function Question({ place, name }: { place: Place; name: string }) {
       class="several-form"
       onSubmit={(event) => {
         event.preventDefault();
-        const labels = labelsOf(askees.value, modelWords);
+        const labels = labelsOf(askees.value, (model) => modelWords(model, place.kind === "new"));
         askAll(
           name,
           requests.value.map((request, at) => ({ request, label: labels[at] ?? "" })),
@@ -112,9 +112,9 @@ function Question({ place, name }: { place: Place; name: string }) {
 }
 
 /** A model, or a context, as the words that a turn takes. */
-function modelOptions(): [string, string][] {
+function modelOptions(isNew: boolean): [string, string][] {
   return [
-    ["", "as it is set"],
+    ["", isNew ? "default model" : "same model as before"],
     ...(models.value ?? []).map((one): [string, string] => [`${one.provider}/${one.model}`, modelLabel(one)]),
     ...conversations.value.map(({ id, content }): [string, string] => [
       `context:${id}`,
@@ -123,20 +123,20 @@ function modelOptions(): [string, string][] {
   ];
 }
 
-function modelWords(model: string): string {
-  if (model === "") return "as it is set";
-  return model.startsWith("context:") ? (modelOptions().find(([id]) => id === model)?.[1] ?? model) : model;
+function modelWords(model: string, isNew: boolean): string {
+  if (model !== "" && !model.startsWith("context:")) return model;
+  return modelOptions(isNew).find(([id]) => id === model)?.[1] ?? model;
 }
 
 /** Two to begin with, if there are two models: a comparison needs them. */
 function firstAskees(): Askee[] {
   const first = nextAskee([]);
-  return modelOptions().length > 2 ? [first, nextAskee([first])] : [first];
+  return modelOptions(true).length > 2 ? [first, nextAskee([first])] : [first];
 }
 
 /** Takes the first model that is not asked yet. */
 function nextAskee(askees: readonly Askee[]): Askee {
-  const [, ...offered] = modelOptions().map(([id]) => id);
+  const [, ...offered] = modelOptions(true).map(([id]) => id);
   const model = offered.find((id) => !askees.some((one) => one.model === id)) ?? offered[0] ?? "";
   return { model, repos: askees.at(-1)?.repos ?? newRepos.value, workspaceId: "" };
 }
@@ -152,7 +152,7 @@ function AskeeFields({ askees, at, isNew }: { askees: Signal<readonly Askee[]>; 
         isNamed
         label="Model or context"
         value={askee.model}
-        options={modelOptions()}
+        options={modelOptions(isNew)}
         choose={(model) => change({ model })}
       />
       {isNew && (indexes.value ?? []).length > 0 && (

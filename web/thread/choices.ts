@@ -18,7 +18,7 @@ export const nothingChosen: SessionChoice = { model: null, conversationContextId
 export const newChoice = signal(nothingChosen);
 /** What a fork is begun with. What is not chosen is as the forked session has it. */
 export const forkChoice = signal(nothingChosen);
-/** Empty: as it is set. */
+/** Empty: the default. */
 export const efforts = ["", "minimal", "low", "medium", "high"] as const;
 export type Effort = (typeof efforts)[number];
 export const effort = signal<Effort>("");
