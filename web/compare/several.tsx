@@ -114,7 +114,7 @@ function Question({ place, name }: { place: Place; name: string }) {
 /** A model, or a context, as the words that a turn takes. */
 function modelOptions(isNew: boolean): [string, string][] {
   return [
-    ["", isNew ? "default model" : "same model as before"],
+    ["", isNew ? "default model" : "same model"],
     ...(models.value ?? []).map((one): [string, string] => [`${one.provider}/${one.model}`, modelLabel(one)]),
     ...conversations.value.map(({ id, content }): [string, string] => [
       `context:${id}`,

@@ -150,7 +150,7 @@ function ModelPicker({ thread, isFork }: ForProps) {
     <Picker
       label="Model"
       value={full}
-      options={[["", isFork ? "same model as before" : "default model"], ...unknown, ...known]}
+      options={[["", isFork ? "same model" : "default model"], ...unknown, ...known]}
       choose={(id) => take({ thread, isFork }, { model: id === "" ? null : id })}
     />
   );
@@ -164,7 +164,7 @@ function ContextPicker({ thread, isFork }: ForProps) {
     <Picker
       label="Context"
       value={choice?.conversationContextId ?? (isFork ? "" : "default")}
-      options={isFork ? [["", "same context as before"], ...all] : all}
+      options={isFork ? [["", "same context"], ...all] : all}
       choose={(id) => take({ thread, isFork }, { conversationContextId: id === "" ? null : id })}
     />
   );
