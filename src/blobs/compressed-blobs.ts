@@ -78,6 +78,9 @@ function keptKey(key: string): string {
   return key + suffix;
 }
 
+const compressElsewhere = promisify(zstdCompress);
+const decompressElsewhere = promisify(zstdDecompress);
+
 async function pack(key: string, bytes: Uint8Array): Promise<Uint8Array> {
   if (bytes.length > limits.blobBytesMax) {
     throw new AptoveError(
@@ -87,7 +90,7 @@ async function pack(key: string, bytes: Uint8Array): Promise<Uint8Array> {
   }
   const options = { params: parameters, pledgedSrcSize: bytes.length };
   const isSmall = bytes.length <= syncBytesMax;
-  const frame = isSmall ? zstdCompressSync(bytes, options) : await promisify(zstdCompress)(bytes, options);
+  const frame = isSmall ? zstdCompressSync(bytes, options) : await compressElsewhere(bytes, options);
   return Buffer.concat([frame, trailerOf(frame, bytes.length)]);
 }
 
@@ -102,7 +105,7 @@ async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
   const options = { maxOutputLength: Math.max(1, length) };
   try {
     const isSmall = length <= syncBytesMax;
-    const bytes = isSmall ? zstdDecompressSync(frame, options) : await promisify(zstdDecompress)(frame, options);
+    const bytes = isSmall ? zstdDecompressSync(frame, options) : await decompressElsewhere(frame, options);
     if (bytes.length === length) return bytes;
   } catch (cause) {
     throw damaged(key, `it does not unpack to ${length} bytes`, cause);

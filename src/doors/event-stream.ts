@@ -2,7 +2,7 @@
  * Server-sent events, for every door that streams over HTTP (V1, V2). The listener pulls the stream. A slow listener delays only its own reading of the log, and a
  * listener that leaves ends it. Neither affects the run (R5).
  */
-import { endOfTick } from "../system/end-of-round.ts";
+import { endOfTick } from "../system/rounds.ts";
 
 /** One event of a stream. `data` is its text, which has no line break. */
 export interface ServerSentEvent {

@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { wakeTopics, type WakeUps } from "../../live/wake-ups.ts";
-import { endOfRound } from "../../system/end-of-round.ts";
+import { endOfRound } from "../../system/rounds.ts";
 
 export class OrgChanges {
   readonly #wakeUps: WakeUps | undefined;

@@ -10,7 +10,7 @@ import { memoryWakeUps } from "../../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { addUser } from "../../../testing/people.ts";
-import { endOfRound } from "../../system/end-of-round.ts";
+import { endOfRound } from "../../system/rounds.ts";
 import { differences, seenSessions } from "./session-differences.ts";
 
 interface Listening {

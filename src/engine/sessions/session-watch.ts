@@ -9,7 +9,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SessionNews } from "../../domain/session-news.ts";
 import { visibleSession } from "../access/visible.ts";
-import { scopeOf } from "../access/access.ts";
+import { rightsOf, scopeOf } from "../access/access.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { waitingCalls } from "../turn/live/waiting.ts";
 import {
@@ -60,7 +60,7 @@ export class SessionWatch {
   }
 
   #scopeOf(caller: Caller): Scope {
-    const key = JSON.stringify([scopeOf(caller), caller.role]);
+    const key = rightsOf(caller);
     const known = this.#scopes.get(key);
     if (known !== undefined) return known;
     const scope = new Scope(this.#core, caller, () => this.#scopes.delete(key));

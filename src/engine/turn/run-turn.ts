@@ -7,6 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
+import { fewARound } from "../../system/rounds.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import { withEarlierTurns } from "./prepare/summarised/turn-tool.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -26,8 +27,17 @@ import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";
 import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./live/turn-stages.ts";
 
+/**
+ * How many turns begin, and end, in one round of the event loop. Where hundreds come at once, the tokens of running turns pass between
+ * them, and memory holds a few half-open turns in place of all. With fewer, each would have a sync of the disk of its own.
+ */
+const turnsARound = 4;
+const mayBegin = fewARound(turnsARound);
+const mayEnd = fewARound(turnsARound);
+
 /** Starts a turn. Resolves once the turn is open and durable; the run continues on its own (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
+  await mayBegin();
   refuseWhileClosing(core);
   const repeated = await findRepeated(core, caller, asked);
   if (repeated !== null) return repeated;
@@ -156,6 +166,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
   let idle = Promise.resolve();
   try {
     const outcome = await runSteps(core, opened);
+    await mayEnd();
     const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
     idle = logDropped;
     live.finish(turn);

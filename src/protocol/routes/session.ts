@@ -42,7 +42,7 @@ export const sessionRoutes = {
       "text/event-stream":
         "Server-sent events whose data is a `News`. The first one is `read_anew`. After a break the client opens the stream again.",
     },
-    errors: [],
+    errors: ["connections_limited"],
   },
   listSessions: {
     summary:

@@ -44,6 +44,45 @@ test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
   assert.equal((await next).done, true);
 });
 
+test("[U3] [H5] a user has a limited number of listeners; each that leaves makes room, and no other user has less", async (t) => {
+  const door = await testDoor(t, { door: { limits: { newsListenersPerUserMax: 2 } } });
+  const listen = async (as = door.admin) => await door.call("GET /api/events", { as });
+  const first = await listen();
+  const second = await listen();
+  const refusal = await door.refused("connections_limited", "GET /api/events");
+  assert.equal(refusal["limit"], 2);
+  assert.match(refusal.detail, /2 of your streams of news/);
+  await (await listen(await door.person("reader"))).body?.cancel();
+  await second.body?.cancel();
+  await door.call("HEAD /api/events");
+  const third = await listen();
+  await door.refused("connections_limited", "GET /api/events");
+  for (const { body } of [first, third]) await body?.cancel();
+  assert.ok(limits.newsListenersPerUserMax >= 100, "a person may have many tabs");
+});
+
+test("[U3] [R5] a listener that does not read holds little, and is asked to read everything again", async (t) => {
+  const door = await testDoor(t);
+  const slow = (await door.call("GET /api/events")).body?.getReader() ?? assert.fail();
+  const read = async (): Promise<string> => Buffer.from((await slow.read()).value ?? []).toString();
+  assert.match(await read(), /read_anew/);
+  const quick = door.client().news()[Symbol.asyncIterator]();
+  await quick.next();
+  const created = 3 * limits.changesWaitingMax;
+  for (let count = 0; count < created; count++) {
+    await door.client().sessions.create({ name: String(count) });
+    while ((await quick.next()).value?.type !== "session_changed");
+  }
+  let late = "";
+  while (!late.includes("read_anew")) {
+    late += await read();
+    const pieces = late.split("\n\n").length - 1;
+    assert.ok(pieces <= 2 * limits.changesWaitingMax, `${pieces} pieces were kept`);
+  }
+  await quick.return?.();
+  await slow.cancel();
+});
+
 test("[U3] a listener that leaves leaves nothing open", async (t) => {
   let streams = 0;
   const stream = () => {

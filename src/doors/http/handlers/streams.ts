@@ -28,22 +28,25 @@ export function streamHandlers(
       return await replay(door, { listener, events, gone });
     },
     sessionEvents: async ({ caller, id, query, ...listener }) => {
-      const [newest] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
-      if (newest === undefined) return nothingMore();
       const from = lastEventId(listener.request, query.after);
+      const [newest] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
       const first = from === null ? newest : await engine.turns.get(caller, from.turnId);
+      if (first === undefined) return nothingMore();
       if (first.sessionId !== id) throw new AptoveError("event_id_unknown", "the event belongs to another session");
+      if (first.kind !== "agent") throw new AptoveError("event_id_unknown", "the event belongs to a subagent's turn");
       const gone = new AbortController();
       const rest = identified(
         await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
         runOf(first),
       );
       const events = eventsOfLaterTurns(engine, { caller, first, rest, signal: gone.signal });
-      if (newest.status === "pending") return eventAnswer(door, { listener, events, gone });
+      if (newest?.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
     followNews: async ({ caller, query, ...listener }) => {
+      const free = door.listeners.take(caller);
       const gone = new AbortController();
+      gone.signal.addEventListener("abort", free, { once: true });
       const from = { signal: gone.signal, ...withoutNullish(query) };
       const events = newsEvents(door, engine.sessions.changes(caller, from));
       return eventAnswer(door, { listener, events, gone });

@@ -12,7 +12,7 @@ import { openEmbeddedStore } from "../../../embedded/embedded-store.ts";
 import { fileBlobs } from "../../../blobs/files/file-blobs.ts";
 import { fileEventLog } from "../../../live/files/file-event-log.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
-import { endOfRound } from "../../../system/end-of-round.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import { openSqliteRecords } from "../../../records/sql/sqlite/sqlite.ts";
 

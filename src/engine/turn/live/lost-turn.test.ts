@@ -5,7 +5,7 @@ import type { TurnEvent } from "../../../domain/events.ts";
 import { newId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { noUsage } from "../../../domain/usage.ts";
-import { endOfRound } from "../../../system/end-of-round.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { engineCore } from "./engine-core.ts";
 import { eventsOf } from "./turn-events.ts";
 

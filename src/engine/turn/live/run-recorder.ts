@@ -3,13 +3,13 @@
  * Events are appended to the live log in batches as they arrive. The run never waits for a listener (R5).
  */
 import { failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
-import { joinDeltas, type TurnEvent } from "../../../domain/events.ts";
+import { joinDeltas, joinedDelta, type TurnEvent } from "../../../domain/events.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
-import { endOfRound } from "../../../system/end-of-round.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
@@ -93,6 +93,15 @@ export class RunRecorder {
     if (!this.#isFlushing) void this.#flush();
   }
 
+  /** Pieces of one text that arrive together are one event. A provider makes hundreds of them, which mean nothing (V2). */
+  #emitPiece(piece: TurnEvent): void {
+    const last = this.#queue.at(-1);
+    const whole = last === undefined || this.#events.length === this.#kept.events ? null : joinedDelta(last, piece);
+    if (whole === null) return this.emit(piece);
+    this.#queue[this.#queue.length - 1] = whole;
+    this.#events[this.#events.length - 1] = whole;
+  }
+
   async #flush(): Promise<void> {
     this.#isFlushing = true;
     while (this.#queue.length > 0) {
@@ -169,12 +178,12 @@ export class RunRecorder {
 
   textDelta(messageId: string, delta: string): void {
     this.#delta(messageId, "text", delta);
-    if (delta !== "") this.emit({ type: "text_delta", messageId, delta });
+    if (delta !== "") this.#emitPiece({ type: "text_delta", messageId, delta });
   }
 
   reasoningDelta(messageId: string, delta: string): void {
     this.#delta(messageId, "reasoning", delta);
-    if (delta !== "") this.emit({ type: "reasoning_delta", messageId, delta });
+    if (delta !== "") this.#emitPiece({ type: "reasoning_delta", messageId, delta });
   }
 
   #delta(messageId: string, kind: "text" | "reasoning", delta: string): void {
@@ -200,7 +209,7 @@ export class RunRecorder {
     const open = this.#open.get(callId);
     if (open === undefined || delta === "") return;
     open.text += delta;
-    this.emit({ type: "tool_call_delta", callId, delta });
+    this.#emitPiece({ type: "tool_call_delta", callId, delta });
   }
 
   /** Ends the message or call `id`. */

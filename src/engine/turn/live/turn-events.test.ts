@@ -82,12 +82,14 @@ test("[V2] listeners that join at any time get the same events while the turn ru
 });
 
 test("[V2] a subscriber that comes to a running turn at any position gets what is behind it so far, and then follows it", async (t) => {
-  const held = Promise.withResolvers<void>();
-  const { start, engine } = await testEngine(t, { script: () => [{ says: ["a ", "b ", held.promise, "c"] }] });
+  const [second, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const says = ["a ", second.promise, "b ", held.promise, "c"];
+  const { start, engine } = await testEngine(t, { script: () => [{ says }] });
   const running = await start("go");
   const soFar: SequencedEvent[] = [];
   for await (const event of running.events()) {
     soFar.push(event);
+    if (event.event.type === "text_delta") second.resolve();
     if (soFar.filter(({ event: { type } }) => type === "text_delta").length === 2) break;
   }
   const subscribed = await Promise.all(
@@ -105,6 +107,19 @@ test("[V2] a subscriber that comes to a running turn at any position gets what i
     for (let next = await events.next(); !next.done; next = await events.next()) shown.push(next.value);
     assert.deepEqual(shown, whole.slice(afterSeq), `to the end, behind ${afterSeq}`);
   }
+});
+
+test("[V2] pieces of a text that arrive together are one event, and a piece that comes later is one of its own", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const says = ["one ", "two ", held.promise, "three ", "four"];
+  const { start } = await testEngine(t, { script: () => [{ thinks: "hm, well" }, { says }] });
+  const pieces: string[] = [];
+  for await (const { event } of (await start("go")).events()) {
+    if (!("delta" in event)) continue;
+    pieces.push(event.delta);
+    if (pieces.length === 2) held.resolve();
+  }
+  assert.deepEqual(pieces, ["hm, well", "one two ", "three four"]);
 });
 
 test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {

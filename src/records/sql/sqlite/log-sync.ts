@@ -5,7 +5,6 @@
  * SQLite never locks the log, so another descriptor of it drops no lock, which one of the database file would.
  */
 import fs from "node:fs";
-import { promisify } from "node:util";
 
 export class LogSync {
   readonly #file: string;
@@ -49,7 +48,7 @@ export class LogSync {
       if (this.#fault !== null) throw this.#fault;
       // The log is there as long as a connection is open, and only the last one that closes removes it.
       this.#descriptor ??= fs.openSync(this.#file, "r+");
-      await promisify(fs.fdatasync)(this.#descriptor);
+      await synced(this.#descriptor);
     } catch (error) {
       this.#fault = error as Error;
       throw error;
@@ -64,4 +63,9 @@ export class LogSync {
     if (this.#descriptor !== null) fs.closeSync(this.#descriptor);
     this.#descriptor = null;
   }
+}
+
+/** Rejects with the error of the system. Node's promisify would make a new function for each sync. */
+function synced(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => fs.fdatasync(descriptor, (error) => (error ? reject(error) : resolve())));
 }

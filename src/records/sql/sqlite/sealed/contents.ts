@@ -84,7 +84,7 @@ export class Contents {
     if (known !== undefined) return known;
     const content = this.find(id);
     const seed = content.seed_id === null ? emptyPart : this.rowPart(content.seed_id);
-    const row = this.#unpack(id, () => unsealRow(content.sealed ?? Buffer.alloc(0), { seed, text: content }));
+    const row = ownPart(this.#unpack(id, () => unsealRow(content.sealed ?? Buffer.alloc(0), { seed, text: content })));
     this.#rows.set(String(id), row, sizeOf(row));
     return row;
   }
@@ -96,8 +96,8 @@ export class Contents {
 
   /** Remembers a content that was just committed. `entry` is what the turn added to the history. */
   remember(turnId: string, { id, row, entry }: { id: number; row: Part; entry: Uint8Array | null }): void {
-    this.#rows.set(String(id), row, sizeOf(row));
-    if (entry !== null) this.#entries.set(turnId, { id, bytes: entry }, entry.length);
+    this.#rows.set(String(id), ownPart(row), sizeOf(row));
+    if (entry !== null) this.#entries.set(turnId, { id, bytes: ownMemory(entry) }, entry.length);
   }
 
   /** Forgets what is in memory, so that everything is read from the file again. */
@@ -137,7 +137,7 @@ export class Contents {
     if (content.blobs === null) return { id, row, blobs: null };
     const state = await this.ownState(content);
     const packed = await this.#packedOthers(content);
-    const others = { ...packed, short: packed.short.subarray(0, seedBytesMax) };
+    const others = ownPart({ ...packed, short: packed.short.subarray(0, seedBytesMax) });
     const seed = { id, row, blobs: { state, others } };
     this.#seeds.set(String(id), seed, sizeOf(row) + sizeOf(state) + sizeOf(others));
     return seed;
@@ -148,7 +148,7 @@ export class Contents {
     const known = this.#states.get(String(content.id));
     if (known !== undefined) return known;
     const seed = (await this.seedOf(content)).blobs;
-    const state = this.#unpack(content.id, () => this.pack(content).ownState({ text: content, seed }));
+    const state = ownPart(this.#unpack(content.id, () => this.pack(content).ownState({ text: content, seed })));
     this.#states.set(String(content.id), state, sizeOf(state));
     return state;
   }
@@ -205,7 +205,7 @@ export class Contents {
     if (known !== undefined) return known;
     const id = this.#placeOf(turnId)?.content_id ?? null;
     if (id === null || this.find(id).blobs === null) return null;
-    const entry = { id, bytes: await this.ownEntry(id) };
+    const entry = { id, bytes: ownMemory(await this.ownEntry(id)) };
     if (entry.bytes.length === 0) return null;
     this.#entries.set(turnId, entry, entry.bytes.length);
     return entry;
@@ -232,6 +232,20 @@ export class Contents {
       throw cause instanceof AptoveError ? cause : damagedContent(id, cause);
     }
   }
+}
+
+/**
+ * Returns the part in memory of its own. Short buffers of Node share blocks of 64 KB, so one that is kept would keep the whole block.
+ */
+function ownPart({ bytes, short, values }: Part): Part {
+  const own = ownMemory(bytes);
+  return { bytes: own, short: short === bytes ? own : ownMemory(short), values };
+}
+
+function ownMemory(bytes: Uint8Array): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }
 
 function sizeOf({ bytes, short, values }: Part): number {

@@ -11,6 +11,8 @@ import { limits } from "../../../../domain/limits.ts";
 const level = 5;
 /** Up to this length compression takes about as long as handing it to another thread. */
 const syncBytesMax = 32_768;
+/** The memory that is taken for a frame at once: the frame is not longer than its content by more than this, or it is taken in blocks. */
+const blockBytes = { spare: 64, max: 65_536 };
 /** The distance, as a power of two, over which zstd finds what was there before. */
 const windowLog = { min: 17, max: 27 };
 
@@ -24,8 +26,11 @@ function packFrame(bytes: Uint8Array, before: Before): Buffer {
 /** The same on another thread, if the content is long. */
 export async function packLongFrame(bytes: Uint8Array, before: Before): Promise<Buffer> {
   if (bytes.length <= syncBytesMax) return packFrame(bytes, before);
-  return await promisify(zstdCompress)(bytes, writing(bytes, before));
+  return await compressElsewhere(bytes, writing(bytes, before));
 }
+
+const compressElsewhere = promisify(zstdCompress);
+const decompressElsewhere = promisify(zstdDecompress);
 
 const magic = Buffer.from("28b52ffd", "hex");
 
@@ -46,7 +51,7 @@ export function unpackFrame(frame: Uint8Array, before: Before): Buffer {
 /** The same on another thread, if the content is long. */
 export async function unpackLongFrame(frame: Uint8Array, before: Before): Promise<Buffer> {
   if (frame.length <= syncBytesMax / 4) return unpackFrame(frame, before);
-  return await promisify(zstdDecompress)(frame, reading(before));
+  return await decompressElsewhere(frame, reading(before));
 }
 
 function writing(bytes: Uint8Array, before: Before): object {
@@ -56,7 +61,8 @@ function writing(bytes: Uint8Array, before: Before): object {
     [constants.ZSTD_c_compressionLevel]: level,
     [constants.ZSTD_c_windowLog]: bits,
   };
-  return { params, pledgedSrcSize: bytes.length, ...dictionary(before) };
+  const chunkSize = Math.min(blockBytes.max, bytes.length + blockBytes.spare);
+  return { params, chunkSize, pledgedSrcSize: bytes.length, ...dictionary(before) };
 }
 
 function reading(before: Before): object {
