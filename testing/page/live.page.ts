@@ -33,8 +33,9 @@ test("[U3] [U4] [U13] an open conversation that is older than the newest session
   const { engine, owner } = world;
   const { id } = await engine.sessions.create(owner, { name: "very old" });
   for (let at = 0; at < limits.changesSessionsMax; at++) await engine.sessions.create(owner, { name: `newer ${at}` });
-  const tab = await world.tab(`/s/${id}`);
+  const tab = await world.tab();
   const followed = tab.waitForRequest((request) => request.url().includes(`/api/events?sessionId=${id}`));
+  await tab.goto(`${world.url}/s/${id}`);
   await tab.getByRole("heading", { name: "very old" }).waitFor();
   await followed;
   await engine.sessions.update(owner, id, { name: "renamed elsewhere" });
