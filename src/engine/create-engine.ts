@@ -178,7 +178,7 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
   const { deps } = core;
   const changes = new SessionWatch(core);
   return {
-    changes: (caller, signal) => changes.follow(caller, signal),
+    changes: (caller, listener) => changes.follow(caller, listener),
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
     update: async (caller, id, patch) => {

@@ -1,5 +1,6 @@
 /** The routes of sessions and of their tree. */
 import * as z from "zod";
+import { newsQuerySchema } from "../live/news.ts";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
 import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
@@ -35,6 +36,7 @@ export const sessionRoutes = {
     summary:
       "Tells what changes in the caller's sessions, and in what waits for the caller, as long as the client listens.",
     access: "read",
+    query: newsQuerySchema,
     status: 200,
     otherAnswers: {
       "text/event-stream":

@@ -21,6 +21,19 @@ test("[U3] [H2] the client follows the news of its sessions, and each piece has 
   assert.partialDeepStrictEqual(second, { type: "session_changed", what: "created" });
 });
 
+test("[U3] [U4] [H2] the client follows the session that it has open, however old it is", async (t) => {
+  let now = Date.now();
+  const door = await testDoor(t, { now: () => (now += 1) });
+  const client = door.client();
+  const { id } = await client.sessions.create({ name: "old" });
+  for (let at = 0; at < limits.changesSessionsMax; at++) await client.sessions.create({ name: String(at) });
+  const news = client.news({ sessionId: id })[Symbol.asyncIterator]();
+  await news.next();
+  await client.sessions.update(id, { name: "older" });
+  assert.partialDeepStrictEqual((await news.next()).value, { sessionId: id, what: "renamed" });
+  await news.return?.();
+});
+
 test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
   const door = await testDoor(t);
   const { key, secret } = await door.client().keys.create({ name: "k" });

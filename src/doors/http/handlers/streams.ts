@@ -7,6 +7,7 @@ import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, RunningTurn } from "../../../engine/engine.ts";
 import { toAgUi, type RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireNews } from "../../../protocol/live/news.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
 import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../../event-stream.ts";
@@ -42,11 +43,12 @@ export function streamHandlers(
       if (newest?.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
-    followNews: async ({ caller, ...listener }) => {
+    followNews: async ({ caller, query, ...listener }) => {
       const free = door.listeners.take(caller);
       const gone = new AbortController();
       gone.signal.addEventListener("abort", free, { once: true });
-      const events = newsEvents(door, engine.sessions.changes(caller, gone.signal));
+      const from = { signal: gone.signal, ...withoutNullish(query) };
+      const events = newsEvents(door, engine.sessions.changes(caller, from));
       return eventAnswer(door, { listener, events, gone });
     },
   };
