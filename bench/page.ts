@@ -259,7 +259,7 @@ async function hourOfStreaming(world: FilledWorld): Promise<BenchRow[]> {
   const [first = 0, , , last = 0] = heaps;
   return [
     { name: "heap after a quarter of an hour of streaming", value: first, unit: "MB" },
-    { name: "heap after an hour of streaming", value: last, unit: "MB", limit: 60 },
+    { name: "heap after an hour of streaming", value: last, unit: "MB", limit: 20 },
     { name: "nodes after an hour of streaming", value: await nodes(tab), unit: "nodes", limit: 40_000 },
   ];
 }

@@ -154,6 +154,7 @@ function workspacesOf(
     },
     memory: workspaces.facts,
     managed: async () => ({ ...(await workspaces.opened()), transcripts: await workspaces.transcripts() }),
+    boundTo: async (deviceId) => await (await workspaces.opened()).bindings.resolve(deviceId),
     bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
     nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
     turnFinished: (id, turn) => workspaces.turnFinished(id, turn),

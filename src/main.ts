@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { HttpDoor, HttpDoorOptions } from "./doors/http/door.ts";
 import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
-import { hostsOf } from "./system/own-addresses.ts";
+import { hostsOf } from "./system/addresses/own-addresses.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {

@@ -23,7 +23,7 @@ import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { serveMcpClient } from "../src/compose/mounts/mcp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
-import { hostsOf } from "../src/system/own-addresses.ts";
+import { hostsOf } from "../src/system/addresses/own-addresses.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
 import type { Tool } from "../src/tools/tool.ts";

@@ -30,6 +30,7 @@ export function managedWorkspaces(settings: () => EngineDependencies): ManagedFo
   const parts: WorkspaceParts = {
     settings: async (id) => ((await store.load(id)) === null ? null : settings()),
     ofDevice: async (deviceId) => (await workspaces.resolve(deviceId)).id,
+    boundTo: (deviceId) => bindings.resolve(deviceId),
     bind: (deviceId, id) => bindings.bind(deviceId, id),
     memory: memoryFacts(store),
     managed: async () => ({ workspaces, permissions, transcripts }),

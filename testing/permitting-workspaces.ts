@@ -20,6 +20,7 @@ export async function permittingWorkspaces(): Promise<PermittingWorkspaces> {
   let deps: EngineDependencies | null = null;
   const workspaces: WorkspaceParts = {
     ofDevice: () => assert.fail("no device is bound here"),
+    boundTo: () => assert.fail("no device is bound here"),
     bind: () => assert.fail("no device is bound here"),
     settings: async (id) => (id === "default" ? deps : null),
     nextBeginning: () => assert.fail("no session continues here"),

@@ -11,7 +11,7 @@ import { listOfSent } from "./inspector/sent.ts";
 import { windowOfTurn } from "./inspector/window.ts";
 import { changeOf } from "./parts/diff-lines.ts";
 import { allBlocks, GrowingBlocks } from "./parts/growing-blocks.ts";
-import { ago, duration, money, short } from "./parts/numbers.ts";
+import { ago, duration, exactTime, money, short, timeOfDay } from "./parts/numbers.ts";
 import { shownCommand, shownText } from "./parts/shown-text.ts";
 import { lanesOf } from "./tree/lanes.ts";
 
@@ -220,6 +220,10 @@ test("[U12] numbers read well, and a clock that is behind gives no time in the f
   assert.deepEqual([money(0.01234), money(12.3)], ["$0.0123", "$12.30"]);
   assert.deepEqual([duration(12), duration(4_120), duration(61_000)], ["12 ms", "4.1 s", "1 min 1 s"]);
   assert.equal(ago(Date.now() + 3_600_000, Date.now()), "now");
+  const day = new Date(2026, 10, 7, 9, 5, 3).getTime();
+  assert.equal(exactTime(day), "2026-11-07 09:05:03");
+  assert.equal(timeOfDay(day), "09:05");
+  assert.equal(ago(day, day + 40 * 86_400_000), "2026-11-07", "days have one form everywhere");
 });
 
 test("[U4] [U11] Markdown in pieces gives the blocks of the whole text, and a long text keeps a bounded number of them", () => {

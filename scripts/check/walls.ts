@@ -41,7 +41,7 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards"].map(
+const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards", "opened-once"].map(
   (name) => `src/system/${name}.ts`,
 );
 

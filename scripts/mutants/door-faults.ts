@@ -42,4 +42,28 @@ export const doorFaults: readonly Mutant[] = [
     replace: "buffer.subarray(at, at + partBytes - 1)",
     tests: ["src/engine/transfer/transfer.test.ts"],
   },
+  {
+    name: "listeners-unlimited",
+    does: "counts no open connections of a user (H5)",
+    file: "src/doors/connection-slots.ts",
+    find: "if (count >= this.#max) {",
+    replace: "if (count > 1e9) {",
+    tests: ["src/doors/http/handlers/news.test.ts"],
+  },
+  {
+    name: "position-checked-too-early",
+    does: "refuses the position of a listener whose turn ends while its stream is opened (V2)",
+    file: "src/engine/turn/live/turn-events.ts",
+    find: "live === null ? await core.deps.records.turns.get(turn.id) : turn;",
+    replace: "turn;",
+    tests: ["src/doors/http/handlers/ending-turns.test.ts"],
+  },
+  {
+    name: "watch-of-role-only",
+    does: "leaves a stream open whose caller was put into another org (H4)",
+    file: "src/engine/access/access.ts",
+    find: "JSON.stringify([scopeOf(caller), caller.role])",
+    replace: "JSON.stringify([caller.role])",
+    tests: ["src/engine/people/key-watch.test.ts"],
+  },
 ];

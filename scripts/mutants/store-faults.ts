@@ -177,8 +177,8 @@ export const storeFaults: readonly Mutant[] = [
     name: "correction-overwrites",
     does: "writes a correction over what another writer wrote after the comparison (W5)",
     file: "src/workspace/transcript/locked-transcripts.ts",
-    find: "const condition = stamp === null ? {} : { stamp };\n    return (await",
-    replace: "const condition = {};\n    return (await",
+    find: "currentTranscriptName, { stamp, content })",
+    replace: "currentTranscriptName, { content })",
     tests: ["src/workspace/transcript/transcripts.test.ts"],
   },
   {

@@ -135,6 +135,11 @@ export interface EventsOptions extends CallOptions, Silence {
   until?: "now";
 }
 
+export interface NewsOptions extends CallOptions, Silence {
+  /** A session that is news too if it is not among the newest, for example the one that is open. */
+  sessionId?: string;
+}
+
 /** Every method throws an AptoveApiError if the server refuses or cannot be reached, and the signal's reason if the signal aborts. */
 export interface AptoveClient {
   /**
@@ -152,7 +157,7 @@ export interface AptoveClient {
    * Yields what changes in the caller's sessions and in what waits for them, over one connection. The first piece says to read
    * everything. When it ends or throws, call it again. A newer server may send types that this client does not know: take them as a change.
    */
-  news(options?: CallOptions & Silence): AsyncIterable<WireNews>;
+  news(options?: NewsOptions): AsyncIterable<WireNews>;
   sessions: SessionMethods;
   summaries: SummaryMethods;
   turns: TurnMethods;
@@ -231,9 +236,10 @@ export function createClient(options: ClientOptions): AptoveClient {
       return jsonOf(response);
     },
     events: (turnId, more = {}) => turnEvents(stream, turnId, more),
-    news: async function* (more = {}) {
-      const open = (signal: AbortSignal) => send("followNews", { accept: "text/event-stream", signal });
-      for await (const message of messagesOf(open, more)) yield dataOf<WireNews>(message);
+    news: async function* ({ sessionId, ...listening } = {}) {
+      const query = sessionId === undefined ? {} : { query: { sessionId } };
+      const open = (signal: AbortSignal) => send("followNews", { ...query, accept: "text/event-stream", signal });
+      for await (const message of messagesOf(open, listening)) yield dataOf<WireNews>(message);
     },
     sessions: sessionMethods(send, call),
     summaries: summaryMethods(send, call),

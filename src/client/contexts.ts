@@ -15,7 +15,7 @@ export interface ContextMethods {
   retire(kind: Kind, id: string, options?: { expectedVersion?: number }): Promise<WireContextVersion>;
   /** Returns the models that the configured providers offer, each provider's default first (G3). */
   models(query?: QueryOf<"listModels">): Promise<WireOfferedModel[]>;
-  /** Returns the versions of the org's own context, newest first. */
+  /** Returns the versions of the org's own context, newest first. One of the configuration that was never edited has none. */
   versions(kind: Kind, id: string, page?: QueryOf<"listContextVersions">): Promise<WireContextVersion[]>;
 }
 

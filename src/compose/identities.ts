@@ -4,6 +4,7 @@ import type { BrowserIdentities, IdentityProvider } from "../identity/identity-p
 import type { OidcOptions } from "../identity/oidc/oidc.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { checkOidc } from "../configuration/oidc-settings.ts";
+import { OpenedOnce } from "../system/opened-once.ts";
 
 export function identitiesOf(
   { oidc }: Configuration,
@@ -12,12 +13,11 @@ export function identitiesOf(
   if (given !== undefined) return { identities: given };
   const options = optionsOf(oidc);
   if (options === null) return {};
-  let opened: Promise<IdentityProvider> | null = null;
-  const open = async (): Promise<IdentityProvider> => {
+  const opened = new OpenedOnce(async (): Promise<IdentityProvider> => {
     const { openIdProvider } = await import("../identity/oidc/oidc.ts");
     return openIdProvider({ ...options, report });
-  };
-  const provider = async (): Promise<IdentityProvider> => await (opened ??= open());
+  });
+  const provider = (): Promise<IdentityProvider> => opened.open();
   return {
     identities: {
       identify: async (token, now) => await (await provider()).identify(token, now),

@@ -4,6 +4,7 @@ import type { Embedder } from "../retrieval/embedding.ts";
 import type { DocumentSearch } from "../retrieval/documents.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import { qdrantFault, qdrantKey, type IndexStore } from "../configuration/configured-index.ts";
+import { OpenedOnce } from "../system/opened-once.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 
@@ -14,47 +15,28 @@ export interface RetrieverSetup {
 }
 
 export function lazyRetrievers(setup: RetrieverSetup): Record<IndexStore, Retriever> {
-  const local = openedOnce(() => openLocal(setup));
+  const local = new OpenedOnce(() => openLocal(setup));
   const { ignore } = setup.configuration.retrieval;
   return {
     local: {
       ...lazyRetriever(local, ignore),
       refresh: async (copy) => (await (await local.open()).refresh?.({ ignore, ...copy })) ?? "current",
     },
-    qdrant: lazyRetriever(
-      openedOnce(() => openQdrant(setup)),
-      ignore,
-    ),
+    qdrant: lazyRetriever(new OpenedOnce(() => openQdrant(setup)), ignore),
   };
 }
 
-interface OpenedOnce {
-  open(): Promise<Retriever>;
-  /** Null: it was never opened. */
-  opened(): Promise<Retriever> | null;
-}
-
-function openedOnce(openRetriever: () => Promise<Retriever>): OpenedOnce {
-  let opened: Promise<Retriever> | null = null;
-  return { open: () => (opened ??= openRetriever()), opened: () => opened };
-}
-
 /** Opens the retriever at its first use, because most commands never search. */
-function lazyRetriever({ open, opened }: OpenedOnce, ignore: readonly string[]): Retriever {
+function lazyRetriever(retriever: OpenedOnce<Retriever>, ignore: readonly string[]): Retriever {
   return {
-    search: async (query) => await (await open()).search(query),
-    generation: async (index) => (await (await open()).generation?.(index)) ?? null,
-    index: async (job) => await (await open()).index({ ignore, ...job }),
-    list: async (orgId) => await (await open()).list(orgId),
-    runs: async (orgId) => (await (await open()).runs?.(orgId)) ?? [],
-    paths: async (index) => (await (await open()).paths?.(index)) ?? [],
-    close: async () => {
-      const retrieverIfOpened = opened();
-      if (retrieverIfOpened === null) return;
-      // If it could not be opened, its caller received the error and there is nothing to close.
-      const retriever = await retrieverIfOpened.catch(() => null);
-      await retriever?.close();
-    },
+    search: async (query) => await (await retriever.open()).search(query),
+    generation: async (index) => (await (await retriever.open()).generation?.(index)) ?? null,
+    index: async (job) => await (await retriever.open()).index({ ignore, ...job }),
+    list: async (orgId) => await (await retriever.open()).list(orgId),
+    runs: async (orgId) => (await (await retriever.open()).runs?.(orgId)) ?? [],
+    paths: async (index) => (await (await retriever.open()).paths?.(index)) ?? [],
+    // If it could not be opened, its caller received the error and there is nothing to close.
+    close: async () => await (await retriever.ifOpen())?.close(),
   };
 }
 
@@ -89,8 +71,8 @@ async function openEmbedder({ retrieval, providers }: Configuration): Promise<Em
 
 /** Long documents are searched in this process, whatever the index of the code is in. */
 export function lazyDocuments(): DocumentSearch {
-  let opened: Promise<DocumentSearch> | null = null;
-  return { search: async (query) => await (await (opened ??= openDocuments())).search(query) };
+  const documents = new OpenedOnce(openDocuments);
+  return { search: async (query) => await (await documents.open()).search(query) };
 }
 
 async function openDocuments(): Promise<DocumentSearch> {

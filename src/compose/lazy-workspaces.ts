@@ -5,6 +5,7 @@ import type { TranscribedTurn } from "../domain/transcript.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../workspace/transcript/transcripts.ts";
+import { OpenedOnce } from "../system/opened-once.ts";
 import { defaultWorkspaceId } from "../workspace/workspace-store.ts";
 import type { WorkspaceOptions } from "./options.ts";
 
@@ -25,11 +26,14 @@ interface WorkspaceSetup {
 }
 
 export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }: WorkspaceSetup): LazyWorkspaces {
-  let opened: Promise<OpenedWorkspaces> | null = null;
-  let written: Promise<Transcripts> | null = null;
+  const stores = new OpenedOnce(() => open(given, { folder, now }));
+  const written = new OpenedOnce(async (): Promise<Transcripts> => {
+    const { createTranscripts } = await import("../workspace/transcript/transcripts.ts");
+    return createTranscripts({ store: (await stores.open()).transcripts, now, report });
+  });
   const kept: LazyWorkspaces = {
-    opened: () => (opened ??= open(given, { folder, now })),
-    transcripts: () => (written ??= openTranscripts()),
+    opened: () => stores.open(),
+    transcripts: () => written.open(),
     facts: {
       // The workspace `default` is made when it is first needed, and until then remembers nothing.
       read: async (id) =>
@@ -53,10 +57,6 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
         report(`the workspace ${workspaceId} could not be marked as used`, error);
       }
     },
-  };
-  const openTranscripts = async (): Promise<Transcripts> => {
-    const { createTranscripts } = await import("../workspace/transcript/transcripts.ts");
-    return createTranscripts({ store: (await kept.opened()).transcripts, now, report });
   };
   return kept;
 }

@@ -90,7 +90,6 @@ export interface SequencedEvent {
   event: TurnEvent;
 }
 
-/** Returns true for the last event of a turn. */
 /** Returns the messages of an answer, in order, with one blank line between two messages. */
 export function answerOf(events: readonly TurnEvent[]): string {
   const messages = new Map<string, string>();
@@ -100,6 +99,7 @@ export function answerOf(events: readonly TurnEvent[]): string {
   return [...messages.values()].join("\n\n");
 }
 
+/** Returns true for the last event of a turn. */
 export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
   return event.type === "run_finished" || event.type === "run_failed";
 }
@@ -120,6 +120,13 @@ function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: strin
 function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {
   const isOfCall = of === "tool_call_delta" || of === "tool_output_delta";
   return isOfCall ? { type: of, callId: id, delta } : { type: of, messageId: id, delta };
+}
+
+/** Returns the two pieces as one event. Null: they are no pieces, or of different texts. */
+export function joinedDelta(first: TurnEvent, next: TurnEvent): TurnEvent | null {
+  const [before, after] = [deltaParts(first), deltaParts(next)];
+  if (before === null || after === null || before.of !== after.of || before.id !== after.id) return null;
+  return deltaEvent(before.of, before.id, before.delta + after.delta);
 }
 
 /** Returns the events in the form that is stored. `splitDeltas` reverses it. */

@@ -264,6 +264,8 @@ export const limits = {
   /** U3: the newest sessions whose changes are news, and the news that may wait for one listener. */
   changesSessionsMax: 100,
   changesWaitingMax: 100,
+  /** H5: the streams of news of one user, each a tab or a program that listens. */
+  newsListenersPerUserMax: 128,
   /** U3: how often changes are looked for without a hint; with wake-ups, only once in so many rounds. */
   changesPollMs: 2_000,
   changesPollsPerWakeUp: 8,

@@ -5,6 +5,7 @@
 import type { ModelSettings } from "./context.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { oneLine } from "./one-line.ts";
 import type { Pin } from "./pin.ts";
 import type { TurnName } from "./turn-name.ts";
 import type { TurnStatus } from "./turn.ts";
@@ -87,9 +88,7 @@ export const folderKey = "aptove.dev/cwd";
  */
 export function sessionName(instruction: string): string {
   const firstLine = instruction.split(/\r\n|\r|\n/).find((line) => line.trim() !== "") ?? "";
-  // Control characters would corrupt terminals and lists.
-  const printable = firstLine.replace(/[\p{Cc}\p{Cs}]/gu, " ").trim();
-  return [...printable].slice(0, limits.sessionNameCharactersMax).join("") || "Untitled";
+  return [...oneLine(firstLine)].slice(0, limits.sessionNameCharactersMax).join("") || "Untitled";
 }
 
 /** Returns a slug for people and URLs, made from the name. It is unique only together with the id of the session. */

@@ -7,6 +7,7 @@ import { pathFault } from "./active-file.ts";
 import { frontMatterOf } from "./front-matter.ts";
 import { sha256 } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { oneLine } from "./one-line.ts";
 
 /** A `SKILL.md` as it is now. */
 export interface SkillFile {
@@ -157,11 +158,6 @@ function plain(text: string): string {
     .replace(/^\uFEFF/, "")
     .replace(/\r\n?/g, "\n")
     .toWellFormed();
-}
-
-/** Returns the words on one line. Nothing in them can end the line of the list. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 }
 
 function shortened(description: string): string {

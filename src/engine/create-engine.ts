@@ -16,7 +16,7 @@ import { indexes } from "./operations/indexes.ts";
 import { keyRing } from "./people/key-ring.ts";
 import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
-import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./operations/background-jobs.ts";
+import { startBackgroundJobs, type BackgroundJobs } from "./operations/background-jobs.ts";
 import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
 import { runAndAllow } from "./turn/allow-parked.ts";
 import { estimateTurn } from "./turn/estimate-turn.ts";
@@ -178,7 +178,7 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
   const { deps } = core;
   const changes = new SessionWatch(core);
   return {
-    changes: (caller, signal) => changes.follow(caller, signal),
+    changes: (caller, listener) => changes.follow(caller, listener),
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
     update: async (caller, id, patch) => {
@@ -218,15 +218,15 @@ async function close(
   for (const some of all) for (const live of some.all()) live.stop();
   await ended();
   await jobs.stop();
-  await closeParts(core);
+  await closeParts(core, jobs);
 }
 
 /** Closes every part, also after one has failed. Throws the first failure. */
-async function closeParts(core: EngineCore): Promise<void> {
+async function closeParts(core: EngineCore, jobs: BackgroundJobs): Promise<void> {
   const { deps } = core;
   const closings = [
     // This stores the end of turns whose end could not be written before.
-    () => recoverOrReport(core),
+    () => jobs.recover(),
     () => core.transcriber.writtenAll(),
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),

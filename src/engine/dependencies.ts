@@ -48,6 +48,8 @@ export interface WorkspaceParts {
    * `bindings_damaged`.
    */
   ofDevice(deviceId: string): Promise<string>;
+  /** Returns the id of the workspace that the device is bound to, and changes nothing. Null: none. Throws `bindings_damaged`. */
+  boundTo(deviceId: string): Promise<string | null>;
   /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Opens what people manage of workspaces. Absent: no workspace is listed or changed. */

@@ -1,5 +1,5 @@
 /** Finds what is well formed in a configuration and still cannot work. */
-import { readS3Url } from "../system/s3-url.ts";
+import { readS3Url } from "../system/addresses/s3-url.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { callableProviders, providerFault } from "../configuration/configured-providers.ts";
 import { qdrantFault } from "../configuration/configured-index.ts";

@@ -25,6 +25,7 @@ export interface IndexSummary {
   chunksTotal: number;
   chunksWritten: number;
   bytesRead: number;
+  /** A whole number of milliseconds. */
   durationMs: number;
 }
 

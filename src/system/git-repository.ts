@@ -52,7 +52,7 @@ function refused(reason: string): RepositoryPlace {
 }
 
 function statsOf(path: string): Stats | null {
-  return orNull(() => lstatSync(path));
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
 function realPathOf(path: string): string | null {

@@ -32,7 +32,7 @@ function unusable(fault: string): MarkdownContent {
 /** Returns what the file has. Null: there is no such file. Never throws. */
 export function readMarkdown({ root, rootIs = "repository", file, bytesMax }: MarkdownFile): MarkdownContent | null {
   try {
-    if (orNull(() => lstatSync(file)) === null) return null;
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null;
     const real = orNull(() => realpathSync.native(file));
     if (real === null) return unusable("it is a link to nothing");
     if (!isBelow(real, root)) return unusable(`it is a link that leaves the ${rootIs}`);

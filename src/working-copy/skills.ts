@@ -2,7 +2,7 @@
  * Finds skills on this machine (M4): those of a repository, in the folders in which agents keep them, from the working folder
  * up to its top, and those of a workspace. Nothing outside of the repository or the workspace is read, whatever links say.
  */
-import { opendirSync, realpathSync } from "node:fs";
+import { lstatSync, opendirSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { limits } from "../domain/limits.ts";
 import { skillFileName, type SkillFile } from "../domain/skill.ts";
@@ -57,6 +57,8 @@ function skillsIn({ root, rootIs }: SkillsRoot, place: string): SkillFile[] {
 /** Returns the names in a folder with skills, sorted, or why it cannot be used. */
 function namesIn({ root, rootIs }: SkillsRoot, place: string): string[] | { fault: string } {
   try {
+    // Most repositories have none of these folders, and an error costs ten times as much as the answer.
+    if (lstatSync(join(root, place), { throwIfNoEntry: false }) === undefined) return [];
     const real = realpathSync.native(join(root, place));
     if (!isBelow(real, root)) return { fault: `it is a link that leaves the ${rootIs}` };
     const folder = opendirSync(real);

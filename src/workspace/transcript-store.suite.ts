@@ -180,6 +180,14 @@ function stampTests(open: OpenTranscriptsForTest): void {
     assert.equal(await store.write(id, currentTranscriptName, { stamp, content: bytesOf("ours") }), null);
     assert.equal(await store.stat(id, currentTranscriptName), null);
   });
+
+  test("[W5] a write without a former file writes nothing if there is one", async (context) => {
+    const { store, workspaceIds } = await open(context);
+    const [id] = workspaceIds;
+    assert.ok((await store.write(id, currentTranscriptName, { stamp: null, content: bytesOf("first") })) !== null);
+    assert.equal(await store.write(id, currentTranscriptName, { stamp: null, content: bytesOf("second") }), null);
+    assert.equal(await textOf(store, id, currentTranscriptName), "first");
+  });
 }
 
 function nameTests(open: OpenTranscriptsForTest): void {

@@ -31,11 +31,14 @@ export interface TranscriptStore {
     name: string,
     added: { stamp: string; content: Uint8Array },
   ): Promise<TranscriptFile | null>;
-  /** Replaces the whole file, or makes it. With a stamp: only if the file has that stamp; if not, returns null and writes nothing. */
+  /**
+   * Replaces the whole file, or makes it. With a stamp: only if the file has that stamp; with null: only if there is no file. If not,
+   * returns null and writes nothing.
+   */
   write(
     workspaceId: string,
     name: string,
-    whole: { stamp?: string; content: Uint8Array },
+    whole: { stamp?: string | null; content: Uint8Array },
   ): Promise<TranscriptFile | null>;
   /** Renames a file. Throws `storage_failed` if the new name is taken or the file does not exist. */
   move(workspaceId: string, from: string, to: string): Promise<TranscriptFile>;

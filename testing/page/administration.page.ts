@@ -168,9 +168,13 @@ test("[U10] [U13] [H4] a member sees the indexes and neither starts a run nor re
 
 test("[U10] [G1] [U13] a context that another admin changed meanwhile shows both, and nothing that was typed is lost", async (t) => {
   const { engine, owner, ...world } = await adminWorld(t);
-  const tab = await world.tab("/admin/contexts/conversation/default");
+  const tab = await world.tab();
+  const refused: string[] = [];
+  tab.on("response", (response) => void (response.ok() || refused.push(response.url())));
+  await tab.goto(`${world.url}/admin/contexts/conversation/default`);
   const field = tab.getByRole("textbox");
   await field.fill((await field.inputValue()).replace("Be careful.", "Be mine."));
+  assert.deepEqual(refused, [], "a context without versions is no fault");
   await engine.contexts.put(owner, { kind: "conversation", id: "default", entry: { boot_prompt: "Be theirs." } });
   await tab.getByRole("button", { name: "Save a new version" }).click();
   const conflict = tab.getByRole("region", { name: "Conflict" });

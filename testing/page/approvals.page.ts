@@ -55,6 +55,23 @@ test("[U8] [V5] the question of a running turn is denied with a reason, which th
   assert.ok(JSON.stringify(world.provider.exchanges.at(-1)?.request).includes("far too dangerous"));
 });
 
+test("[U8] [U13] an answer that does not reach the server is no answer: the question is still there and can be answered", async (t) => {
+  const { tools } = await toolWorld(t);
+  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "run", with: { command: "echo x" } }] : "Done.");
+  const world = await pageWorld(t, { tools, script });
+  const tab = await world.tab("/approvals", phone);
+  await (
+    await world.engine.turns.run(world.owner, { instruction: "go", mode: "edit" })
+  ).finished;
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await tab.route("**/agent/execute", (route) => route.abort());
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await card.getByRole("alert").getByText("The server does not answer.").waitFor();
+  await tab.unroute("**/agent/execute");
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+});
+
 test("[U8] a question that was answered elsewhere disappears without an error", async (t) => {
   const { tools } = await toolWorld(t);
   const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "run", with: { command: "echo x" } }] : "Done.");

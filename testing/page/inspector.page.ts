@@ -124,3 +124,16 @@ test("[U6] a failed turn, a price and a window that are not known, and a request
   assert.ok(shown.length > 100_000 && shown.length < 210_000, "the page does not hold 5 MB");
   assert.deepEqual(tab.faults, []);
 });
+
+test("[U6] [U13] a turn that is looked into while it runs is shown with its steps when it has ended", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await reasonsWorld(t, () => [{ says: ["one ", held.promise, "two"] }]);
+  const { sessionId, turnId, finished } = await world.engine.turns.run(world.owner, { instruction: "go" });
+  const tab = await world.tab(`/s/${sessionId}/t/${turnId}`);
+  const inspector = tab.getByRole("complementary", { name: "Inspector" });
+  await inspector.getByText("pending", { exact: true }).waitFor();
+  held.resolve();
+  await finished;
+  await inspector.getByText(/^1 step · /).waitFor();
+  assert.deepEqual(tab.faults, []);
+});

@@ -105,6 +105,83 @@ test("[U4] [U11] a conversation goes back to its begin, and the browser finds wo
 
 const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}";
 
+test("[U4] [U11] answers far from what is seen are text alone; nothing jumps, and each is drawn again when one comes near", async (t) => {
+  const paragraphs = Array.from({ length: 40 }, (_, at) => `Paragraph **${at}** of an answer.`).join("\n\n");
+  const world = await pageWorld(t, { script: () => paragraphs });
+  const { sessionId } = await ran(world, "turn 1");
+  for (let n = 2; n <= 6; n++) await ran(world, `turn ${n}`, { sessionId });
+  const tab = await world.tab(`/s/${sessionId}`);
+  const [first, last] = [tab.locator(".turn").first(), tab.locator(".turn").last()];
+  const isFar = async (turn: typeof first): Promise<void> => {
+    await turn.locator(".markdown").waitFor({ state: "detached" });
+    assert.match((await turn.locator(".answer").textContent()) ?? "", /Paragraph \*\*39\*\* of an answer/);
+  };
+  await last.locator(".markdown").waitFor();
+  await isFar(first);
+  const scrolled = async (by: number): Promise<number> => {
+    await tab.evaluate(`{
+      const box = document.querySelector(".turns");
+      box.scrollBy(0, ${by});
+      const { left, top, width, height } = box.getBoundingClientRect();
+      const near = [0, 10, 20, 30, 40].map((y) => document.elementFromPoint(left + width / 2, top + height / 2 + y));
+      window.middle = near.find((one) => one.matches("p, .instruction")) ?? near[0];
+      window.middleTop = middle.getBoundingClientRect().top;
+    }`);
+    await settled(tab);
+    return Number(await tab.evaluate("middle.isConnected ? middle.getBoundingClientRect().top - middleTop : 1e9"));
+  };
+  const top = async (): Promise<number> => Number(await tab.evaluate("document.querySelector('.turns').scrollTop"));
+  while ((await top()) > 0) await scrolled(-600);
+  await first.locator(".markdown").waitFor();
+  await isFar(last);
+  await scrolled(1e9);
+  await last.locator(".markdown").waitFor();
+  await isFar(first);
+  // What is in the middle of the box stays there while rows above and below are drawn again.
+  while ((await top()) > 0) {
+    const moved = await scrolled(-500);
+    assert.ok(Math.abs(moved) <= 1, `moved by ${moved} px`);
+  }
+  await scrolled(1e9);
+  await last.locator(".markdown").waitFor();
+  // What a person has selected is not taken away.
+  await last.locator("p").last().selectText();
+  await tab.evaluate("document.querySelector('.turns').scrollTo(0, 0)");
+  await first.locator(".markdown").waitFor();
+  await settled(tab);
+  assert.match(String(await tab.evaluate("String(getSelection())")), /Paragraph 39/);
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U4] [U12] at 360 px the head of a conversation and the row below the field are one line each", async (t) => {
+  const world = await pageWorld(t, {});
+  const { sessionId } = await ran(
+    world,
+    "a conversation with a long name, whose facts do not fit the width of a phone",
+  );
+  const tab = await world.anonymousTab("/", { viewport: { width: 360, height: 740 } });
+  const { code } = await world.engine.keys.browsers.code(world.owner);
+  await tab.goto(`${world.url}/s/${sessionId}#code=${code}`);
+  await tab.locator(".turn").waitFor();
+  await settled(tab);
+  const tops = (parts: string) =>
+    tab.evaluate(`[...document.querySelectorAll("${parts}")].map((one) => {
+      const { top, bottom, right } = one.getBoundingClientRect();
+      return [Math.round((top + bottom) / 2), right <= innerWidth];
+    })`) as Promise<[number, boolean][]>;
+  for (const parts of [".composer-row > *, .choices > *", ".thread-head > *"]) {
+    const found = await tops(parts);
+    assert.ok(found.length > 2);
+    const [[middle] = [0]] = found;
+    assert.ok(
+      found.every(([one, isInside]) => isInside && Math.abs(one - middle) <= 4),
+      `${parts}: ${JSON.stringify(found)}`,
+    );
+  }
+  assert.ok(Number(await tab.evaluate("document.querySelector('.thread-title p').clientHeight")) < 30);
+  assert.deepEqual(tab.faults, []);
+});
+
 test("[U11] [U13] names of 60 emoji and of overrides of the direction stay in their boxes", async (t) => {
   const world = await pageWorld(t, {});
   const first = await ran(world, "one");

@@ -1,6 +1,7 @@
 /** The live state of the page (U3, U4, U8): one stream of news, bad proxies, no network, and what happens when something waits. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { limits } from "../../src/domain/limits.ts";
 import { toolWorld } from "../tool-world.ts";
 import { askInPage, closeBrowser, pageWorld, type Tab } from "./page-world.ts";
 import { unfitProxy } from "./unfit-proxies.ts";
@@ -23,6 +24,22 @@ test("[U3] [U13] the page learns of a change by the stream, and does not ask aga
   await tab.locator(".row", { hasText: "renamed elsewhere" }).waitFor({ timeout: 1_500 });
   await world.engine.tree.remove(world.owner, id);
   await tab.getByText("There are no sessions yet.").waitFor({ timeout: 1_500 });
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U3] [U4] [U13] an open conversation that is older than the newest sessions is shown as it is now", async (t) => {
+  let now = Date.now() - 1_000_000;
+  const world = await pageWorld(t, { now: () => (now += 1) });
+  const { engine, owner } = world;
+  const { id } = await engine.sessions.create(owner, { name: "very old" });
+  for (let at = 0; at < limits.changesSessionsMax; at++) await engine.sessions.create(owner, { name: `newer ${at}` });
+  const tab = await world.tab();
+  const followed = tab.waitForRequest((request) => request.url().includes(`/api/events?sessionId=${id}`));
+  await tab.goto(`${world.url}/s/${id}`);
+  await tab.getByRole("heading", { name: "very old" }).waitFor();
+  await followed;
+  await engine.sessions.update(owner, id, { name: "renamed elsewhere" });
+  await tab.getByRole("heading", { name: "renamed elsewhere" }).waitFor({ timeout: 3_000 });
   assert.deepEqual(tab.faults, []);
 });
 

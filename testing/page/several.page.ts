@@ -45,7 +45,7 @@ test("[U7] [U13] three models answer beside one another, the slowest holds none,
   await tab.getByRole("row", { name: /^model anthropic claude-sonnet-5 anthropic claude-opus-5/ }).waitFor();
   await tab.goBack();
   await answer("anthropic/claude-opus-5").getByText("slow but sure").waitFor();
-  await answer("anthropic/claude-opus-5").getByRole("button", { name: "Keep this one" }).click();
+  await answer("anthropic/claude-opus-5").getByRole("button", { name: "Go on with this one" }).click();
   await tab.waitForURL(/\/s\//);
   await tab.getByRole("heading", { name: "which is better?" }).waitFor();
   assert.deepEqual(tab.faults, []);
@@ -86,8 +86,18 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   await tab.getByRole("button", { name: "Ask these 2" }).click();
   const sections = tab.locator(".beside > section");
   await sections.getByText("claude-opus-5 answers").waitFor();
-  await sections.getByRole("button", { name: "Keep this one" }).nth(1).click();
+  await tab.getByText(/You go on in the fork that you choose/).waitFor();
+  await sections.getByRole("button", { name: "Go on with this one" }).nth(1).click();
+  // The conversation goes on: the turns before stand above the answer, and the line between them leads back.
   await tab.locator(".turn").getByText("claude-opus-5 answers").waitFor();
+  await tab.locator(".turn", { hasText: "first words" }).waitFor();
+  const words = await tab.locator(".turn .instruction").allTextContents();
+  assert.deepEqual(words, ["first words", "second words"]);
+  const back = tab.getByRole("link", { name: "Go to where it was forked" });
+  await back.click();
+  await tab.waitForURL(`${world.url}/s/${sessionId}/t/${turnId}`);
+  await tab.goBack();
+  await back.waitFor();
   const graph = await world.engine.tree.graph(world.owner, sessionId);
   assert.deepEqual(
     graph.forks.map(({ turnId: from, count }) => [from, count]),
@@ -96,4 +106,20 @@ test("[U7] [U12] two working copies are asked the same, and a turn of a conversa
   assert.equal(graph.session.headTurnId, second.turnId, "the conversation stays as it is");
   assert.equal(await field.inputValue(), "");
   assert.deepEqual(tab.faults, []);
+});
+
+test("[U7] [U13] answers that end while the server is away are shown as ended once it is back", async (t) => {
+  const world = await reasonsWorld(t, () => "quick");
+  const tab = await world.tab("/several");
+  await tab.getByLabel("Instruction").fill("which is better?");
+  // The end of the stream arrives, and what is asked then does not.
+  await tab.route(/\/api\/turns\/[^/]+\/summary/, (route) => route.abort());
+  const failed = tab.waitForEvent("requestfailed", (request) => request.url().endsWith("/summary"));
+  await tab.getByRole("button", { name: "Ask these 2" }).click();
+  await failed;
+  await tab.unroute(/\/api\/turns\/[^/]+\/summary/);
+  await tab
+    .getByRole("link", { name: /^Compare with/ })
+    .first()
+    .waitFor();
 });

@@ -136,7 +136,7 @@ for (const [name, aheadMs] of [
     await world.stopListening();
     const shown = await tab.getByText(/^As of .*reconnecting/).textContent();
     const times = [0, 60_000].map((agoMs) =>
-      new Date(Date.now() - agoMs).toLocaleTimeString("en-US", { hour: "2-digit", minute: "2-digit" }),
+      new Date(Date.now() - agoMs).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }),
     );
     assert.ok(
       times.some((time) => shown?.includes(time)),

@@ -1,5 +1,6 @@
 /** Workspaces in the administration: their list, `session.md` to read and correct, permissions and memory (U10, W1, W5, W6, P4, M3). */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { managedWorkspaces, type ManagedForTest } from "../managed-workspaces.ts";
 import { currentTranscriptName } from "../../src/workspace/transcript-store.ts";
@@ -200,12 +201,14 @@ test("[U10] [M3] a fact is added, corrected and forgotten, and the turns that we
 });
 
 test("[U10] [H4] [P3] who does not run the server sees no workspace, and a device sees its own", async (t) => {
-  const { tabOf, anonymousTab, url, id, engine, owner, deps, workspaces } = await world(t);
+  const { tabOf, anonymousTab, url, id, engine, owner, deps, workspaces, bindings } = await world(t);
   const other = await workspaces.create({ name: "other" });
   const { id: userId, orgId, role } = await addUser(deps.records, { orgId: owner.orgId, role: "member" });
   const member = await tabOf({ orgId, userId, role }, "/admin/workspaces");
-  await member.getByText("There are none that you may use.").waitFor();
+  await member.getByText(/^There is no workspace yet that you may use\./).waitFor();
   assert.equal(await member.getByRole("button", { name: "Make a workspace" }).count(), 0);
+  await member.getByRole("link", { name: "Pair a device" }).click();
+  await member.getByRole("button", { name: "Add a phone or another browser" }).waitFor();
   await member.goto(`${url}/admin/workspaces/${id}`);
   await member.getByText(/workspace_unknown/).waitFor();
   const { code } = await engine.devices.pair(owner, { workspaceId: id });
@@ -216,6 +219,17 @@ test("[U10] [H4] [P3] who does not run the server sees no workspace, and a devic
   await phone.getByRole("link", { name: "shop" }).click();
   await phone.getByLabel(field).waitFor();
   assert.equal(await phone.getByRole("button", { name: "Delete" }).count(), 0);
+  const [device = assert.fail("no device")] = await engine.devices.list(owner);
+  // What pairs over ACP is bound by its id, and an editor by an id that it made itself.
+  const editor = randomUUID();
+  for (const bound of [device.id, editor]) await bindings.bind(bound, id);
+  const desk = await tabOf(owner, `/admin/workspaces/${id}`);
+  await desk.locator(".device-name").getByText(device.name).waitFor();
+  await desk
+    .locator(".device-name")
+    .getByText(`…${editor.slice(-8)}`)
+    .waitFor();
+  assert.equal(await desk.getByText(device.id).count(), 0, "no id where there is a name");
   await phone.goto(`${url}/admin/workspaces/${other.id}`);
   await phone.getByText(/workspace_unknown/).waitFor();
 });

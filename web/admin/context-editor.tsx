@@ -23,12 +23,11 @@ interface Draft {
 type Kind = WireContext["kind"];
 
 async function read(kind: Kind, id: string): Promise<Read> {
-  const [current, { users }] = await Promise.all([client.contexts.get(kind, id), client.people.list({ limit: 200 })]);
-  // A context of the configuration has no versions.
-  const versions = await client.contexts.versions(kind, id, { limit: 100 }).catch((error: unknown) => {
-    if (codeOf(error) === "not_found") return [];
-    throw error;
-  });
+  const [current, versions, { users }] = await Promise.all([
+    client.contexts.get(kind, id),
+    client.contexts.versions(kind, id, { limit: 100 }),
+    client.people.list({ limit: 200 }),
+  ]);
   return { current, versions, names: new Map(users.map((user) => [user.id, user.name])) };
 }
 
@@ -147,9 +146,15 @@ function Content({ context: { version, content }, draft, save, retire }: Content
           Save a new version
         </button>
         {version !== null && (
-          <SureButton label="Retire the org's own" run={() => retire({ expectedVersion: version })} />
+          <SureButton label="Stop using the org's versions" run={() => retire({ expectedVersion: version })} />
         )}
       </p>
+      {version !== null && (
+        <p class="dim">
+          Without the org's versions the context of the configuration with this id counts again. If there is none, turns
+          that name it are refused. Earlier versions stay readable.
+        </p>
+      )}
     </form>
   );
 }
@@ -176,9 +181,9 @@ function Conflict({ theirs, by, mine, takeTheirs }: ConflictProps) {
   return (
     <section class="notice wait" aria-label="Conflict">
       <p role="alert">
-        {theirs.version === null ? "The org's own was retired" : `Version ${theirs.version} was saved`} meanwhile, by{" "}
-        {by}. Nothing of yours was saved, and nothing is lost: it is in the field below. Saving now makes the next
-        version.
+        {theirs.version === null ? "The org stopped using its versions" : `Version ${theirs.version} was saved`}{" "}
+        meanwhile, by {by}. Nothing of yours was saved, and nothing is lost: it is in the field below. Saving now makes
+        the next version.
       </p>
       {content !== null && <ContextDifferences before={theirs.content} after={content} names={["theirs", "yours"]} />}
       <button type="button" onClick={takeTheirs}>

@@ -30,7 +30,7 @@ export function Versions({ of, versions, names, goBack }: VersionsProps) {
       <ul class="checks">
         {versions.map(({ version, createdAt, createdBy, isRetired }) => (
           <li key={version}>
-            Version {version} {isRetired && <span class="tag">retired</span>}{" "}
+            Version {version} {isRetired && <span class="tag">not used</span>}{" "}
             <span class="dim">
               by {names.get(createdBy) ?? createdBy}, <Time at={createdAt} />
             </span>{" "}

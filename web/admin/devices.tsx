@@ -3,7 +3,8 @@ import { useSignal } from "@preact/signals";
 import type { WireApiKey, WireDevice, WirePairingCode } from "../../src/client/client.ts";
 import { client, me, mayWrite } from "../api/connection.ts";
 import { shownText } from "../parts/shown-text.ts";
-import { Time } from "../parts/time.tsx";
+import { timeOfDay } from "../parts/numbers.ts";
+import { Day, Time } from "../parts/time.tsx";
 import { PartFrame, SureButton, Table, usePart } from "./part.tsx";
 import { Square } from "./square.tsx";
 
@@ -44,14 +45,14 @@ export function Devices() {
                   <Time at={createdAt} />
                 </td>
                 <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
-                <td>{expiresAt?.slice(0, 10) ?? "never"}</td>
+                <td>{expiresAt === null ? "never" : <Day at={expiresAt} />}</td>
                 <td>
                   {mayWrite.value && <SureButton label="Sign out" run={() => void act(() => client.keys.revoke(id))} />}
                 </td>
               </tr>
             ))}
           </Table>
-          {browsers.length === 0 && <p class="dim">None besides devices.</p>}
+          {browsers.length === 0 && <p class="dim">No browser is signed in besides devices.</p>}
           <h2>Devices</h2>
           <Table caption="Devices" head={["Name", "Paired", "Used", ""]}>
             {devices.map(({ id, name, createdAt, lastUsedAt }) => (
@@ -89,7 +90,7 @@ function PairingCode({ made: { code, expiresAt } }: { made: WirePairingCode }) {
         <p>
           <code>{url}</code>
         </p>
-        <p class="dim">The code works once, until {new Date(expiresAt).toLocaleTimeString()}.</p>
+        <p class="dim">The code works once, until {timeOfDay(expiresAt)}.</p>
         {isHere && (
           <p class="notice wait">
             This address reaches only this machine. Start the server with <code>--host</code>, or put a tunnel in front

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { client, mayWrite } from "../api/connection.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { shownText } from "../parts/shown-text.ts";
-import { Time } from "../parts/time.tsx";
+import { Day, Time } from "../parts/time.tsx";
 import { PartFrame, SureButton, Table, usePart } from "./part.tsx";
 
 export function Keys() {
@@ -58,7 +58,15 @@ export function Keys() {
                   </td>
                   <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
                   <td>
-                    {revokedAt !== null ? "revoked" : expiresAt === null ? "valid" : `until ${expiresAt.slice(0, 10)}`}
+                    {revokedAt !== null ? (
+                      "revoked"
+                    ) : expiresAt === null ? (
+                      "valid"
+                    ) : (
+                      <>
+                        until <Day at={expiresAt} />
+                      </>
+                    )}
                   </td>
                   <td>
                     {revokedAt === null && mayWrite.value && (

@@ -53,7 +53,7 @@ interface Correction {
 }
 
 function useCorrection(id: string, file: Correction) {
-  const draft = draftOf(`transcript.${id}`);
+  const { text: draft } = draftOf(`transcript.${id}`);
   const at = draft.value.indexOf("\n");
   const correction = at === -1 ? file : { madeFrom: draft.value.slice(0, at), text: draft.value.slice(at + 1) };
   return {

@@ -10,8 +10,16 @@ import { WorkspaceMemory } from "./workspace-memory.tsx";
 import { WorkspaceTranscript } from "./workspace-transcript.tsx";
 import { Conversation, nameOf } from "./workspaces.tsx";
 
+/** The names of paired devices, by their ids. */
+type DeviceNames = ReadonlyMap<string, string>;
+
+async function read(id: string): Promise<{ workspace: WireWorkspace; names: DeviceNames }> {
+  const [workspace, devices] = await Promise.all([client.workspaces.get(id), client.devices.list()]);
+  return { workspace, names: new Map(devices.map((device) => [device.id, device.name])) };
+}
+
 export function WorkspaceView({ id }: { id: string }) {
-  const { list, fault, act } = usePart(`workspace ${id}`, () => client.workspaces.get(id));
+  const { list, fault, act } = usePart(`workspace ${id}`, () => read(id));
   const allWorkspaces = pathTo("adminPart", { part: "workspaces" });
   const remove = (unusedSince: string): void =>
     void act(async () => {
@@ -24,10 +32,10 @@ export function WorkspaceView({ id }: { id: string }) {
         <a href={allWorkspaces}>← Workspaces</a>
       </p>
       <PartFrame list={list} fault={fault}>
-        {(workspace) => (
+        {({ workspace, names }) => (
           <>
             <h2>{nameOf(workspace)}</h2>
-            <Facts workspace={workspace} />
+            <Facts workspace={workspace} names={names} />
             {workspace.damage === null && (
               <>
                 <WorkspaceTranscript id={id} hasChanged={() => void list.load()} />
@@ -43,7 +51,18 @@ export function WorkspaceView({ id }: { id: string }) {
   );
 }
 
-function Facts({ workspace }: { workspace: WireWorkspace }) {
+const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** A device is known by its name. One of another person has only an id here, of which the end is shown. */
+function DeviceName({ id, names }: { id: string; names: DeviceNames }) {
+  return (
+    <bdi class="device-name" title={id}>
+      {shownText(names.get(id) ?? (isUuid.test(id) ? `…${id.slice(-8)}` : id))}
+    </bdi>
+  );
+}
+
+function Facts({ workspace, names }: { workspace: WireWorkspace; names: DeviceNames }) {
   const { id, createdAt, lastAccessedAt, provider, devices, damage, transcript } = workspace;
   return (
     <>
@@ -66,7 +85,11 @@ function Facts({ workspace }: { workspace: WireWorkspace }) {
           </>
         )}
         <dt>Devices</dt>
-        <dd>{devices.length === 0 ? "none" : devices.map(shownText).join(", ")}</dd>
+        <dd>
+          {devices.length === 0
+            ? "none"
+            : devices.map((device) => <DeviceName key={device} id={device} names={names} />)}
+        </dd>
         {transcript !== null && (
           <>
             <dt>Conversation</dt>

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { WireWorkspace } from "../../src/client/client.ts";
 import { client, isAdmin } from "../api/connection.ts";
+import { Empty } from "../parts/states.tsx";
 import { bytes, plural } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { Time } from "../parts/time.tsx";
@@ -41,10 +42,11 @@ export function Workspaces() {
             </button>
           )}
           {workspaces.length === 0 && (
-            <p class="dim">
-              There are none that you may use. The first chat, editor or device of a person who runs this server makes
-              one.
-            </p>
+            <Empty action={<a href={pathTo("adminPart", { part: "devices" })}>Pair a device</a>}>
+              There is no workspace yet that you may use. A workspace keeps the conversation, the permissions and the
+              memory of one device or editor. It is made when you pair a device, or when you run{" "}
+              <code>aptove chat</code> on the server's machine{isAdmin.value && ", or by its name above"}.
+            </Empty>
           )}
         </>
       )}

@@ -31,6 +31,13 @@ export const runningCount = computed(
   () => newest.value?.filter(({ lastTurnStatus }) => lastTurnStatus === "pending").length ?? 0,
 );
 
+/** The session of the open conversation. It is covered however old it is. Null: none is open. */
+export const openedId = signal<string | null>(null);
+/** The open session as it was read last, if it is not among the newest. */
+export const openedSession = signal<WireSession | null>(null);
+const isAmongNewest = (id: string): boolean => newest.value?.some((one) => one.id === id) ?? true;
+const uncoveredId = computed(() => (openedId.value === null || isAmongNewest(openedId.value) ? null : openedId.value));
+
 let timer: ReturnType<typeof setTimeout> | null = null;
 let due = 0;
 let looks = 0;
@@ -46,11 +53,13 @@ export async function look(): Promise<void> {
 async function lookNow(): Promise<void> {
   if (signInState.value !== "in") return;
   try {
-    const [{ sessions }, { approvals }] = await Promise.all([
+    const [{ sessions }, { approvals }, opened] = await Promise.all([
       client.sessions.list({ limit: 50, archived: false }),
       client.approvals(),
+      readUncovered(),
     ]);
     newest.value = sessions;
+    openedSession.value = opened;
     announce(approvals);
     waiting.value = approvals;
     liveFault.value = null;
@@ -61,6 +70,12 @@ async function lookNow(): Promise<void> {
     liveFault.value = wordsOf(error);
   }
   lookIn(isListening ? listeningEveryMs : document.hidden ? hiddenEveryMs : visibleEveryMs);
+}
+
+/** What the conversation shows stays if its session cannot be read. */
+async function readUncovered(): Promise<WireSession | null> {
+  const id = uncoveredId.value;
+  return id === null ? null : await client.sessions.get(id).catch(() => null);
 }
 
 /** Looks after this time, or earlier if that is planned already. */
@@ -75,27 +90,29 @@ function lookIn(ms: number): void {
   }, ms);
 }
 
-let listening: AbortController | null = null;
+let listening: { stopping: AbortController; sessionId: string | null } | null = null;
 /** True if this is the one tab that listens while it is hidden, so that it can notify a person at once. */
 let mayListenHidden = false;
 
 /** Listens while the tab is visible. A browser opens few connections to one server, so hidden tabs leave them to others. */
 function listenIfSeen(): void {
   const wanted = signInState.value === "in" && (!document.hidden || mayListenHidden);
-  if (wanted === (listening !== null)) return;
-  listening?.abort();
-  listening = wanted ? new AbortController() : null;
-  if (listening !== null) void listen(listening.signal);
+  const sessionId = uncoveredId.value;
+  const isCovered = sessionId === null || listening?.sessionId === sessionId;
+  if (wanted ? listening !== null && isCovered : listening === null) return;
+  listening?.stopping.abort();
+  listening = wanted ? { stopping: new AbortController(), sessionId } : null;
+  if (listening !== null) void listen(listening.stopping.signal, sessionId === null ? {} : { sessionId });
 }
 
-async function listen(stopping: AbortSignal): Promise<void> {
+async function listen(stopping: AbortSignal, opened: { sessionId?: string }): Promise<void> {
   let betweenMs = 2.5 * 15_000;
   for (let pauseMs = 250; !stopping.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const begunAt = performance.now();
     let isQuiet = true;
     let isHeld = false;
     try {
-      for await (const news of client.news({ signal: stopping, firstMs, betweenMs })) {
+      for await (const news of client.news({ ...opened, signal: stopping, firstMs, betweenMs })) {
         if (news.type === "read_anew") {
           sawVersion(news.version);
           betweenMs = 2.5 * news.heartbeatMs;

@@ -18,15 +18,18 @@ export interface Loaded<T> {
 function loaded<T>(read: () => Promise<T>): Loaded<T> {
   const value: Signal<T | null> = signal<T | null>(null);
   const failed = signal<Failed | null>(null);
-  const load = async (): Promise<void> => {
-    try {
-      value.value = await read();
-      failed.value = null;
-    } catch (error) {
-      failed.value = { words: wordsOf(error), code: codeOf(error) };
-    }
-  };
+  const load = (): Promise<void> => attempted(failed, async () => void (value.value = await read()));
   return { value, failed, load };
+}
+
+/** Reads, and keeps why it failed, for the view that shows it. A read that succeeds takes that away. Never rejects. */
+export async function attempted(failed: Signal<Failed | null>, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+    failed.value = null;
+  } catch (error) {
+    failed.value = { words: wordsOf(error), code: codeOf(error) };
+  }
 }
 
 /** Loads the value when the view appears, and again whenever the key changes. */

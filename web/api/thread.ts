@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { ExecuteRequest, WirePin, WireSession, WireTurnName, WireTurnList } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "./connection.ts";
-import { look, newest } from "./live.ts";
+import { look, newest, openedSession } from "./live.ts";
 import type { Failed } from "./loading.ts";
 import { followTurn, type FollowedTurn } from "./running-turn.ts";
 
@@ -43,11 +43,11 @@ export class Thread {
 
   constructor(id: string) {
     this.id = id;
-    // The list of sessions is asked for regularly. If this one has changed there, it is read again.
+    // The sessions are asked for regularly. If this one has changed, it is read again.
     this.#stopWatching = effect(() => {
-      const row = newest.value?.find((one) => one.id === id);
+      const row = [...(newest.value ?? []), openedSession.value].find((one) => one?.id === id);
       const known = this.session.peek();
-      if (row !== undefined && known !== null && markOf(row) !== markOf(known)) void this.load();
+      if (row != null && known !== null && markOf(row) !== markOf(known)) void this.load();
     });
   }
 
@@ -60,8 +60,7 @@ export class Thread {
         client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
       ]);
       const own = page.turns.toReversed();
-      const { originTurnId } = session;
-      const origin = own.length === 0 && originTurnId !== null ? await turnsUpTo(originTurnId) : [];
+      const origin = own.length < pageSize ? await this.#origin(session) : [];
       if (this.#isClosed) return;
       batch(() => {
         this.session.value = session;
@@ -97,6 +96,15 @@ export class Thread {
     }
     void look();
     return started;
+  }
+
+  /** Returns the turns that a fork continues, once. If the caller may not see them, the fork begins with its own. */
+  async #origin({ originTurnId }: WireSession): Promise<ListedTurn[]> {
+    if (originTurnId === null || this.turns.peek().has(originTurnId)) return [];
+    return await turnsUpTo(originTurnId).catch((error: unknown) => {
+      if (codeOf(error) === "not_found") return [];
+      throw error;
+    });
   }
 
   takeNames(names: readonly WireTurnName[]): void {

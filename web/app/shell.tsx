@@ -5,6 +5,7 @@ import { hasNewVersion, me, offlineSince, signInState } from "../api/connection.
 import { asOf, look, runningCount, waiting } from "../api/live.ts";
 import { SessionList } from "../sessions/session-list.tsx";
 import { route } from "../routes.ts";
+import { timeOfDay } from "../parts/numbers.ts";
 import { Loading, Reload } from "../parts/states.tsx";
 import { Navigation } from "./navigation.tsx";
 import { listenForKeys, Palette } from "./palette.tsx";
@@ -76,10 +77,9 @@ function Places() {
 
 function Banner() {
   if (offlineSince.value !== null) {
-    const at = new Date(asOf.value).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     return (
       <p class="banner wait" role="status">
-        As of {at}; reconnecting …
+        As of {timeOfDay(asOf.value)}; reconnecting …
       </p>
     );
   }

@@ -151,5 +151,11 @@ async function send({ isParked, turnId, callId, sessionId, mode }: WaitingCall, 
     return found === undefined ? [] : [{ callId: one.callId, ...found }];
   });
   if (results.length < calls.length) return;
-  await client.start({ sessionId, responseContinuationId: turnId, toolResults: results, mode });
+  try {
+    await client.start({ sessionId, responseContinuationId: turnId, toolResults: results, mode });
+  } catch (error) {
+    // The person is asked again. The answers to the other calls are kept.
+    given.value = new Map([...given.value].filter(([id]) => id !== callId));
+    throw error;
+  }
 }

@@ -38,7 +38,7 @@ function Column({ one }: { one: Asked }) {
 function Answer({ state, label }: { state: Started; label: string }) {
   const { sessionId, turnId, followed, end } = state;
   const view = followed.view.value;
-  const isRunning = view.end === null;
+  const isRunning = view.end === null && end === null && followed.failed.value === null;
   const others = asked.value.all.filter((other) => other.label !== label && other.state.value.kind === "started");
   return (
     <>
@@ -52,10 +52,10 @@ function Answer({ state, label }: { state: Started; label: string }) {
         )}
         {followed.failed.value !== null && <p role="alert">{followed.failed.value}</p>}
       </div>
-      <p class="dim numbers small-text">{end === null ? "Working …" : factsOf(end)}</p>
+      <p class="dim numbers small-text">{end !== null ? factsOf(end) : isRunning && "Working …"}</p>
       <p class="row-of">
         <button type="button" class="primary small" onClick={() => navigate(pathTo("session", { session: sessionId }))}>
-          Keep this one
+          Go on with this one
         </button>
         {others.map((other, at) => {
           const { value } = other.state;

@@ -35,9 +35,10 @@ export function Several() {
 }
 
 const explained = {
-  new: "Each answers in a session of its own.",
-  from: "Each continues the same turn, as a fork of its own. The conversation stays as it is.",
-  again: "Each gets what the turn was asked, as a fork beside it. The conversation stays as it is.",
+  new: "Each answers in a session of its own. You go on in the one that you choose.",
+  from: "Each continues the same turn, in a fork of its own. You go on in the fork that you choose; the conversation and the other forks stay as they are.",
+  again:
+    "Each gets what the turn was asked, in a fork of its own. You go on in the fork that you choose; the conversation and the other forks stay as they are.",
 } as const;
 
 function Question({ place, name }: { place: Place; name: string }) {
@@ -66,7 +67,7 @@ function Question({ place, name }: { place: Place; name: string }) {
       class="several-form"
       onSubmit={(event) => {
         event.preventDefault();
-        const labels = labelsOf(askees.value, modelWords);
+        const labels = labelsOf(askees.value, (model) => modelWords(model, place.kind === "new"));
         askAll(
           name,
           requests.value.map((request, at) => ({ request, label: labels[at] ?? "" })),
@@ -111,9 +112,9 @@ function Question({ place, name }: { place: Place; name: string }) {
 }
 
 /** A model, or a context, as the words that a turn takes. */
-function modelOptions(): [string, string][] {
+function modelOptions(isNew: boolean): [string, string][] {
   return [
-    ["", "as it is set"],
+    ["", isNew ? "default model" : "same model"],
     ...(models.value ?? []).map((one): [string, string] => [`${one.provider}/${one.model}`, modelLabel(one)]),
     ...conversations.value.map(({ id, content }): [string, string] => [
       `context:${id}`,
@@ -122,20 +123,20 @@ function modelOptions(): [string, string][] {
   ];
 }
 
-function modelWords(model: string): string {
-  if (model === "") return "as it is set";
-  return model.startsWith("context:") ? (modelOptions().find(([id]) => id === model)?.[1] ?? model) : model;
+function modelWords(model: string, isNew: boolean): string {
+  if (model !== "" && !model.startsWith("context:")) return model;
+  return modelOptions(isNew).find(([id]) => id === model)?.[1] ?? model;
 }
 
 /** Two to begin with, if there are two models: a comparison needs them. */
 function firstAskees(): Askee[] {
   const first = nextAskee([]);
-  return modelOptions().length > 2 ? [first, nextAskee([first])] : [first];
+  return modelOptions(true).length > 2 ? [first, nextAskee([first])] : [first];
 }
 
 /** Takes the first model that is not asked yet. */
 function nextAskee(askees: readonly Askee[]): Askee {
-  const [, ...offered] = modelOptions().map(([id]) => id);
+  const [, ...offered] = modelOptions(true).map(([id]) => id);
   const model = offered.find((id) => !askees.some((one) => one.model === id)) ?? offered[0] ?? "";
   return { model, repos: askees.at(-1)?.repos ?? newRepos.value, workspaceId: "" };
 }
@@ -151,7 +152,7 @@ function AskeeFields({ askees, at, isNew }: { askees: Signal<readonly Askee[]>; 
         isNamed
         label="Model or context"
         value={askee.model}
-        options={modelOptions()}
+        options={modelOptions(isNew)}
         choose={(model) => change({ model })}
       />
       {isNew && (indexes.value ?? []).length > 0 && (

@@ -1,5 +1,6 @@
 /** The inspector of a turn (U6): what filled the window, what was sent and what was left out, the steps, and the exact bytes. */
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import type { Thread } from "../api/thread.ts";
@@ -59,6 +60,13 @@ const tabs = ["Context", "Steps", "Request"] as const;
 
 function TurnInspector({ thread, turnId }: { thread: Thread; turnId: string }) {
   const { value, failed, load } = useLoaded(turnId, () => read(turnId));
+  const status = thread.turns.value.get(turnId)?.status;
+  const before = useRef(status);
+  useEffect(() => {
+    // A turn that runs has few of its facts. What is read first stays in place until the rest is there.
+    if (before.current === "pending" && status !== "pending") void load();
+    before.current = status;
+  }, [status]);
   const tab = useSignal<(typeof tabs)[number]>("Context");
   if (value.value === null) {
     return failed.value === null ? (

@@ -7,6 +7,9 @@ import { type ComponentChildren, Component, type JSX } from "preact";
 import { Code } from "./code.tsx";
 import { allBlocks, GrowingBlocks } from "./growing-blocks.ts";
 
+/** The blocks of a longer answer are laid out when they come near. Those of a shorter one have their heights at once, so that nothing moves. */
+const shortBlocksMax = 200;
+
 interface MarkdownProps {
   text: string;
   isOpen?: boolean;
@@ -24,7 +27,7 @@ export class Markdown extends Component<MarkdownProps, { isWhole: boolean }> {
     const { hidden, blocks } = this.state.isWhole && !isOpen ? allBlocks(text) : this.#blocks.of(text);
     const last = blocks.at(-1)?.key;
     return (
-      <div class="markdown">
+      <div class={blocks.length > shortBlocksMax ? "markdown long" : "markdown"}>
         {hidden > 0 && !isOpen && (
           <button type="button" class="quiet" onClick={() => this.setState({ isWhole: true })}>
             Show {hidden} earlier blocks

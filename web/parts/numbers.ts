@@ -49,11 +49,18 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 /** `2h ago`. A clock that is ahead of the server's gives `now`, not a time in the future. */
 export function ago(at: number, now: number): string {
   const passed = Math.max(0, now - at);
-  if (passed > 30 * 86_400_000) return new Date(at).toISOString().slice(0, 10);
+  if (passed > 30 * 86_400_000) return exactTime(at).slice(0, 10);
   const [unit, ms] = units.find(([, one]) => passed >= one) ?? ["minute", 0];
   return ms === 0 ? "now" : relative.format(-Math.floor(passed / ms), unit);
 }
 
-export function exactTime(iso: string): string {
-  return new Date(iso).toLocaleString();
+/** `2026-11-27 13:05:09` in the time zone of this browser. Days stand in this form everywhere. */
+export function exactTime(at: string | number): string {
+  // Sweden writes times as ISO 8601 does.
+  return new Date(at).toLocaleString("sv-SE");
+}
+
+/** `13:05` in the time zone of this browser. */
+export function timeOfDay(at: string | number): string {
+  return exactTime(at).slice(11, 16);
 }

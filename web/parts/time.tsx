@@ -7,6 +7,15 @@ import { ago, exactTime } from "./numbers.ts";
 const beat = signal(0);
 setInterval(() => (beat.value += 1), 20_000);
 
+/** A day, also one to come. */
+export function Day({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {exactTime(at).slice(0, 10)}
+    </time>
+  );
+}
+
 export function Time({ at }: { at: string }) {
   void beat.value;
   return (

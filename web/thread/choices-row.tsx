@@ -1,4 +1,5 @@
 /** The pickers below the field: mode, model, effort, context and scope (U4). */
+import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
@@ -7,23 +8,31 @@ import {
   conversations,
   effort,
   efforts,
+  forkChoice,
   indexes,
   loadChoices,
   mode,
   modelLabel,
   models,
   modesOf,
-  newContext,
-  newModel,
+  newChoice,
   newRepos,
   paths,
   type Effort,
+  type SessionChoice,
 } from "./choices.ts";
 
-export function Choices({ thread }: { thread: Thread | null }) {
+/** What the next turn is for: a new session, a session, or a fork of it that is about to begin. */
+interface ForProps {
+  thread: Thread | null;
+  isFork: boolean;
+}
+
+export function Choices({ thread, isFork }: ForProps) {
   useEffect(() => void loadChoices(), []);
   const session = thread?.session.value ?? null;
-  const contextId = session?.conversationContextId ?? newContext.value;
+  const contextId =
+    choiceFor({ thread, isFork })?.value.conversationContextId ?? session?.conversationContextId ?? null;
   return (
     <div class="choices">
       <Picker
@@ -32,17 +41,17 @@ export function Choices({ thread }: { thread: Thread | null }) {
         options={modesOf(contextId).map((id) => [id, id])}
         choose={(id) => (mode.value = id)}
       />
-      <ModelPicker thread={thread} />
+      <ModelPicker thread={thread} isFork={isFork} />
       <details class="more-choices">
         <summary title="Effort, context and scope">More</summary>
         <div class="filters-box up">
           <Picker
             label="Effort"
             value={effort.value}
-            options={efforts.map((one) => [one, one === "" ? "effort: as set" : one])}
+            options={efforts.map((one) => [one, one === "" ? "default effort" : one])}
             choose={(one) => (effort.value = one as Effort)}
           />
-          <ContextPicker thread={thread} />
+          <ContextPicker thread={thread} isFork={isFork} />
           {session === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
           <label>
             Search only below
@@ -111,18 +120,29 @@ export function Repositories({ chosen, choose, isNamed = false }: RepositoriesPr
   );
 }
 
-/** Changes what the session has for its later turns (S9). */
-function chooseForSession(thread: Thread, patch: Parameters<typeof client.sessions.update>[1]): void {
-  void client.sessions.update(thread.id, patch).then(
-    (session) => (thread.session.value = session),
-    (error: unknown) => (actionFault.value = wordsOf(error)),
-  );
+/** Returns what is chosen for a session that does not exist yet. Null: the session exists and has it itself (S9). */
+function choiceFor({ thread, isFork }: ForProps): Signal<SessionChoice> | null {
+  return isFork ? forkChoice : thread === null ? newChoice : null;
 }
 
-function ModelPicker({ thread }: { thread: Thread | null }) {
-  const session = thread?.session.value ?? null;
+function take({ thread, isFork }: ForProps, chosen: Partial<SessionChoice>): void {
+  const choice = choiceFor({ thread, isFork });
+  if (choice !== null) choice.value = { ...choice.value, ...chosen };
+  else if (thread !== null) {
+    // A session always has a context.
+    const { conversationContextId: context, ...others } = chosen;
+    const patch = context == null ? others : { ...others, conversationContextId: context };
+    void client.sessions.update(thread.id, patch).then(
+      (session) => (thread.session.value = session),
+      (error: unknown) => (actionFault.value = wordsOf(error)),
+    );
+  }
+}
+
+function ModelPicker({ thread, isFork }: ForProps) {
+  const choice = choiceFor({ thread, isFork })?.value ?? thread?.session.value;
   const known = (models.value ?? []).map((one): [string, string] => [`${one.provider}/${one.model}`, modelLabel(one)]);
-  const value = (session === null ? newModel.value : session.model) ?? "";
+  const value = choice?.model ?? "";
   const full = known.find(([id]) => id === value || id.endsWith(`/${value}`))?.[0] ?? value;
   if (known.length === 0) return null;
   const unknown: [string, string][] = full !== "" && !known.some(([id]) => id === full) ? [[full, full]] : [];
@@ -130,28 +150,22 @@ function ModelPicker({ thread }: { thread: Thread | null }) {
     <Picker
       label="Model"
       value={full}
-      options={[["", "model: as set"], ...unknown, ...known]}
-      choose={(id) => {
-        const model = id === "" ? null : id;
-        if (thread === null) newModel.value = model;
-        else chooseForSession(thread, { model });
-      }}
+      options={[["", isFork ? "same model" : "default model"], ...unknown, ...known]}
+      choose={(id) => take({ thread, isFork }, { model: id === "" ? null : id })}
     />
   );
 }
 
-function ContextPicker({ thread }: { thread: Thread | null }) {
+function ContextPicker({ thread, isFork }: ForProps) {
   const all = conversations.value.map(({ id, content }): [string, string] => [id, content?.name ?? id]);
   if (all.length < 2) return null;
+  const choice = choiceFor({ thread, isFork })?.value ?? thread?.session.value;
   return (
     <Picker
       label="Context"
-      value={thread?.session.value?.conversationContextId ?? newContext.value ?? "default"}
-      options={all}
-      choose={(conversationContextId) => {
-        if (thread === null) newContext.value = conversationContextId;
-        else chooseForSession(thread, { conversationContextId });
-      }}
+      value={choice?.conversationContextId ?? (isFork ? "" : "default")}
+      options={isFork ? [["", "same context"], ...all] : all}
+      choose={(id) => take({ thread, isFork }, { conversationContextId: id === "" ? null : id })}
     />
   );
 }

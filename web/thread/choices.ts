@@ -11,10 +11,14 @@ export const indexes = signal<WireIndex[] | null>(null);
 export const mode = signal("ask");
 /** The repositories of a new session, in order (M7). Empty: no code is searched. */
 export const newRepos = signal<readonly string[]>([]);
-/** The model and context of a new session. Null: as configured. */
-export const newModel = signal<string | null>(null);
-export const newContext = signal<string | null>(null);
-/** Empty: as it is set. */
+/** The model and the context that a person chose for a session. Null: nothing. */
+export type SessionChoice = Pick<WireSession, "model"> & { conversationContextId: string | null };
+export const nothingChosen: SessionChoice = { model: null, conversationContextId: null };
+/** What a new session is begun with. What is not chosen is as configured. */
+export const newChoice = signal(nothingChosen);
+/** What a fork is begun with. What is not chosen is as the forked session has it. */
+export const forkChoice = signal(nothingChosen);
+/** Empty: the default. */
 export const efforts = ["", "minimal", "low", "medium", "high"] as const;
 export type Effort = (typeof efforts)[number];
 export const effort = signal<Effort>("");
@@ -50,6 +54,11 @@ export function modesOf(contextId: string | null): string[] {
 /** Returns the repositories of a session, in its order. */
 export function repositoriesOf({ repo, otherRepos }: WireSession): readonly string[] {
   return repo === null ? [] : [...new Set([repo, ...otherRepos])];
+}
+
+/** Returns what the first request of a session says about what was chosen for it. */
+export function chosenOf({ model, conversationContextId }: SessionChoice): Partial<ExecuteRequest> {
+  return { ...(model !== null && { model }), ...(conversationContextId !== null && { conversationContextId }) };
 }
 
 /** Returns what the first request of a session says about its repositories, in their order. */

@@ -7,25 +7,27 @@ import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
-import { attachedBytesMax, inputOf, readAttachment, type Attachment } from "./attachments.ts";
+import { attachedBytesMax, inputOf, readAttachment } from "./attachments.ts";
 import { Choices } from "./choices-row.tsx";
-import { effort, mode, newContext, newModel, newRepos, paths, placeOf, repositoriesOf } from "./choices.ts";
-import { draftOf } from "./drafts.ts";
+import { chosenOf, effort, forkChoice, mode, newChoice, newRepos, paths, placeOf, repositoriesOf } from "./choices.ts";
+import { draftOf, type Draft } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
 
 interface ComposerProps {
   thread: Thread | null;
+  /** The turn at which the instruction begins a fork. */
+  fork?: string;
   /** Runs the request. Throws what the server refuses. */
   run(request: ExecuteRequest, idempotencyKey: string): Promise<void>;
 }
 
-export function Composer({ thread, run }: ComposerProps) {
-  const draft = draftOf(thread?.id ?? null);
-  const attached = useSignal<readonly Attachment[]>([]);
+export function Composer({ thread, fork, run }: ComposerProps) {
+  const kept = draftOf(fork === undefined ? (thread?.id ?? null) : `fork ${fork}`);
+  const { text: draft, attached } = kept;
   const fault = useSignal<{ words: string; code: string } | null>(null);
   const isBusy = useSignal(false);
   const field = useRef<HTMLTextAreaElement>(null);
-  const isRunning = thread !== null && thread.running.value !== null;
+  const isRunning = fork === undefined && thread !== null && thread.running.value !== null;
 
   useGrowingField(field, draft.value);
   const session = thread?.session.value ?? null;
@@ -49,7 +51,10 @@ export function Composer({ thread, run }: ComposerProps) {
     try {
       if (ifBusy === "steer" && thread !== null) await client.sessions.steer(thread.id, text);
       else
-        await run({ ...requestOf(thread, ifBusy), instruction: text, ...inputOf(attached.value) }, crypto.randomUUID());
+        await run(
+          { ...requestOf(thread, { fork, ifBusy }), instruction: text, ...inputOf(attached.value) },
+          crypto.randomUUID(),
+        );
       draft.value = "";
       attached.value = [];
     } catch (error) {
@@ -81,7 +86,7 @@ export function Composer({ thread, run }: ComposerProps) {
       }}
     >
       {fault.value !== null && <Fault fault={fault.value} />}
-      <Attached attached={attached.value} remove={(at) => (attached.value = attached.value.toSpliced(at, 1))} />
+      <Attached draft={kept} />
       <FileNames names={names} />
       <textarea
         id="composer"
@@ -101,19 +106,8 @@ export function Composer({ thread, run }: ComposerProps) {
         }}
       />
       <div class="composer-row">
-        <Choices thread={thread} />
-        <label class="button quiet icon-button" title="Attach a file">
-          <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-            <path d="M12 5v14M5 12h14" />
-          </svg>
-          <span class="spoken">Attach a file</span>
-          <input
-            type="file"
-            multiple
-            class="spoken"
-            onChange={({ currentTarget }) => void attach(currentTarget.files ?? [])}
-          />
-        </label>
+        <Choices thread={thread} isFork={fork !== undefined} />
+        <AttachButton attach={attach} />
         <Buttons thread={thread} isRunning={isRunning} isBusy={isBusy.value} send={send} />
       </div>
     </form>
@@ -168,24 +162,58 @@ function Fault({ fault: { words, code } }: { fault: { words: string; code: strin
   );
 }
 
-function Attached({ attached, remove }: { attached: readonly Attachment[]; remove: (at: number) => void }) {
-  if (attached.length === 0) return null;
+function AttachButton({ attach }: { attach: (files: Iterable<File>) => Promise<void> }) {
   return (
-    <ul class="attached">
-      {attached.map(({ name, size }, at) => (
-        <li key={at}>
-          <bdi>{shownText(name)}</bdi> <span class="dim">{bytes(size)}</span>
-          <button type="button" class="quiet small" aria-label={`Remove ${name}`} onClick={() => remove(at)}>
-            ×
-          </button>
-        </li>
-      ))}
-    </ul>
+    <label class="button quiet icon-button" title="Attach a file">
+      <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+        <path d="M12 5v14M5 12h14" />
+      </svg>
+      <span class="spoken">Attach a file</span>
+      <input
+        type="file"
+        multiple
+        class="spoken"
+        onChange={({ currentTarget }) => void attach(currentTarget.files ?? [])}
+      />
+    </label>
   );
 }
 
+function Attached({ draft: { attached, isAttachedKept } }: { draft: Draft }) {
+  if (attached.value.length === 0) return null;
+  return (
+    <>
+      <ul class="attached">
+        {attached.value.map(({ name, size }, at) => (
+          <li key={at}>
+            <bdi>{shownText(name)}</bdi> <span class="dim">{bytes(size)}</span>
+            <button
+              type="button"
+              class="quiet small"
+              aria-label={`Remove ${name}`}
+              onClick={() => (attached.value = attached.value.toSpliced(at, 1))}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      {!isAttachedKept.value && (
+        <p class="dim small-text" role="status">
+          These files are too large to be kept: attach them again if this page is loaded again.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface RequestPlace {
+  fork: string | undefined;
+  ifBusy: "queue" | "interrupt" | "steer" | undefined;
+}
+
 /** A session is continued only from the head that this person saw. A new session gets what was chosen for it. */
-function requestOf(thread: Thread | null, ifBusy?: "queue" | "interrupt" | "steer"): ExecuteRequest {
+function requestOf(thread: Thread | null, { fork, ifBusy }: RequestPlace): ExecuteRequest {
   const session = thread?.session.value ?? null;
   const scope = paths.value.split(/[\s,]+/).filter((path) => path !== "");
   const common: ExecuteRequest = {
@@ -193,13 +221,9 @@ function requestOf(thread: Thread | null, ifBusy?: "queue" | "interrupt" | "stee
     ...(effort.value !== "" && { settings: { reasoningEffort: effort.value } }),
     ...(scope.length > 0 && { ragScope: { paths: scope } }),
   };
+  if (fork !== undefined) return { ...common, ...chosenOf(forkChoice.value), fork: { turnId: fork } };
   if (session === null) {
-    return {
-      ...common,
-      ...placeOf(newRepos.value),
-      ...(newModel.value !== null && { model: newModel.value }),
-      ...(newContext.value !== null && { conversationContextId: newContext.value }),
-    };
+    return { ...common, ...placeOf(newRepos.value), ...chosenOf(newChoice.value) };
   }
   if (ifBusy !== undefined) return { ...common, sessionId: session.id, ifBusy };
   const { id, headTurnId } = session;

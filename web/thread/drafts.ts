@@ -1,22 +1,46 @@
-/** What a person has typed and not sent, by session or by another name. It survives a reload of the tab. */
+/** What a person has typed or attached and not sent, by session or by another name. It survives a reload of the tab. */
 import { signal, type Signal } from "@preact/signals";
+import type { Attachment } from "./attachments.ts";
 
-const drafts = new Map<string, Signal<string>>();
+export interface Draft {
+  text: Signal<string>;
+  attached: Signal<readonly Attachment[]>;
+  /** False: the attached files are too large, and live as long as the page is open. */
+  isAttachedKept: Signal<boolean>;
+}
 
-export function draftOf(name: string | null): Signal<string> {
+const drafts = new Map<string, Draft>();
+/** A browser has room for some five million characters of a tab. */
+const textCharactersMax = 1_000_000;
+const attachedCharactersMax = 3_000_000;
+
+export function draftOf(name: string | null): Draft {
   const key = `aptove.draft.${name ?? "new"}`;
   const known = drafts.get(key);
   if (known !== undefined) return known;
-  const draft = signal(sessionStorage.getItem(key) ?? "");
-  draft.subscribe((text) => keep(key, text));
+  const attachedKey = `${key}.attached`;
+  const text = signal(sessionStorage.getItem(key) ?? "");
+  const attached = signal(JSON.parse(sessionStorage.getItem(attachedKey) ?? "[]") as readonly Attachment[]);
+  const isAttachedKept = signal(true);
+  text.subscribe((words) => void keep(key, words, textCharactersMax));
+  attached.subscribe((files) => {
+    const kept = files.length === 0 ? "" : JSON.stringify(files);
+    isAttachedKept.value = keep(attachedKey, kept, attachedCharactersMax);
+  });
+  const draft = { text, attached, isAttachedKept };
   drafts.set(key, draft);
   return draft;
 }
 
-/** A browser may have no room for a very long text, which then lives as long as the page is open. */
-const keptCharactersMax = 1_000_000;
-
-function keep(key: string, text: string): void {
-  if (text === "" || text.length > keptCharactersMax) sessionStorage.removeItem(key);
-  else sessionStorage.setItem(key, text);
+/** Returns true if the text is kept. The text before it is not kept any more in any case. */
+function keep(key: string, text: string, charactersMax: number): boolean {
+  sessionStorage.removeItem(key);
+  if (text.length > charactersMax) return false;
+  try {
+    if (text !== "") sessionStorage.setItem(key, text);
+    return true;
+  } catch {
+    // The browser has no room left.
+    return false;
+  }
 }

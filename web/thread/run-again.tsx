@@ -9,7 +9,7 @@ import { Picker } from "./choices-row.tsx";
 import { conversations, efforts, loadChoices, modelLabel, models, modesOf, type Effort } from "./choices.ts";
 import { Estimate } from "./estimate.tsx";
 import { runAgainAsked, type RunAgainAsked } from "./run-again-asked.ts";
-import { startAgain } from "./turn-actions.ts";
+import { isForkedByRerun, startAgain } from "./turn-actions.ts";
 
 interface Chosen {
   model: string;
@@ -81,10 +81,9 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
 }
 
 function whatHappens({ thread, turn }: RunAgainAsked): string {
-  const { id, headTurnId } = thread.session.value ?? {};
-  const isLast = headTurnId !== undefined && (turn.id === headTurnId || turn.parentId === headTurnId);
-  const place =
-    turn.sessionId === id && isLast ? "The new one becomes the head." : "The new one is a fork, a session of its own.";
+  const place = isForkedByRerun(thread, turn)
+    ? "The new one is a fork, a session of its own."
+    : "The new one becomes the head.";
   return `The same instruction runs once more beside it, and the old turn stays as it is. ${place}`;
 }
 

@@ -27,6 +27,7 @@ export function ThreadHead({ thread }: { thread: Thread }) {
     session.isPublic && "public in the org",
     session.isDraft && "draft",
   ].filter((one) => typeof one === "string");
+  const words = facts.map((one) => shownText(one)).join(" · ");
   return (
     <header class="thread-head">
       <a class="button quiet back" href={pathTo("sessions")} aria-label="Back to the sessions">
@@ -40,7 +41,9 @@ export function ThreadHead({ thread }: { thread: Thread }) {
             <bdi>{shownText(name)}</bdi>
           </h1>
         )}
-        <p class="dim numbers">{facts.map((one) => shownText(one)).join(" · ")}</p>
+        <p class="dim numbers" title={words}>
+          {words}
+        </p>
       </div>
       <a class="button quiet" href={pathTo("turn", { session: thread.id, turn: "tree" })}>
         Tree

@@ -1,8 +1,10 @@
 /** A conversation (U4), with its lanes at the left and, if the address names a turn, the inspector at the right. */
+import { Fragment, type RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
+import { openedId } from "../api/live.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
 import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
@@ -10,11 +12,12 @@ import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { navigate, pathTo, route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
+import { ForkBegin } from "./fork-begin.tsx";
+import { ForkComposer } from "./fork-composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
-import { TurnArticle } from "./turn.tsx";
+import { TurnRow } from "./turn-row.tsx";
 import { actionFault } from "./turn-actions.ts";
-import { Branches } from "../tree/branches.tsx";
 import { useThreadKeys } from "./thread-keys.ts";
 
 interface ThreadViewProps {
@@ -54,7 +57,9 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
   const shown = selected === "tree" ? route.value.query.get("at") : selected;
   useEffect(() => {
     void thread.load();
+    openedId.value = id;
     return () => {
+      openedId.value = null;
       thread.close();
       viewCommands.value = [];
     };
@@ -79,7 +84,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
           </p>
         )}
         {session.value !== null && <Turns thread={thread} selected={shown} />}
-        {session.value !== null && <Bottom thread={thread} />}
+        {session.value !== null && <Bottom thread={thread} fork={route.value.query.get("fork")} />}
       </div>
       {runAgainAsked.value !== null && <AskAgain />}
       {selected !== null && <Beside thread={thread} turnId={selected} />}
@@ -99,12 +104,13 @@ function Beside(props: { thread: Thread; turnId: string }) {
   return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
-function Bottom({ thread }: { thread: Thread }) {
+function Bottom({ thread, fork }: { thread: Thread; fork: string | null }) {
   const session = thread.session.value;
   if (session === null || !mayWrite.value) return null;
+  if (fork !== null) return <ForkComposer key={fork} thread={thread} turnId={fork} />;
   if (session.archivedAt !== null) return <p class="notice">This session is archived. It takes no turns.</p>;
   const run = async (request: ExecuteRequest, key: string): Promise<void> => void (await thread.run(request, key));
-  return <Composer thread={thread} run={run} />;
+  return <Composer key="own" thread={thread} run={run} />;
 }
 
 /** Tells screen readers that a turn began and ended. The finished answer is read once, as its article is no longer busy. */
@@ -120,32 +126,8 @@ function useSpokenStates(thread: Thread): void {
 function Turns({ thread, selected }: { thread: Thread; selected: string | null }) {
   const path = thread.path.value;
   const box = useRef<HTMLDivElement>(null);
-  const isFollowing = useSignal(true);
+  const { isFollowing, onScroll } = useFollowing(box, path.length, selected);
   const followed = thread.followed.value;
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    // The conversation stays at its end while it grows, until a person scrolls up.
-    const observer = new ResizeObserver(() => {
-      if (isFollowing.peek() && selected === null) element.scrollTop = element.scrollHeight;
-    });
-    for (const child of element.children) observer.observe(child);
-    return () => observer.disconnect();
-  }, [path.length, selected]);
-  useEffect(() => {
-    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
-  }, [selected, path.length]);
-  const lastTop = useRef(0);
-  // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
-  const onScroll = ({
-    currentTarget: { scrollTop, scrollHeight, clientHeight },
-  }: {
-    currentTarget: HTMLElement;
-  }): void => {
-    if (scrollHeight - scrollTop - clientHeight < 48) isFollowing.value = true;
-    else if (scrollTop < lastTop.current - 4) isFollowing.value = false;
-    lastTop.current = scrollTop;
-  };
   if (path.length === 0) return <Empty>This session has no turns yet.</Empty>;
   return (
     <div class="turns-box">
@@ -160,16 +142,16 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
       >
         <div class="turns-inner">
           {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} />}
-          {path.map((turn) => (
-            <div class="turn-row" key={turn.id}>
-              <Branches thread={thread} turn={turn} />
-              <TurnArticle
+          {path.map((turn, at) => (
+            <Fragment key={turn.id}>
+              <TurnRow
                 thread={thread}
                 turn={turn}
                 followed={followed.get(turn.id) ?? null}
                 isSelected={turn.id === selected}
               />
-            </div>
+              {isForkedAt(thread, turn, path[at + 1]) && <ForkBegin thread={thread} origin={turn} />}
+            </Fragment>
           ))}
         </div>
       </div>
@@ -187,6 +169,43 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
       )}
     </div>
   );
+}
+
+/**
+ * The conversation stays at its end while it grows, until a person scrolls up. The effects keep everything that the function around them
+ * has, so this is a function of its own: otherwise each conversation would be kept as it was earlier, too.
+ */
+function useFollowing(box: RefObject<HTMLDivElement | null>, count: number, selected: string | null) {
+  const isFollowing = useSignal(true);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.peek() && selected === null) element.scrollTop = element.scrollHeight;
+    });
+    for (const child of element.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, [count, selected]);
+  useEffect(() => {
+    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
+  }, [selected, count]);
+  const lastTop = useRef(0);
+  // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
+  const onScroll = ({
+    currentTarget: { scrollTop, scrollHeight, clientHeight },
+  }: {
+    currentTarget: HTMLElement;
+  }): void => {
+    if (scrollHeight - scrollTop - clientHeight < 48) isFollowing.value = true;
+    else if (scrollTop < lastTop.current - 4) isFollowing.value = false;
+    lastTop.current = scrollTop;
+  };
+  return { isFollowing, onScroll };
+}
+
+/** A fork may have no turn yet. */
+function isForkedAt(thread: Thread, turn: ListedTurn, next: ListedTurn | undefined): boolean {
+  return next === undefined ? turn.id === thread.session.value?.originTurnId : next.sessionId !== turn.sessionId;
 }
 
 function Earlier({ thread, first }: { thread: Thread; first: ListedTurn | undefined }) {

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
 import { client, wordsOf } from "../api/connection.ts";
 import { look } from "../api/live.ts";
-import type { Thread } from "../api/thread.ts";
+import type { ListedTurn, Thread } from "../api/thread.ts";
 import { navigate, pathTo } from "../routes.ts";
 
 export const actionFault = signal<string | null>(null);
@@ -17,12 +17,20 @@ async function attempt(action: () => Promise<void>): Promise<void> {
   }
 }
 
-export function forkAt(turnId: string): Promise<void> {
-  return attempt(async () => {
-    const { id } = await client.sessions.create({ forkOf: turnId });
-    await look();
-    navigate(pathTo("session", { session: id }));
-  });
+/** Shows the conversation up to the turn. The fork is made with its first instruction, so that none is left behind empty. */
+export function forkAt(thread: Thread, turnId: string): void {
+  navigate(pathTo("session", { session: thread.id }, { fork: turnId }));
+}
+
+/** Returns true if the turn is run again in a session of its own, and not as the new head of this one (T7). */
+export function isForkedByRerun(thread: Thread, turn: Pick<ListedTurn, "id" | "sessionId" | "parentId">): boolean {
+  const { id, headTurnId } = thread.session.value ?? {};
+  const isLast = headTurnId !== undefined && (turn.id === headTurnId || turn.parentId === headTurnId);
+  return turn.sessionId !== id || !isLast;
+}
+
+export function showTurn(thread: Thread, turnId: string): Promise<void> {
+  return attempt(() => thread.show(turnId));
 }
 
 export function runAgain(thread: Thread, turnId: string): Promise<void> {

@@ -7,7 +7,7 @@ import { navigate, pathTo } from "../routes.ts";
 import { markedTurn } from "./marked-turn.ts";
 import { namedTurn } from "./turn-name.tsx";
 import { runAgainAsked } from "./run-again-asked.ts";
-import { forkAt, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
+import { forkAt, isForkedByRerun, makeHead, pinOrUnpin, runAgain } from "./turn-actions.ts";
 
 interface TurnMenuProps {
   thread: Thread;
@@ -35,9 +35,9 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
   const isPinned = thread.pins.value.some(({ turnId }) => turnId === turn.id);
   const marked = markedTurn.value;
   const writes: MenuItem[] = [
-    { label: "Fork here", keys: "f", run: () => void forkAt(turn.id) },
+    { label: "Fork here", keys: "f", isDisabled: turn.status === "pending", run: () => forkAt(thread, turn.id) },
     {
-      label: "Run again beside it",
+      label: isForkedByRerun(thread, turn) ? "Run again in a fork" : "Run again beside it",
       keys: "r",
       isDisabled: turn.status === "pending",
       run: () => void runAgain(thread, turn.id),

@@ -1,5 +1,5 @@
 /** One turn of a conversation: the instruction, the answer, and what is known about both. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
 import type { ListedTurn, Thread } from "../api/thread.ts";
 import { Markdown } from "../parts/markdown.tsx";
@@ -18,11 +18,12 @@ interface TurnProps {
   /** The stream of the turn, if this tab follows it. */
   followed: FollowedTurn | null;
   isSelected: boolean;
+  /** True if the answer is so far from what is seen that its text is enough. */
+  isFar: boolean;
 }
 
-export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
-  /** What the person chose to see. Null: nothing yet. */
-  const [opened, setOpened] = useState<FollowedTurn | "answer" | null>(null);
+export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnProps) {
+  const [opened, setOpened] = useOpened();
   const isRunning = turn.status === "pending";
   const answer = turn.answer ?? turn.answerSummary ?? "";
   const shown = opened === "answer" ? null : (opened ?? followed);
@@ -47,7 +48,7 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
       <Damage turn={turn} />
       <div class="answer" aria-busy={isRunning}>
         {shown !== null && <Streamed turnId={turn.id} followed={shown} isRunning={isRunning} />}
-        {shown === null && answer !== "" && <Markdown text={answer} />}
+        {shown === null && answer !== "" && (isFar ? answer : <Markdown text={answer} />)}
         {isRunning && followed === null && <p class="dim">Running …</p>}
         <Failures turn={turn} />
         {turn.status === "awaiting_tool_results" && <WaitingCalls thread={thread} turnId={turn.id} />}
@@ -70,6 +71,15 @@ export function TurnArticle({ thread, turn, followed, isSelected }: TurnProps) {
       )}
     </article>
   );
+}
+
+/** What the person chose to see. Null: nothing yet. A stream that was opened ends with the view, and when another is opened. */
+function useOpened() {
+  // An effect keeps everything that the function around it has, so this is a function of its own without the turn.
+  const state = useState<FollowedTurn | "answer" | null>(null);
+  const [opened] = state;
+  useEffect(() => (opened === null || opened === "answer" ? undefined : () => opened.stop()), [opened]);
+  return state;
 }
 
 /** Says which of the stored content cannot be read. The beginnings of the texts are kept apart from it. */
@@ -112,14 +122,16 @@ interface StreamedProps {
 
 function Streamed({ turnId, followed, isRunning }: StreamedProps) {
   const view = followed.view.value;
-  const runs = isRunning && view.end === null;
+  // The list may say that a turn has ended before its events are all here.
+  const isRead = view.end !== null || followed.failed.value !== null;
+  const [first, later] = isRunning ? ["Waiting for the model", "Working"] : ["Reading the steps", "Reading the rest"];
   return (
     <>
       {view.given !== null && <Given given={view.given} />}
-      <EventsView turnId={turnId} view={view} isRunning={runs} />
-      {runs && (
+      <EventsView turnId={turnId} view={view} isRunning={!isRead} />
+      {!isRead && (
         <p class="working">
-          <span class="mark run" /> {view.items.length === 0 ? "Waiting for the model" : "Working"}
+          <span class="mark run" /> {view.items.length === 0 ? first : later}
           {view.steps > 1 && ` · step ${view.steps}`}
         </p>
       )}

@@ -1,8 +1,8 @@
 /** The sessions of the map, as far as they are loaded. */
 import { signal } from "@preact/signals";
 import type { WireForest, WireSession } from "../../src/client/client.ts";
-import { client, codeOf, wordsOf } from "../api/connection.ts";
-import type { Failed } from "../api/loading.ts";
+import { client } from "../api/connection.ts";
+import { attempted, type Failed } from "../api/loading.ts";
 import type { ForestOrigin } from "./forest.ts";
 import { ForkPages } from "./fork-pages.ts";
 
@@ -20,7 +20,7 @@ export class ForkForest {
   /** Loads the newest trees, or the sessions that contain these words. */
   load(text = this.text.value): Promise<void> {
     this.text.value = text;
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const found = await client.sessions.forest(text === "" ? {} : { q: text });
       if (text !== this.text.value) return;
       this.sessions.value = found.sessions;
@@ -30,7 +30,7 @@ export class ForkForest {
 
   more(): Promise<void> {
     const cursor = this.nextCursor.value;
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       if (cursor === null) return;
       const page = await client.sessions.forest({ cursor });
       this.#add(page.sessions);
@@ -40,7 +40,7 @@ export class ForkForest {
 
   /** Loads more forks of a turn. */
   moreForks(origin: ForestOrigin): Promise<void> {
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const { sessions } = await this.#pages.more(origin.turnId);
       this.#add(sessions.map((session: WireSession) => ({ session, origin, forks: null })));
     });
@@ -48,7 +48,7 @@ export class ForkForest {
 
   /** Loads the forks of a session that were not read. */
   forksOf(sessionId: string): Promise<void> {
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const { sessions } = await client.sessions.forest({ below: sessionId });
       const [root, ...forks] = sessions;
       const known = this.sessions.value ?? [];
@@ -62,14 +62,5 @@ export class ForkForest {
   #add(more: readonly Listed[]): void {
     const known = new Set(this.sessions.value?.map(({ session }) => session.id));
     this.sessions.value = [...(this.sessions.value ?? []), ...more.filter(({ session }) => !known.has(session.id))];
-  }
-
-  async #attempt(read: () => Promise<void>): Promise<void> {
-    try {
-      await read();
-      this.failed.value = null;
-    } catch (error) {
-      this.failed.value = { words: wordsOf(error), code: codeOf(error) };
-    }
   }
 }

@@ -1,7 +1,7 @@
 /** The tree of one session, as far as it is loaded, and what a person unfolded in it. */
 import { signal } from "@preact/signals";
-import { codeOf, client, wordsOf } from "../api/connection.ts";
-import type { Failed } from "../api/loading.ts";
+import { client } from "../api/connection.ts";
+import { attempted, type Failed } from "../api/loading.ts";
 import { ForkPages } from "./fork-pages.ts";
 import { forksId, type GraphTurn, type KnownForks } from "./tree-nodes.ts";
 
@@ -24,7 +24,7 @@ export class SessionTree {
 
   /** Loads the newest turns, and keeps the older ones that are loaded. */
   load(): Promise<void> {
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const page = await client.sessions.graph(this.id);
       const known = new Set(page.turns.map(({ id }) => id));
       const older = this.turns.value?.filter(({ id }) => !known.has(id)) ?? [];
@@ -44,7 +44,7 @@ export class SessionTree {
   more(): Promise<void> {
     const after = this.nextAfter.value;
     if (after === null) return Promise.resolve();
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const page = await client.sessions.graph(this.id, { after });
       this.#addForks(page);
       this.nextAfter.value = page.nextAfter;
@@ -62,7 +62,7 @@ export class SessionTree {
 
   /** Shows more forks of a turn: those that are known, then a page more each time. */
   moreForks(turnId: string): Promise<void> {
-    return this.#attempt(async () => {
+    return attempted(this.failed, async () => {
       const { sessions, isAll } = await this.#pages.more(turnId);
       const count = Math.max(isAll ? 0 : (this.forks.value.get(turnId)?.count ?? 0), sessions.length);
       this.forks.value = new Map([...this.forks.value, [turnId, { sessions, count }]]);
@@ -78,14 +78,5 @@ export class SessionTree {
       if (!this.#pages.has(turnId)) known.set(turnId, { sessions: newest.get(turnId) ?? [], count });
     }
     this.forks.value = known;
-  }
-
-  async #attempt(read: () => Promise<void>): Promise<void> {
-    try {
-      await read();
-      this.failed.value = null;
-    } catch (error) {
-      this.failed.value = { words: wordsOf(error), code: codeOf(error) };
-    }
   }
 }

@@ -1,6 +1,6 @@
 /** The location of a bucket: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
 import { AptoveError } from "../../domain/errors.ts";
-import { readS3Url } from "../../system/s3-url.ts";
+import { readS3Url } from "../../system/addresses/s3-url.ts";
 
 export interface S3LocationOptions {
   /** The bucket and prefix: `s3://bucket` or `s3://bucket/some/prefix`. */

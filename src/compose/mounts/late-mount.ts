@@ -3,6 +3,7 @@
  * loads stays in memory: the official SDK of MCP alone is ten megabytes.
  */
 import type { HttpMount } from "../../doors/http/mount.ts";
+import { OpenedOnce } from "../../system/opened-once.ts";
 
 /** What the server must know of a mount before its door is loaded. */
 export type MountPlace = Pick<HttpMount, "path" | "methods" | "bodyBytesMax" | "refusal">;
@@ -17,21 +18,14 @@ export interface LateMount {
 
 /** `load` is called at most once, unless it rejects: then the next request tries again. */
 export function lateMount(place: MountPlace, load: () => Promise<MountedDoor>): LateMount {
-  let loading: Promise<MountedDoor> | null = null;
-  const door = async (): Promise<MountedDoor> => {
-    loading ??= load().catch((error: unknown) => {
-      loading = null;
-      throw error;
-    });
-    return await loading;
-  };
+  const door = new OpenedOnce(load);
   return {
     mount: {
       ...place,
-      fetch: async (request, client) => await (await door()).fetch(request, client),
-      upgrade: async (handshake, client) => await (await door()).upgrade(handshake, client),
+      fetch: async (request, client) => await (await door.open()).fetch(request, client),
+      upgrade: async (handshake, client) => await (await door.open()).upgrade(handshake, client),
     },
     // A door whose load fails meanwhile has nothing to close.
-    close: async () => void (await (await loading?.catch(() => null))?.close?.()),
+    close: async () => void (await (await door.ifOpen())?.close?.()),
   };
 }

@@ -243,8 +243,7 @@ test("[P4] turns of other doors in an open session are shown before the next ans
   assert.deepEqual(texts(connection.updates(sessionId).slice(before)), [
     "user: two, from elsewhere",
     "agent: answer 2",
-    "agent: the ",
-    "agent: fourth",
+    "agent: the fourth",
   ]);
 });
 

@@ -3,6 +3,7 @@
  * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
+import { ConnectionSlots } from "../connection-slots.ts";
 import type { PageFiles } from "./page/page-files.ts";
 import { pageAsset, pageDocument, wantsHtml } from "./page/serve-page.ts";
 import { Hono, type Context } from "hono";
@@ -186,13 +187,15 @@ const defaultLimits: HttpLimits = {
   concurrentRunsPerUserMax: defaults.concurrentRunsPerUserMax,
   concurrentRunsOfOwnerMax: defaults.concurrentRunsPerUserMax,
   requestsPerMinuteMax: defaults.requestsPerMinuteMax,
+  newsListenersPerUserMax: defaults.newsListenersPerUserMax,
 };
 
 function doorOf(options: HttpDoorOptions): HandlerDependencies {
   const { engine, heartbeatMs = defaults.heartbeatMs } = options;
   const { report, observer = noObserver } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  return { engine, limits, heartbeatMs, slots: new RunSlots(limits), report, observer };
+  const listeners = new ConnectionSlots(limits.newsListenersPerUserMax, "streams of news");
+  return { engine, limits, heartbeatMs, slots: new RunSlots(limits), listeners, report, observer };
 }
 
 interface Entering {

@@ -5,6 +5,7 @@ import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { hasCode } from "../../../testing/refusals.ts";
+import { noObserver } from "../../telemetry/observer.ts";
 import type { ExecuteAccepted } from "../../protocol/execute.ts";
 import { sseMessages, testDoor, type TestDoor, type TestDoorOptions } from "../../../testing/http-door.ts";
 import { listen, type ListeningServer } from "./listen.ts";
@@ -242,6 +243,20 @@ test("[R5] a client that reads nothing, and one that vanishes, delay no other cl
     messages.map(({ id }) => id),
   );
   assert.deepEqual(door.reports, []);
+});
+
+test("[U3] [R5] [H5] a listener to the news that vanishes makes room for another one", async (t) => {
+  const ended = Promise.withResolvers<void>();
+  const stream = () => ({ within: <T>(work: () => T): T => work(), end: ended.resolve });
+  const limits = { newsListenersPerUserMax: 1 };
+  const door = await served(t, { door: { limits, observer: { ...noObserver, stream } } });
+  const vanishing = await openAndWait(door, "/api/events");
+  vanishing.resume();
+  await once(vanishing, "data");
+  await door.refused("connections_limited", "GET /api/events");
+  vanishing.destroy();
+  await ended.promise;
+  await (await door.call("GET /api/events")).body?.cancel();
 });
 
 test("[R4] closing ends open streams after the grace time, and frees the port", async (t) => {

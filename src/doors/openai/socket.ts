@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { ConnectionSlots } from "../connection-slots.ts";
 import { parseJson } from "../json-body.ts";
 import type { OpenAiClient, OpenAiParts } from "./door-call.ts";
 import { createResponse } from "./responses/create-response.ts";
@@ -53,7 +54,7 @@ const closeMs = 1_000;
 export function responseSockets(parts: OpenAiParts, given: Partial<SocketLimits> = {}): ResponseSockets {
   const bounds = { ...defaults, ...given };
   const server = new WebSocketServer({ noServer: true, maxPayload: bounds.messageBytesMax });
-  const open = new Map<string, number>();
+  const slots = new ConnectionSlots(bounds.connectionsPerUserMax);
   const answered = new WeakSet<WebSocket>();
   const timer = setInterval(() => pingAll(server.clients, answered), bounds.pingMs).unref();
   return {
@@ -61,14 +62,8 @@ export function responseSockets(parts: OpenAiParts, given: Partial<SocketLimits>
       if ((incoming.url ?? "").split("?")[0] !== path) {
         throw new AptoveError("not_found", "No WebSocket is served at this address.");
       }
-      const { userId } = client.caller;
-      const count = open.get(userId) ?? 0;
-      if (count >= bounds.connectionsPerUserMax) {
-        throw new AptoveError("connections_limited", `${count} connections are open; close one of them`);
-      }
       if (socket.destroyed) return;
-      open.set(userId, count + 1);
-      socket.once("close", () => open.set(userId, (open.get(userId) ?? 1) - 1));
+      socket.once("close", slots.take(client.caller));
       server.handleUpgrade(incoming, socket, head, (webSocket) => {
         answered.add(webSocket);
         webSocket.on("pong", () => answered.add(webSocket));

@@ -56,6 +56,12 @@ export async function scopedToDevice(deps: EngineDependencies, caller: Caller, d
   return { ...caller, workspaceId: own ?? deviceLabel(deviceId) };
 }
 
+/** Does the same for a device that only listens: one without a workspace gets none until it sends a request. */
+export async function scopedToBinding(deps: EngineDependencies, caller: Caller, deviceId: string): Promise<Caller> {
+  const bound = ownsWorkspaces(caller) ? await deps.workspaces?.boundTo(deviceId) : undefined;
+  return { ...caller, workspaceId: bound ?? deviceLabel(deviceId) };
+}
+
 /** Returns a label that no workspace has as its id. */
 function deviceLabel(deviceId: string): string {
   return `device:${deviceId}`;
@@ -99,6 +105,11 @@ export function scopeOf({ orgId, userId, workspaceId }: Caller): {
   workspaceId?: string;
 } {
   return { orgId, userId, ...(workspaceId !== undefined && { workspaceId }) };
+}
+
+/** Returns a text that is the same for callers who may see and do the same. */
+export function rightsOf(caller: Caller): string {
+  return JSON.stringify([scopeOf(caller), caller.role]);
 }
 
 /** Returns the size of a page: the requested one within its bounds, or the default. */

@@ -63,7 +63,10 @@ export interface ContextRegistry {
    * `not_found`, `context_changed`.
    */
   retire(caller: Caller, of: ContextChoice & { expected?: number }): Promise<ContextVersionFacts>;
-  /** Returns the versions of the org's record, newest first. Throws `not_found` if the org never had this record. */
+  /**
+   * Returns the versions of the org's record, newest first. A context of the configuration that was never edited has none. Throws
+   * `not_found` if there is neither.
+   */
   versions(
     caller: Caller,
     of: ContextChoice,

@@ -59,11 +59,11 @@ export interface KeyRing {
    */
   authenticate(secret: string): Promise<Caller | null>;
   /**
-   * Watches the key of an open connection. Calls `onEnd` once, when the key ends or when its user no longer has the
-   * role of the caller: at once if this process made the change, else within `keyPollMs`. Never calls it for a secret
-   * that is no key. Returns a function that ends the watch.
+   * Watches the key of an open connection. Calls `onEnd` once, when the key ends or when it no longer gives the rights of
+   * the caller (role, org, workspace): at once if this process made the change, else within `keyPollMs`. Never calls it
+   * for a secret that is no key. Returns a function that ends the watch.
    */
-  watch(visitor: { secret: string; caller: Pick<Caller, "role"> }, onEnd: () => void): () => void;
+  watch(visitor: { secret: string; caller: Caller }, onEnd: () => void): () => void;
   /** Returns the owner of a local data folder. The first call makes the owner. */
   owner(): Promise<Caller & { name: string }>;
   /** Browsers that are signed in to the page, each with a key of its own. */

@@ -124,10 +124,11 @@ export interface Sessions {
    */
   list(caller: Caller, page: SessionListRequest): Promise<SessionListPage>;
   /**
-   * Yields what changes in the sessions that `list` returns first, and in what waits for the caller, from now on. The first piece
-   * says to read everything, and so does one after the listener was too slow. Ends when the signal aborts, and when the engine closes.
+   * Yields what changes in the sessions that `list` returns first, in the one with `sessionId` however old it is, and in what waits
+   * for the caller, from now on. A session that the caller may not see has no news. The first piece says to read everything, and so
+   * does one after the listener was too slow. Ends when the signal aborts, and when the engine closes.
    */
-  changes(caller: Caller, signal: AbortSignal): AsyncIterable<SessionNews>;
+  changes(caller: Caller, listener: { signal: AbortSignal; sessionId?: string }): AsyncIterable<SessionNews>;
   /**
    * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.

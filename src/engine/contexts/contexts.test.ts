@@ -55,6 +55,7 @@ test("[G1] [G2] a record stands over the configured context of its id, and retir
   const nameOf = async (): Promise<string | undefined> =>
     (await engine.contexts.known(alice, null)).conversationContexts.find(({ id }) => id === "default")?.name;
   const standard = { kind: "conversation", id: "default" } as const;
+  assert.deepEqual(await engine.contexts.versions(alice, standard, {}), [], "it was never edited");
   await engine.contexts.put(alice, { ...standard, entry: { name: "Recorded" } });
   await engine.contexts.put(alice, { ...conversation, entry: {} });
   assert.equal(await nameOf(), "Recorded");

@@ -36,7 +36,8 @@ export function contexts(deps: EngineDependencies): ContextRegistry {
     versions: async (caller, of, { before, limit }) => {
       const page = { ...(before !== undefined && { before }), limit: pageLimit(limit) };
       const found = await deps.records.contexts.listVersions({ orgId: caller.orgId, ...of }, page);
-      if (found.length === 0 && before === undefined) throw noRecord(of);
+      // A context of the configuration that no admin has edited has no versions. Any other is not found.
+      if (found.length === 0 && before === undefined) await current(deps, caller, of);
       return found;
     },
     models: (caller, workspaceId) => offeredModels(deps, caller, workspaceId),

@@ -2,7 +2,7 @@
  * The background jobs of an engine: leases, lost turns, requests of other processes (R1, R2, R3), and the retention of
  * the audit log.
  */
-import { failureOf } from "../../domain/errors.ts";
+import { failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import { auditRetention } from "../access/audit.ts";
@@ -18,39 +18,41 @@ export interface SummaryJobs {
   recover(): Promise<void>;
 }
 
-export interface BackgroundJobs {
+interface Round {
+  /** Waits for the job if it is running. */
   stop(): Promise<void>;
+}
+
+export interface BackgroundJobs extends Round {
+  /** Fails the turns that lost their process. Never rejects. */
+  recover(): Promise<void>;
 }
 
 /** Starts the background jobs. `stop` waits for the ones that are running. */
 export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): BackgroundJobs {
   const dropOldAudit = auditRetention(core.deps);
+  const faults = new JobFaults(core.deps.report);
+  const every = (ms: number, failing: string, work: (core: EngineCore) => Promise<unknown>): Round =>
+    regularly(ms, async () => void (await faults.orReport(failing, () => work(core))));
+  const recover = async (): Promise<void> =>
+    void (await faults.orReport("turns that lost their process could not be searched", () => recoverLostTurns(core)));
   // Turns that outlive their lease are stopped by a timer that never waits. Each of the other jobs may wait for a store
   // that does not answer.
   const watch = setInterval(() => stopOutlived(core), limits.controlPollMs);
   watch.unref();
   const rounds = [
-    regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
-    regularly(limits.leaseRenewMs, () => orReport(core, "new budgets could not be read", noteBudgets)),
-    regularly(limits.recoverMs, () => recoverOrReport(core)),
-    regularly(limits.leaseRenewMs, () =>
-      orReport(core, "the leases of summaries could not be renewed", () => summaries.renew()),
-    ),
-    regularly(limits.recoverMs, () =>
-      orReport(core, "summaries that lost their process could not be searched", () => summaries.recover()),
-    ),
-    regularly(limits.recoverMs, () =>
-      orReport(core, "old entries of the audit log could not be deleted", dropOldAudit),
-    ),
-    regularly(limits.runnerNotedMs, () =>
-      orReport(core, "it could not be noted that this process goes on", noteRunner),
-    ),
-    regularly(limits.leftLogsMs, () =>
-      orReport(core, "live logs that dead processes left behind could not be deleted", dropLeftLogs),
-    ),
-    watchControls(core),
+    regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, { faults, lateMs })),
+    every(limits.leaseRenewMs, "new budgets could not be read", noteBudgets),
+    regularly(limits.recoverMs, recover),
+    every(limits.leaseRenewMs, "the leases of summaries could not be renewed", () => summaries.renew()),
+    every(limits.recoverMs, "summaries that lost their process could not be searched", () => summaries.recover()),
+    every(limits.recoverMs, "old entries of the audit log could not be deleted", dropOldAudit),
+    every(limits.runnerNotedMs, "it could not be noted that this process goes on", noteRunner),
+    every(limits.leftLogsMs, "live logs that dead processes left behind could not be deleted", dropLeftLogs),
+    watchControls(core, faults),
   ];
   return {
+    recover,
     stop: async () => {
       clearInterval(watch);
       for (const round of rounds) await round.stop();
@@ -59,10 +61,39 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
 }
 
 /**
+ * Reports why jobs fail that run again and again: once for each reason, until the job has another one, or succeeds. A store that stays
+ * away, or refuses everything until the process is started again, would otherwise cause thousands of reports in an hour.
+ */
+class JobFaults {
+  readonly #report: EngineCore["deps"]["report"];
+  /** The last reason of each failing job. */
+  readonly #reasons = new Map<string, string>();
+
+  constructor(report: EngineCore["deps"]["report"]) {
+    this.#report = report;
+  }
+
+  /** Runs a job, whose failure `failing` says. Returns why it failed, or null. Never rejects. */
+  async orReport(failing: string, work: () => Promise<unknown>): Promise<Failure | null> {
+    try {
+      await work();
+      this.#reasons.delete(failing);
+      return null;
+    } catch (error) {
+      const reason = failureOf(error);
+      const words = `${reason.code} ${reason.message}`;
+      if (this.#reasons.get(failing) !== words) this.#report(failing, error);
+      this.#reasons.set(failing, words);
+      return reason;
+    }
+  }
+}
+
+/**
  * Runs a job at a fixed interval, but never twice at once: with a slow store the runs would pile up. A run is late if
  * the process was held up, or if the run before it took long.
  */
-function regularly(ms: number, round: (lateMs: number) => Promise<void>): BackgroundJobs {
+function regularly(ms: number, round: (lateMs: number) => Promise<void>): Round {
   let running: Promise<void> | null = null;
   let due = performance.now() + ms;
   const timer = setInterval(() => {
@@ -80,34 +111,33 @@ function regularly(ms: number, round: (lateMs: number) => Promise<void>): Backgr
   };
 }
 
-async function renewAndNote(core: EngineCore, lateMs: number): Promise<void> {
-  const { observer, report } = core.deps;
-  try {
-    await renewLeases(core);
-    observer.note({ type: "leases_renewed", lateMs, code: null });
-  } catch (error) {
-    observer.note({ type: "leases_renewed", lateMs, code: failureOf(error).code });
-    report("leases could not be renewed", error);
-  }
+async function renewAndNote(
+  core: EngineCore,
+  { faults, lateMs }: { faults: JobFaults; lateMs: number },
+): Promise<void> {
+  const failure = await faults.orReport("leases could not be renewed", () => renewLeases(core));
+  core.deps.observer.note({ type: "leases_renewed", lateMs, code: failure?.code ?? null });
 }
 
 /**
  * Carries out what other processes request of the turns that run here (R3), when a wake-up arrives, and now and then
  * without one.
  */
-function watchControls(core: EngineCore): BackgroundJobs {
+function watchControls(core: EngineCore, faults: JobFaults): Round {
   const { wakeUps, runner } = core.deps;
   const failing = "the requests of other processes to running turns could not be read";
-  let looking: Promise<void> | null = null;
+  let looking: Promise<unknown> | null = null;
   let isMissed = false;
   // One read at a time. A wake-up that arrives during a read causes another read after it.
   const look = (): void => {
     if (core.live.count === 0) return;
     isMissed = looking !== null;
-    looking ??= orReport(core, failing, followControls).finally(() => {
-      looking = null;
-      if (isMissed) look();
-    });
+    looking ??= faults
+      .orReport(failing, () => followControls(core))
+      .finally(() => {
+        looking = null;
+        if (isMissed) look();
+      });
   };
   let beats = 0;
   const timer = setInterval(() => {
@@ -128,20 +158,4 @@ function watchControls(core: EngineCore): BackgroundJobs {
 /** A process on another machine deletes runners that were noted long ago, and what they hold in budgets counts as used (F11). */
 export async function noteRunner({ deps }: EngineCore): Promise<void> {
   await deps.records.runners.insert({ ...deps.runner, startedAt: deps.now() });
-}
-
-export async function recoverOrReport(core: EngineCore): Promise<void> {
-  await orReport(core, "turns that lost their process could not be searched", recoverLostTurns);
-}
-
-async function orReport(
-  core: EngineCore,
-  failing: string,
-  work: (core: EngineCore) => Promise<unknown>,
-): Promise<void> {
-  try {
-    await work(core);
-  } catch (error) {
-    core.deps.report(failing, error);
-  }
 }

@@ -57,6 +57,22 @@ test("[L1] [U10] a part that does not answer is named after the deadline, and th
   assert.equal(asked, 1);
 });
 
+test("[L1] [U10] if the checks cannot be opened, the call fails, and the next one opens them again", async (t) => {
+  let tries = 0;
+  const inspections = async (): Promise<Inspection[]> => {
+    tries += 1;
+    if (tries === 1) throw new AptoveError("storage_failed", "the folder is away");
+    return [fine];
+  };
+  const { engine } = await testEngine(t, { inspections });
+  await assert.rejects(all(engine.inspect(alice)), { code: "storage_failed" });
+  for (let n = 0; n < 2; n += 1) {
+    const found = await all(engine.inspect(alice));
+    assert.ok(found.some(({ name, state }) => name === "records" && state === "ok"));
+  }
+  assert.equal(tries, 2);
+});
+
 test("[L1] [H4] only who runs the server may inspect it", async (t) => {
   const { engine } = await testEngine(t, { inspections: async () => assert.fail("nothing is looked at") });
   for (const caller of [

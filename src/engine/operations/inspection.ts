@@ -8,13 +8,14 @@ import { failureOf } from "../../domain/errors.ts";
 import { fixes } from "../../domain/fixes.ts";
 import { limits } from "../../domain/limits.ts";
 import { unlessAborted } from "../../system/abort.ts";
+import { OpenedOnce } from "../../system/opened-once.ts";
 import { operatorOnly } from "../access/access.ts";
 import type { Inspection } from "../dependencies.ts";
 import type { CheckState } from "../engine.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 
 export function inspection(core: EngineCore): (caller: Caller) => AsyncGenerator<CheckState> {
-  let opened: Promise<readonly Inspection[]> | null = null;
+  const opened = new OpenedOnce(async () => (await core.deps.inspections?.()) ?? []);
   const running = new Map<string, Promise<Check>>();
   const look = (part: Inspection): Promise<Check> => {
     const known = running.get(part.name);
@@ -25,7 +26,7 @@ export function inspection(core: EngineCore): (caller: Caller) => AsyncGenerator
   };
   return async function* (caller) {
     operatorOnly(caller, "inspect the server");
-    const parts = [...(await (opened ??= core.deps.inspections?.() ?? Promise.resolve([]))), turns(core)];
+    const parts = [...(await opened.open()), turns(core)];
     for (const { name } of parts) yield { name, state: "running", detail: "" };
     const deadline = core.deps.deadline(limits.inspectionMs);
     const open = new Map(

@@ -246,13 +246,15 @@ test("[P3] a watcher of a key is informed at once when it is revoked, replaced o
   const { engine, person, paired, clock } = await world(t);
   const admin = await person("admin");
   const ended: string[] = [];
-  const watch = (secret: string, name: string) =>
-    engine.keys.watch({ secret, caller: admin }, () => void ended.push(name));
+  const watch = (secret: string, name: string, caller = admin) =>
+    engine.keys.watch({ secret, caller }, () => void ended.push(name));
+  const watchDevice = ({ token, caller }: { token: string; caller: Caller }, name: string) =>
+    watch(token, name, caller);
   const phone = await paired(admin, "phone");
-  watch(phone.token, "phone");
-  watch(phone.token, "phone again");
-  watch((await paired(admin, "other")).token, "other");
-  watch((await paired(admin, "left")).token, "left")();
+  watchDevice(phone, "phone");
+  watchDevice(phone, "phone again");
+  watchDevice(await paired(admin, "other"), "other");
+  watchDevice(await paired(admin, "left"), "left")();
   await engine.devices.revoke(admin, phone.id);
   assert.deepEqual(ended, ["phone", "phone again"]);
   await paired(admin, "other");
@@ -274,7 +276,7 @@ test("[P3] [B4] a watcher of a key is informed soon when another process revokes
   const there = await createEngine({ ...deps, runner: { ...deps.runner, id: newId() } });
   t.after(() => there.close({ graceMs: 0 }));
   const informed = new EventTarget();
-  engine.keys.watch({ secret: phone.token, caller: ada }, () => informed.dispatchEvent(new Event("end")));
+  engine.keys.watch({ secret: phone.token, caller: phone.caller }, () => informed.dispatchEvent(new Event("end")));
   // Nothing else keeps the test's process alive while the engine's own timer does not.
   const alive = setInterval(() => undefined, 1_000);
   t.after(() => clearInterval(alive));
@@ -291,7 +293,9 @@ test("[P3] [H4] with wake-ups watchers are informed at once, and not at the next
   const phone = await paired(ada);
   const there = await createEngine({ ...deps, runner: { ...deps.runner, id: newId() } });
   t.after(() => there.close({ graceMs: 0 }));
-  const ended = new Promise<void>((resolve) => engine.keys.watch({ secret: phone.token, caller: ada }, resolve));
+  const ended = new Promise<void>((resolve) =>
+    engine.keys.watch({ secret: phone.token, caller: phone.caller }, resolve),
+  );
   await there.devices.revoke(ada, phone.id);
   await ended;
 });

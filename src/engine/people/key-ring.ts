@@ -1,14 +1,6 @@
 /** API keys, and the owner of a local data folder (H4). */
 import { randomBytes } from "node:crypto";
-import {
-  localOrgId,
-  operatorId,
-  roleOf,
-  secretPrefix,
-  type ApiKey,
-  type Caller,
-  type User,
-} from "../../domain/caller.ts";
+import { localOrgId, operatorId, secretPrefix, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { adminOnly, noLimitedKey, noReader, ownsWorkspaces, scopedToDevice } from "../access/access.ts";
@@ -16,7 +8,8 @@ import { audited } from "../access/audit.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import type { KeyRing, KeyStart } from "../engine.ts";
 import { knownWorkspaces } from "../sessions/workspace-sessions.ts";
-import { isValid, type KeyWatch } from "./key-watch.ts";
+import { keyCaller } from "./key-caller.ts";
+import type { KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { pageBy, userOfOrg } from "./people.ts";
 
@@ -48,7 +41,7 @@ export function keyRing(deps: EngineDependencies, watch: KeyWatch): Omit<KeyRing
       await watch.changed();
     },
     authenticate: (secret) => authenticate(deps, secret),
-    watch: ({ secret, caller: { role } }, onEnd) => watch.add(secret, { role, onEnd }),
+    watch: ({ secret, caller }, onEnd) => watch.add(secret, { caller, onEnd }),
     owner: () => owner(deps),
   };
 }
@@ -134,22 +127,13 @@ async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: 
 export async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
   const [holder] = await deps.records.keys.find([sha256(secret)]);
+  const caller = holder === undefined ? null : await keyCaller(deps, holder, scopedToDevice);
+  if (holder === undefined || caller === null) return null;
   const now = deps.now();
-  if (holder === undefined || !isValid(holder, now)) return null;
-  const { key, user } = holder;
+  const { key } = holder;
   if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs)
     await deps.records.keys.update(key, { lastUsedAt: now });
-  const caller: Caller = { orgId: user.orgId, userId: user.id, role: roleOf(holder), keyId: key.id, ...ofKey(key) };
-  const { deviceId } = key;
-  return deviceId === null ? caller : { ...(await scopedToDevice(deps, caller, deviceId)), deviceId };
-}
-
-/** Returns what a key adds to its user (O4). */
-function ofKey({ workspaceId, limits }: ApiKey): Pick<Caller, "defaultWorkspaceId" | "keyLimits"> {
-  return {
-    ...(workspaceId !== null && { defaultWorkspaceId: workspaceId }),
-    ...(limits !== null && { keyLimits: limits }),
-  };
+  return caller;
 }
 
 async function owner(deps: EngineDependencies): Promise<Caller & { name: string }> {

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testParts } from "../../../testing/engine.ts";
+import { addUser } from "../../../testing/people.ts";
+import { localOrgId } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
+import { identifiedCaller } from "./identified-caller.ts";
 import { KeyWatch } from "./key-watch.ts";
 
 test("[H4] an unreachable store is reported once, until it works again, and ends no connection", async (t) => {
@@ -15,7 +19,8 @@ test("[H4] an unreachable store is reported once, until it works again, and ends
   };
   const watch = new KeyWatch(testParts({ records, report: (message) => void reports.push(message) }));
   t.after(() => watch.close());
-  watch.add("secret", { role: "member", onEnd: () => assert.fail("it ended") });
+  const caller = { orgId: "org", userId: "user", role: "member" } as const;
+  watch.add("secret", { caller, onEnd: () => assert.fail("it ended") });
   for (let n = 0; n < 3; n += 1) await watch.look();
   assert.equal(reports.length, 1);
   isAway = false;
@@ -23,4 +28,24 @@ test("[H4] an unreachable store is reported once, until it works again, and ends
   isAway = true;
   await watch.look();
   assert.equal(reports.length, 2);
+});
+
+test("[H4] a connection with a token ends when the identity provider puts its user into another org", async (t) => {
+  const records = memoryRecords();
+  const otherOrgId = newId();
+  let orgId = localOrgId;
+  const identify = async () =>
+    ({ orgId, by: { externalId: "ada" }, name: "Ada", role: "member", mayBeAdded: true }) as const;
+  const deps = testParts({ records, identities: { identify } });
+  for (const id of [localOrgId, otherOrgId]) await addUser(records, { orgId: id, role: "admin" });
+  const watch = new KeyWatch(deps);
+  t.after(() => watch.close());
+  const caller = (await identifiedCaller(deps, "a.token")) ?? assert.fail();
+  let ends = 0;
+  watch.add("a.token", { caller, onEnd: () => (ends += 1) });
+  await watch.look();
+  assert.equal(ends, 0);
+  orgId = otherOrgId;
+  await watch.look();
+  assert.equal(ends, 1);
 });

@@ -1,25 +1,20 @@
 /**
- * Ends open connections when their key is revoked, replaced or expired, or when its user is disabled or gets another
- * role (P3, H4).
+ * Ends open connections when their key is revoked, replaced or expired, when its user is disabled, and when the caller gets other
+ * rights: another role, org or workspace (P3, H4). The client connects again, and gets the new ones.
  */
-import { roleOf, type Role } from "../../domain/caller.ts";
+import type { Caller } from "../../domain/caller.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import type { KeyHolder } from "../../records/record-store.ts";
+import { rightsOf, scopedToBinding } from "../access/access.ts";
 import { identifiedCaller } from "./identified-caller.ts";
+import { keyCaller } from "./key-caller.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-/** Returns true if the key may be used now: the key, its user and their org are valid (H4). */
-export function isValid({ key, user, org }: KeyHolder, now: number): boolean {
-  const { revokedAt, expiresAt } = key;
-  if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return false;
-  return user.disabledAt === null && org !== null && org.suspendedAt === null;
-}
-
-/** A connection, and the role of its caller when it was opened. */
+/** A connection, and its caller when it was opened. */
 interface Watcher {
-  role: Role;
+  caller: Caller;
   onEnd(): void;
 }
 
@@ -39,7 +34,7 @@ export class KeyWatch {
   }
 
   /**
-   * Calls `onEnd` once, when the key ends or its user gets another role. Never calls it for a secret that is no key.
+   * Calls `onEnd` once, when the key ends or the caller gets other rights. Never calls it for a secret that is no key.
    * Returns a function that ends the watch.
    */
   add(secret: string, watcher: Watcher): () => void {
@@ -68,31 +63,31 @@ export class KeyWatch {
   }
 
   async #look(): Promise<void> {
-    const byHash = new Map([...this.#watchers.keys()].map((secret) => [sha256(secret), secret]));
-    if (byHash.size === 0) return;
-    const { records, now } = this.#deps;
+    const secrets = [...this.#watchers.keys()];
+    if (secrets.length === 0) return;
     try {
       // One query for all connections.
-      for (const holder of await records.keys.find([...byHash.keys()])) {
-        const secret = byHash.get(holder.key.hash) ?? "";
-        byHash.delete(holder.key.hash);
-        this.#endAllBut(secret, isValid(holder, now()) ? roleOf(holder) : null);
-      }
+      const holders = await this.#deps.records.keys.find(secrets.map(sha256));
+      const byHash = new Map(holders.map((holder) => [holder.key.hash, holder]));
+      const looks = await Promise.all(secrets.map((secret) => this.#lookAt(secret, byHash.get(sha256(secret)))));
+      if (looks.every(Boolean)) this.#isFailing = false;
     } catch (error) {
-      return this.#report(error);
+      this.#report(error);
     }
-    const looks = await Promise.all([...byHash.values()].map((secret) => this.#lookAtToken(secret)));
-    if (looks.every(Boolean)) this.#isFailing = false;
   }
 
   /**
-   * Checks a token of the identity provider. A secret that is neither a key nor such a token never ends. Returns false
-   * if the check failed.
+   * Checks the caller of a key, or of a token of the identity provider. A secret that is neither never ends. Returns false if the
+   * check failed, which ends nothing.
    */
-  async #lookAtToken(token: string): Promise<boolean> {
-    if (this.#deps.identities === undefined || !token.includes(".")) return true;
+  async #lookAt(secret: string, holder: KeyHolder | undefined): Promise<boolean> {
+    const mayBeToken = this.#deps.identities !== undefined && secret.includes(".");
+    if (holder === undefined && !mayBeToken) return true;
     try {
-      this.#endAllBut(token, (await identifiedCaller(this.#deps, token))?.role ?? null);
+      const caller = await (holder === undefined
+        ? identifiedCaller(this.#deps, secret)
+        : keyCaller(this.#deps, holder, scopedToBinding));
+      this.#endAllBut(secret, caller);
       return true;
     } catch (error) {
       this.#report(error);
@@ -115,9 +110,11 @@ export class KeyWatch {
     for (const secret of this.#watchers.keys()) this.#forget(secret);
   }
 
-  #endAllBut(secret: string, role: Role | null): void {
+  /** Ends the connections whose caller had other rights than this one. Null: all. */
+  #endAllBut(secret: string, caller: Caller | null): void {
     const watchers = this.#watchers.get(secret) ?? new Set();
-    const ended = [...watchers].filter((watcher) => watcher.role !== role);
+    const rights = caller === null ? null : rightsOf(caller);
+    const ended = [...watchers].filter((watcher) => rightsOf(watcher.caller) !== rights);
     for (const watcher of ended) watchers.delete(watcher);
     if (watchers.size === 0) this.#forget(secret);
     for (const { onEnd } of ended) onEnd();

@@ -4,14 +4,14 @@ import type { TurnStatus } from "../../domain/turn.ts";
 import type { SessionChangeKind } from "../../domain/session-news.ts";
 
 /** What is remembered of a session between two looks. */
-type Known = Pick<
+export type SeenSession = Pick<
   Session,
   "id" | "name" | "headTurnId" | "lastSequence" | "lastTurnStatus" | "updatedAt" | "activeAt" | "archivedAt"
 >;
 
 /** The newest sessions, newest activity first. `isWhole`: the caller has no others. */
 export interface SeenSessions {
-  sessions: readonly Known[];
+  sessions: readonly SeenSession[];
   isWhole: boolean;
 }
 
@@ -21,12 +21,12 @@ export interface SessionDifference {
 }
 
 export function seenSessions(sessions: readonly Session[], isWhole: boolean): SeenSessions {
-  const known = sessions.map(
-    ({ id, name, headTurnId, lastSequence, lastTurnStatus, updatedAt, activeAt, archivedAt }): Known => ({
-      ...{ id, name, headTurnId, lastSequence, lastTurnStatus, updatedAt, activeAt, archivedAt },
-    }),
-  );
-  return { sessions: known, isWhole };
+  return { sessions: sessions.map(seenSession), isWhole };
+}
+
+export function seenSession(session: Session): SeenSession {
+  const { id, name, headTurnId, lastSequence, lastTurnStatus, updatedAt, activeAt, archivedAt } = session;
+  return { id, name, headTurnId, lastSequence, lastTurnStatus, updatedAt, activeAt, archivedAt };
 }
 
 /**
@@ -48,19 +48,36 @@ export function differences(before: SeenSessions, now: SeenSessions): SessionDif
   return found;
 }
 
-function arrived(session: Known, before: SeenSessions): SessionChangeKind | null {
+/** Returns which of the sessions differ that are looked at by their ids. One that was not looked at before has not changed. */
+export function openedDifferences(
+  before: ReadonlyMap<string, SeenSession | null>,
+  now: ReadonlyMap<string, SeenSession | null>,
+): SessionDifference[] {
+  return [...now].flatMap(([sessionId, session]) => {
+    const known = before.get(sessionId);
+    const what = known === undefined ? null : differenceOf(known, session);
+    return what === null ? [] : [{ sessionId, what }];
+  });
+}
+
+function differenceOf(before: SeenSession | null, now: SeenSession | null): SessionChangeKind | null {
+  if (before === null) return now === null ? null : "changed";
+  return now === null ? "gone" : changeOf(before, now);
+}
+
+function arrived(session: SeenSession, before: SeenSessions): SessionChangeKind | null {
   if (!isWithin(session, before)) return null;
   return session.lastSequence === 0 ? "created" : ofTurn(session.lastTurnStatus);
 }
 
 /** Returns true if the list would have the session, were it there: it is as new as the last one of the list. */
-function isWithin({ activeAt, id }: Known, { sessions, isWhole }: SeenSessions): boolean {
+function isWithin({ activeAt, id }: SeenSession, { sessions, isWhole }: SeenSessions): boolean {
   const last = sessions.at(-1);
   if (isWhole || last === undefined) return true;
   return activeAt > last.activeAt || (activeAt === last.activeAt && id > last.id);
 }
 
-function changeOf(before: Known, now: Known): SessionChangeKind | null {
+function changeOf(before: SeenSession, now: SeenSession): SessionChangeKind | null {
   if (before.lastSequence !== now.lastSequence || before.lastTurnStatus !== now.lastTurnStatus)
     return ofTurn(now.lastTurnStatus);
   if ((before.archivedAt === null) !== (now.archivedAt === null))

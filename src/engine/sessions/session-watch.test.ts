@@ -20,10 +20,14 @@ interface Listening {
   until(kind: string): Promise<string[]>;
 }
 
-async function listening(t: TestContext, { engine }: TestEngine, caller: Caller = alice): Promise<Listening> {
+async function listening(
+  t: TestContext,
+  { engine }: TestEngine,
+  { caller = alice, ...opened }: { caller?: Caller; sessionId?: string } = {},
+): Promise<Listening> {
   const gone = new AbortController();
   t.after(() => gone.abort());
-  const news = engine.sessions.changes(caller, gone.signal)[Symbol.asyncIterator]();
+  const news = engine.sessions.changes(caller, { signal: gone.signal, ...opened })[Symbol.asyncIterator]();
   const next = async (): Promise<SessionNews> => {
     const { done, value } = await news.next();
     return done === true ? assert.fail("the news have ended") : value;
@@ -83,7 +87,10 @@ test("[U3] [H4] no listener learns of a session that it may not see; one that it
   const bob = await addUser(deps.records, { orgId: alice.orgId, role: "member" });
   const asBob: Caller = { orgId: alice.orgId, userId: bob.id, role: "member" };
   const asDevice: Caller = { ...alice, workspaceId: "another" };
-  const [listener, onDevice] = [await listening(t, world, asBob), await listening(t, world, asDevice)];
+  const [listener, onDevice] = [
+    await listening(t, world, { caller: asBob }),
+    await listening(t, world, { caller: asDevice }),
+  ];
   const hidden = await engine.sessions.create(alice, { name: "hidden" });
   const shown = await engine.sessions.create(alice, { name: "shown", isPublic: true });
   const first = await listener.next();
@@ -93,6 +100,30 @@ test("[U3] [H4] no listener learns of a session that it may not see; one that it
   const own = await engine.sessions.create({ ...alice, workspaceId: "another" }, { name: "of the device" });
   assert.partialDeepStrictEqual(await onDevice.next(), { sessionId: own.id, what: "created" });
   assert.notEqual(hidden.id, shown.id);
+});
+
+test("[U3] [U4] [H4] the session that a listener has open is news however old it is, and only if the listener may see it", async (t) => {
+  let now = 1_000;
+  const world = await testEngine(t, { now: () => (now += 1) });
+  const { engine, deps } = world;
+  const bob = await addUser(deps.records, { orgId: alice.orgId, role: "member" });
+  const old = await engine.sessions.create(alice, { name: "old" });
+  for (let at = 0; at < limits.changesSessionsMax; at++) await engine.sessions.create(alice, { name: String(at) });
+  const without = await listening(t, world);
+  const opened = await listening(t, world, { sessionId: old.id });
+  const asBob = await listening(t, world, {
+    caller: { orgId: alice.orgId, userId: bob.id, role: "member" },
+    sessionId: old.id,
+  });
+  await engine.sessions.update(alice, old.id, { name: "older" });
+  assert.partialDeepStrictEqual(await opened.next(), { sessionId: old.id, what: "renamed" });
+  await engine.tree.archive(alice, old.id);
+  assert.partialDeepStrictEqual(await opened.next(), { sessionId: old.id, what: "archived" });
+  await engine.tree.remove(alice, old.id);
+  assert.partialDeepStrictEqual(await opened.next(), { sessionId: old.id, what: "gone" });
+  // What others receive next is about another session.
+  const shown = await engine.sessions.create(alice, { name: "shown", isPublic: true });
+  for (const other of [without, asBob]) assert.partialDeepStrictEqual(await other.next(), { sessionId: shown.id });
 });
 
 test("[U3] [R5] a listener that is too slow keeps little, and is asked to read everything again", async (t) => {

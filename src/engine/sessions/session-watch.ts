@@ -5,12 +5,22 @@
  * A listener holds at most one piece of news for each session. One that is too slow is asked to read everything again.
  */
 import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SessionNews } from "../../domain/session-news.ts";
-import { scopeOf } from "../access/access.ts";
+import { visibleSession } from "../access/visible.ts";
+import { rightsOf, scopeOf } from "../access/access.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { waitingCalls } from "../turn/live/waiting.ts";
-import { differences, seenSessions, type SeenSessions } from "./session-differences.ts";
+import {
+  differences,
+  seenSession,
+  openedDifferences,
+  seenSessions,
+  type SeenSession,
+  type SeenSessions,
+  type SessionDifference,
+} from "./session-differences.ts";
 
 export class SessionWatch {
   readonly #core: EngineCore;
@@ -26,15 +36,19 @@ export class SessionWatch {
    * Yields what changes in the sessions that the caller may see, from now on. The first piece says to read everything. Ends when the
    * signal aborts, and when this process stops (R4).
    */
-  async *follow(caller: Caller, signal: AbortSignal): AsyncGenerator<SessionNews> {
+  async *follow(
+    caller: Caller,
+    { signal, sessionId = null }: { signal: AbortSignal; sessionId?: string | null },
+  ): AsyncGenerator<SessionNews> {
     const until = AbortSignal.any([signal, this.#core.closing.signal]);
     const scope = this.#scopeOf(caller);
-    const listener = new Listener(this.#core.deps.now);
+    const listener = new Listener(this.#core.deps.now, sessionId);
     scope.listeners.add(listener);
     this.#timer ??= setInterval(() => this.#beat(), limits.changesPollMs).unref();
     try {
       // What changes after the first look becomes news, so the listener may read from then on.
       await scope.begun;
+      if (sessionId !== null) await scope.open(sessionId);
       while (!until.aborted) {
         yield* listener.take();
         await listener.wait(until);
@@ -46,7 +60,7 @@ export class SessionWatch {
   }
 
   #scopeOf(caller: Caller): Scope {
-    const key = JSON.stringify([scopeOf(caller), caller.role]);
+    const key = rightsOf(caller);
     const known = this.#scopes.get(key);
     if (known !== undefined) return known;
     const scope = new Scope(this.#core, caller, () => this.#scopes.delete(key));
@@ -79,6 +93,8 @@ class Scope {
   readonly #forget: () => void;
   readonly #sleep: () => void;
   #seen: SeenSessions | null = null;
+  /** The sessions that listeners have open, as they were seen last. Null: the caller may not see it. */
+  #opened = new Map<string, SeenSession | null>();
   #waiting = "";
   #looking: Promise<void> | null = null;
   #isAgain = false;
@@ -99,6 +115,30 @@ class Scope {
     if (this.#core.closing.signal.aborted) return;
     this.#isAgain = true;
     if (this.#looking === null) this.#looking = this.#lookAgain().finally(() => this.#ended());
+  }
+
+  /** Begins to look at this session, however old it is. What is there before that is not news. Never rejects. */
+  async open(id: string): Promise<void> {
+    const known = await this.#read(id).catch(() => undefined);
+    // A look of the meantime knows it too.
+    if (known !== undefined && !this.#opened.has(id)) this.#opened.set(id, known);
+  }
+
+  async #read(id: string): Promise<SeenSession | null> {
+    try {
+      return seenSession(await visibleSession(this.#core.deps, this.#caller, id));
+    } catch (error) {
+      if (error instanceof AptoveError && error.code === "not_found") return null;
+      throw error;
+    }
+  }
+
+  /** Reads the sessions that listeners have open and that are not among the newest. */
+  async #readOpened({ sessions }: SeenSessions): Promise<Map<string, SeenSession | null>> {
+    const ids = new Set([...this.listeners].flatMap(({ sessionId }) => sessionId ?? []));
+    const opened = new Map<string, SeenSession | null>();
+    for (const id of ids) opened.set(id, sessions.find((one) => one.id === id) ?? (await this.#read(id)));
+    return opened;
   }
 
   close(): void {
@@ -133,11 +173,15 @@ class Scope {
       });
       const calls = await waitingCalls(this.#core, this.#caller);
       const seen = seenSessions(sessions, next === null);
+      const opened = await this.#readOpened(seen);
       const waiting = calls.map(({ turnId, callId, isParked }) => `${turnId} ${callId} ${isParked}`).join("\n");
       // What changed before the first look is not known.
       if (this.#seen === null) for (const listener of this.listeners) listener.readAnew();
-      else this.#tell(differences(this.#seen, seen), waiting === this.#waiting ? null : calls.length);
-      [this.#seen, this.#waiting, this.#isFailing] = [seen, waiting, false];
+      else {
+        const found = { ofAll: differences(this.#seen, seen), ofOpened: openedDifferences(this.#opened, opened) };
+        this.#tell(found, waiting === this.#waiting ? null : calls.length);
+      }
+      [this.#seen, this.#opened, this.#waiting, this.#isFailing] = [seen, opened, waiting, false];
     } catch (error) {
       // An unreachable store would otherwise cause thousands of reports in an hour.
       if (!this.#isFailing) this.#core.deps.report("the changes of sessions could not be read for listeners", error);
@@ -145,10 +189,11 @@ class Scope {
     }
   }
 
-  #tell(found: ReturnType<typeof differences>, waiting: number | null): void {
+  #tell({ ofAll, ofOpened }: Record<"ofAll" | "ofOpened", SessionDifference[]>, waiting: number | null): void {
     const at = this.#core.deps.now();
     for (const listener of this.listeners) {
-      for (const difference of found) listener.add({ type: "session_changed", ...difference, at });
+      const own = ofOpened.filter(({ sessionId }) => sessionId === listener.sessionId);
+      for (const difference of [...ofAll, ...own]) listener.add({ type: "session_changed", ...difference, at });
       if (waiting !== null) listener.add({ type: "approvals_changed", count: waiting, at });
     }
   }
@@ -156,12 +201,15 @@ class Scope {
 
 /** The news that one listener has not taken yet: the latest of each session. */
 class Listener {
+  /** The session that the listener has open, and that is news however old it is. */
+  readonly sessionId: string | null;
   readonly #now: () => number;
   readonly #news = new Map<string, SessionNews>();
   #wake: (() => void) | null = null;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, sessionId: string | null) {
     this.#now = now;
+    this.sessionId = sessionId;
     this.readAnew();
   }
 

@@ -2,6 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { oneLine } from "../../domain/one-line.ts";
 import { inheritedMarks } from "../../domain/pin.ts";
 import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { repositoriesFault, repositoryNames } from "../../domain/repositories.ts";
@@ -93,7 +94,8 @@ export async function updateSession(
   { id, patch }: { id: string; patch: SessionPatch },
 ): Promise<Session> {
   const session = await changeableSession(deps, caller, id);
-  const change = { ...patch, ...(await chosenBy(deps, caller, { session, patch })) };
+  const named = patch.name !== undefined && { name: oneLine(patch.name) };
+  const change = { ...patch, ...named, ...(await chosenBy(deps, caller, { session, patch })) };
   const updated = await deps.records.sessions.update(id, change, deps.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return updated;

@@ -2,6 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { oneLine } from "../../domain/one-line.ts";
 import type { Session } from "../../domain/session.ts";
 import { continuableSession, visibleSession } from "../access/visible.ts";
 import type { TurnNames } from "../api/turn-names.ts";
@@ -34,7 +35,7 @@ async function setName(
 
 /** A name is one line, so that a list of turns can show it. */
 function cleaned(name: string): string {
-  const line = name.replaceAll(/\s+/g, " ").trim();
+  const line = oneLine(name);
   if (line !== "" && line.length <= limits.turnNameCharactersMax) return line;
   throw new AptoveError("request_invalid", `a name has 1 to ${limits.turnNameCharactersMax} characters`);
 }

@@ -32,6 +32,7 @@ async function world(t: TestContext, parts: TestEngineOptions = {}): Promise<Wor
   // As compose.ts puts them together: the settings are the engine's own.
   const workspaces: WorkspaceParts = {
     ofDevice: () => assert.fail("no device is paired here"),
+    boundTo: () => assert.fail("no device is paired here"),
     bind: () => assert.fail("no device is paired here"),
     settings: async (id) => (id === workspaceId ? made.deps : null),
     nextBeginning: (id) => transcripts.nextBeginning(id),

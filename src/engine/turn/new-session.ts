@@ -1,4 +1,5 @@
 /** Makes a new session, for its first turn or for its caller (S1, S3). */
+import { oneLine } from "../../domain/one-line.ts";
 import { sessionKey, type Session, type StandingChoice } from "../../domain/session.ts";
 import type { Pin } from "../../domain/pin.ts";
 import type { TurnName } from "../../domain/turn-name.ts";
@@ -35,7 +36,7 @@ export function blankSession({
     id,
     orgId: caller.orgId,
     userId: caller.userId,
-    name: start.name,
+    name: oneLine(start.name),
     nameIsSet,
     key: start.key ?? sessionKey(start.name),
     description: start.description ?? "",

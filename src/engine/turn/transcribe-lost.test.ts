@@ -30,6 +30,7 @@ async function afterRecovery(t: TestContext, { caller: choose, isSilent = false 
     conversation: { bootPrompt: "Answer in verse." },
     workspaces: {
       ofDevice: () => assert.fail("no device is paired here"),
+      boundTo: () => assert.fail("no device is paired here"),
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: (id) => transcripts.nextBeginning(id),

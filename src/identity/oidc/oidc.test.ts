@@ -197,7 +197,8 @@ test("[H4] over HTTP a token authenticates the user it names, and a bad one is a
   await door.refused("unauthenticated", "GET /api/me", { as });
   await people.change(user.id, { disabled: false });
   const ended = Promise.withResolvers<void>();
-  t.after(door.engine.keys.watch({ secret: token, caller: user }, ended.resolve));
+  const caller = { orgId: localOrgId, userId: user.id, role: user.role };
+  t.after(door.engine.keys.watch({ secret: token, caller }, ended.resolve));
   at = now + 120_000;
   await door.refused("unauthenticated", "GET /api/me", { as });
   // A listener with a token is notified when the token expires.

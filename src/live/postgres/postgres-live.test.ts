@@ -135,7 +135,7 @@ suite("two servers on one PostgreSQL", () => {
     const gate = Promise.withResolvers<void>();
     const script = (): ScriptedAnswer => [
       { thinks: "let me see" },
-      { says: ["one ", "two ", "three ", gate.promise, "four ", "five"] },
+      { says: ["one ", "two ", "three ", gate.promise, "four ", "five"], everyMs: 1 },
     ];
     const [here, there] = await twoServers(context, { script });
     const running = await here.start("count");

@@ -6,7 +6,7 @@
  */
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
-import { asLibpq } from "../../system/postgres-url.ts";
+import { asLibpq } from "../../system/addresses/postgres-url.ts";
 import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
 import { checkTopic, WakeUpSubscribers, type LiveStore } from "../wake-ups.ts";
 import { PostgresListener } from "./postgres-listener.ts";

@@ -24,6 +24,12 @@ export const newsSchema = z
   });
 export type WireNews = z.infer<typeof newsSchema>;
 
+export const newsQuerySchema = z.object({
+  sessionId: idSchema
+    .optional()
+    .describe("A session that is news too if it is not among the newest. One that the caller may not see has no news."),
+});
+
 export function toWireNews(news: SessionNews, server: { version: string; heartbeatMs: number }): WireNews {
   const sent = { ...news, at: isoTime(news.at) };
   return sent.type === "read_anew" ? { ...sent, ...server } : sent;

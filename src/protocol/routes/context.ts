@@ -56,7 +56,7 @@ export const contextRoutes = {
     errors: ["context_changed", "storage_full"],
   },
   listContextVersions: {
-    summary: "Lists who edited a context, and when.",
+    summary: "Lists who edited a context, and when. One of the configuration that was never edited has no versions.",
     access: "read",
     params: contextParamsSchema,
     query: versionsQuerySchema,

@@ -1,5 +1,6 @@
 /** The routes of sessions and of their tree. */
 import * as z from "zod";
+import { newsQuerySchema } from "../live/news.ts";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
 import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
@@ -35,12 +36,13 @@ export const sessionRoutes = {
     summary:
       "Tells what changes in the caller's sessions, and in what waits for the caller, as long as the client listens.",
     access: "read",
+    query: newsQuerySchema,
     status: 200,
     otherAnswers: {
       "text/event-stream":
         "Server-sent events whose data is a `News`. The first one is `read_anew`. After a break the client opens the stream again.",
     },
-    errors: [],
+    errors: ["connections_limited"],
   },
   listSessions: {
     summary:

@@ -55,7 +55,7 @@ const completedSchema = z.object({
   chunksTotal: z.int(),
   chunksWritten: z.int(),
   bytesRead: z.int(),
-  durationMs: z.number(),
+  durationMs: z.int().describe("A whole number of milliseconds."),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), paths: z.array(z.string()).describe("At most 100.") }))
     .describe("The tracked files that are not in the index, by the reason."),

@@ -80,7 +80,10 @@ export type WireTranscript = z.infer<typeof transcriptSchema>;
 export const transcriptCorrectionSchema = z
   .strictObject({
     text: z.string().max(limits.transcriptEditBytesMax).describe("The whole new content."),
-    expectedHash: z.string().max(64).describe("The `hash` of the content that this text was made from."),
+    expectedHash: z
+      .string()
+      .max(64)
+      .describe("The `hash` of the content that this text was made from; without a file it is that of no bytes."),
   })
   .meta({ id: "TranscriptCorrection" });
 export type WireTranscriptCorrection = z.input<typeof transcriptCorrectionSchema>;

@@ -59,7 +59,7 @@ async function indexFiles(context: LocalRunContext, files: RepositoryFiles): Pro
   run.progress("writing");
   writer.finish(facts, Date.now());
   const counts = writer.counts();
-  const durationMs = performance.now() - startedAt;
+  const durationMs = Math.round(performance.now() - startedAt);
   return {
     ...run.counts,
     skipped: run.skipped,

@@ -83,7 +83,7 @@ async function runUnderLease(
   await lease.commit({ root, commit, model, dimension, ...run.after, indexedAt: Date.now() }, signal);
   // The index is complete. If this cleaning up fails, the next run repeats it.
   await Promise.allSettled([cleanUpAfter({ catalogue, former, dimension, generation }, { attemptsMax: 1 })]);
-  const durationMs = performance.now() - startedAt;
+  const durationMs = Math.round(performance.now() - startedAt);
   const { files: filesTotal, chunks: chunksTotal } = run.after;
   return { ...run.counts, skipped: run.skipped, repo: job.repo, commit, filesTotal, chunksTotal, durationMs };
 }

@@ -101,7 +101,7 @@ class FileTranscripts implements TranscriptStore {
   async write(
     workspaceId: string,
     name: string,
-    { stamp, content }: { stamp?: string; content: Uint8Array },
+    { stamp, content }: { stamp?: string | null; content: Uint8Array },
   ): Promise<TranscriptFile | null> {
     const path = this.#pathOf(workspaceId, name);
     const { folder } = this.#existing(workspaceId);
@@ -111,7 +111,7 @@ class FileTranscripts implements TranscriptStore {
       if (dirname(path) !== folder) this.#createFolder(workspaceId, dirname(path));
       rmSync(aside, { force: true });
       await createFile(aside, content);
-      if (stamp !== undefined && (await this.stat(workspaceId, name))?.stamp !== stamp) {
+      if (stamp !== undefined && ((await this.stat(workspaceId, name))?.stamp ?? null) !== stamp) {
         rmSync(aside);
         return null;
       }

@@ -60,11 +60,11 @@ class MemoryTranscripts implements TranscriptStore {
   async write(
     workspaceId: string,
     name: string,
-    whole: { stamp?: string; content: Uint8Array },
+    whole: { stamp?: string | null; content: Uint8Array },
   ): Promise<TranscriptFile | null> {
     const key = keyOf(workspaceId, name);
     this.#check(workspaceId);
-    if (whole.stamp !== undefined && this.#files.get(key)?.stamp !== whole.stamp) return null;
+    if (whole.stamp !== undefined && (this.#files.get(key)?.stamp ?? null) !== whole.stamp) return null;
     return this.#put(key, new Uint8Array(whole.content));
   }
 

@@ -151,11 +151,10 @@ export class LockedTranscripts {
 
   /**
    * Writes a person's text to `session.md` and notes nothing, as an editor does. Returns false, with nothing written, if the file does not have
-   * the stamp any more. Null: there was no file.
+   * the stamp any more. Null: there must be no file.
    */
   async replaceCurrent(stamp: string | null, content: Uint8Array): Promise<boolean> {
-    const condition = stamp === null ? {} : { stamp };
-    return (await this.#store.write(this.workspaceId, currentTranscriptName, { ...condition, content })) !== null;
+    return (await this.#store.write(this.workspaceId, currentTranscriptName, { stamp, content })) !== null;
   }
 
   inspectCurrent(): Promise<TranscriptInspection> {
@@ -230,7 +229,10 @@ export class LockedTranscripts {
     }
   }
 
-  /** Carries out a change. Returns false, with nothing done, if another writer changed the file in the meantime. */
+  /**
+   * Carries out a change. The stamp is that of the file, null if there is none. Returns false, with nothing done, if another writer
+   * changed or made the file in the meantime.
+   */
   async change(
     intent: TranscriptIntent,
     content: { stamp: string | null; whole: Uint8Array | null },
@@ -260,8 +262,7 @@ export class LockedTranscripts {
     { stamp, whole }: { stamp: string | null; whole: Uint8Array | null },
   ): Promise<TranscriptFile | null> {
     const name = this.nameOf(next.id);
-    const condition = stamp === null ? {} : { stamp };
-    if (whole !== null) return await this.#store.write(this.workspaceId, name, { ...condition, content: whole });
+    if (whole !== null) return await this.#store.write(this.workspaceId, name, { stamp, content: whole });
     if (append === null || stamp === null) return await this.#store.stat(this.workspaceId, name);
     return await this.#store.append(this.workspaceId, name, { stamp, content: Buffer.from(append.text) });
   }

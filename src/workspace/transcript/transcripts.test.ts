@@ -699,6 +699,35 @@ suite("correcting", () => {
     assert.equal(await world.text(), "## User\n\nfrom an editor\n");
   });
 
+  test("[W5] of two first corrections at once one is written, and the other one is refused", async () => {
+    const world = new World();
+    const { hash } = await world.transcripts.read(id);
+    const texts = ["## User\n\nmine\n", "## User\n\nyours\n"];
+    const corrections = texts.map((text) => world.transcripts.correct(id, { text, expectedHash: hash ?? "" }));
+    const [first, second] = await Promise.allSettled(corrections);
+    assert.equal(first?.status, "fulfilled");
+    assert.ok(second?.status === "rejected" && hasCode("transcript_changed")(second.reason));
+    assert.equal(await world.text(), texts[0]);
+  });
+
+  test("[W5] a file that an editor makes just before the first correction is not replaced", async () => {
+    const store = memoryTranscripts();
+    const world = new World(store);
+    const editors = "## User\n\nfrom an editor\n";
+    const racing: TranscriptStore = {
+      ...watched(store, []),
+      write: async (workspaceId, name, whole) => {
+        if (name === currentTranscriptName) await world.edit(editors);
+        return await store.write(workspaceId, name, whole);
+      },
+    };
+    const transcripts = createTranscripts({ store: racing, now: () => 1, report: () => {} });
+    const { hash } = await transcripts.read(id);
+    const late = transcripts.correct(id, { text: corrected, expectedHash: hash ?? "" });
+    await assert.rejects(late, hasCode("transcript_changed"));
+    assert.equal(await world.text(), editors);
+  });
+
   test("[W5] a text that could not be read back is refused with its line, and the file stays", async () => {
     const { world } = await begun();
     const before = await world.text();

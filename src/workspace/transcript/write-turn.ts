@@ -20,7 +20,7 @@ interface TurnMessages {
 interface Change {
   note: SessionNote;
   appended: { at: number; text: string } | null;
-  /** The stamp of the file to change. Null: any file is replaced. */
+  /** The stamp of the file to change. Null: there is no file. */
   stamp: string | null;
   /** The whole new content. Null if the change is only an append. */
   whole: Uint8Array | null;

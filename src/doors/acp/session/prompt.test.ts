@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../../testing/acp/acp-test.ts";
 import { requestErrorOf } from "../../../../testing/acp/request-error.ts";
@@ -141,6 +142,23 @@ test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves c
   assert.equal((await prompt).stopReason, "cancelled");
   assert.ok(reports.some((report) => /could not be sent to the client.*could not be stored/.test(report)));
   isFull = false;
+});
+
+test("[P1] [R5] pieces of a text that are there at once are one update, and none waits for a later one", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { connect } = await acpTest(t, { script: () => [{ says: ["one ", "two ", held.promise, "three ", "four"] }] });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const pieces = (): string[] =>
+    only(connection.updates(sessionId), "agent_message_chunk").map(({ content }) =>
+      content.type === "text" ? content.text : "",
+    );
+  const prompt = connection.prompt(sessionId, "count");
+  while (pieces().length === 0) await nextRound();
+  assert.deepEqual(pieces(), ["one two "]);
+  held.resolve();
+  await prompt;
+  assert.deepEqual(pieces(), ["one two ", "three four"]);
 });
 
 test("[P1] [S2] the title is sent when there is one, and when it changes", async (t) => {

@@ -3,6 +3,7 @@ import type { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
 import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import { ConnectionSlots } from "../../connection-slots.ts";
 import type { AcpAgent, AcpConnection } from "../agent.ts";
 
 export interface RemoteAcpOptions {
@@ -53,7 +54,7 @@ export interface ConnectionFactory {
 }
 
 export function connectionFactory({ engine, agentFor }: RemoteAcpOptions, limits: RemoteLimits): ConnectionFactory {
-  const open = new Map<string, number>();
+  const slots = new ConnectionSlots(limits.connectionsPerUserMax);
   const ending = new Set<Promise<void>>();
   return {
     begin: async ({ caller, secret }, named) => {
@@ -65,7 +66,7 @@ export function connectionFactory({ engine, agentFor }: RemoteAcpOptions, limits
       const deviceId = await engine.devices.resolve(caller, named);
       // A device sees only its own workspace, whatever ids it guesses (W2).
       const scoped = deviceId === null ? caller : await engine.devices.scoped(caller, deviceId);
-      const free = takeSlot(open, caller.userId, limits.connectionsPerUserMax);
+      const free = slots.take(caller);
       let connection: AcpConnection | null = null;
       const connect: AcpAgent["connect"] = (stream) => {
         const connected = agentFor({ caller: scoped, deviceId }).connect(stream);
@@ -85,23 +86,5 @@ export function connectionFactory({ engine, agentFor }: RemoteAcpOptions, limits
       };
     },
     ended: async () => void (await Promise.all(ending)),
-  };
-}
-
-/** Takes a slot of the user. Returns a function that frees it; only its first call counts. */
-function takeSlot(open: Map<string, number>, userId: string, max: number): () => void {
-  const count = open.get(userId) ?? 0;
-  if (count >= max) {
-    const detail = `${count} of your connections are open, and the limit is ${max}; close one`;
-    throw new AptoveError("connections_limited", detail, { facts: { limit: max, retryAfterSeconds: 1 } });
-  }
-  open.set(userId, count + 1);
-  let isFree = false;
-  return () => {
-    if (isFree) return;
-    isFree = true;
-    const left = (open.get(userId) ?? 1) - 1;
-    if (left === 0) open.delete(userId);
-    else open.set(userId, left);
   };
 }

@@ -143,7 +143,8 @@ export async function contextHistory(invocation: CliInvocation, { kind, id }: Na
     isRetired ? "retired" : "",
   ]);
   invocation.output.table(rows);
-  if (versions.at(-1)?.version !== 1) invocation.output.note(`the newest ${limits.pageSizeMax} are shown`);
+  if (versions.length === 0) invocation.output.note("this context is as the configuration has it; it was never edited");
+  else if (versions.at(-1)?.version !== 1) invocation.output.note(`the newest ${limits.pageSizeMax} are shown`);
   return exitCodes.fine;
 }
 

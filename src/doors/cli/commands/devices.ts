@@ -7,7 +7,7 @@ import type {
   WirePairingStart,
 } from "../../../client/client.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { isEveryAddress } from "../../../system/own-addresses.ts";
+import { isEveryAddress } from "../../../system/addresses/own-addresses.ts";
 import { pause } from "../../../system/abort.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";

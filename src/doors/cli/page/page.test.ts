@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cliWorld } from "../../../../testing/cli.ts";
-import { ownAddresses } from "../../../system/own-addresses.ts";
+import { ownAddresses } from "../../../system/addresses/own-addresses.ts";
 import { addressHere, reachableAddress } from "./reachable-address.ts";
 
 /** Signs in as a browser does, and returns the status of a request after that. */

@@ -1,5 +1,5 @@
 /** The address of a server as another machine names it, and the square with which a phone's camera reads it (U2, P3). */
-import { isEveryAddress, ownAddresses } from "../../../system/own-addresses.ts";
+import { isEveryAddress, ownAddresses } from "../../../system/addresses/own-addresses.ts";
 import type { CliInvocation } from "../invocation.ts";
 
 /** Returns the address with this machine's own in place of "every address". Null: the machine has no other than loopback. */

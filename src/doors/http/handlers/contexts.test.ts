@@ -61,6 +61,9 @@ test("[G1] [L1] context set, show, history and delete; what show prints is what 
   assert.match(await run("set", "conversation", "review", "--file", "review.toml"), /is at version 2/);
   assert.match(await run("show", "conversation", "review", "--at", "1"), /Find faults/);
   assert.match(await run("history", "conversation", "review"), /^version 2 .*\nversion 1 /);
+  const unedited = await world.run(["context", "history", "conversation", "default"]);
+  assert.deepEqual([unedited.exit, unedited.stdout.trim()], [0, ""]);
+  assert.match(unedited.stderr, /it was never edited/);
   const { turnId } = JSON.parse((await world.run(["--json", "ask", "x", "--context", "review"])).stdout) as {
     turnId: string;
   };

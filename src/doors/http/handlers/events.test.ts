@@ -41,8 +41,8 @@ function joined(events: readonly WireEvent[]): WireEvent[] {
 
 const richScript = (_call: unknown, n: number) =>
   n === 1
-    ? [{ thinks: "let me see" }, { says: "first I look" }, { calls: "look", with: { a: 1 }, callId: "c1" }]
-    : [{ thinks: "now I know" }, { says: "it is this and that" }];
+    ? [{ thinks: "let me see" }, { says: "first I look", everyMs: 1 }, { calls: "look", with: { a: 1 }, callId: "c1" }]
+    : [{ thinks: "now I know" }, { says: "it is this and that", everyMs: 1 }];
 
 const lookTool = [{ name: "look", parameters: { type: "object" } }];
 
@@ -156,6 +156,9 @@ test("[V2] an unknown or foreign id is refused before the stream starts, while t
     await door.refused("event_id_unknown", `GET ${eventsUrl}?after=999`);
   }
   await door.refused("event_id_unknown", `GET ${running.eventsUrl}`, { headers: { "last-event-id": foreign } });
+  const ofSession = `GET /api/sessions/${running.sessionId}/events`;
+  for (const id of [foreign, "garbage", "1", `${running.turnId}:999`])
+    await door.refused("event_id_unknown", `${ofSession}?after=${id}`);
   held.resolve();
 });
 
@@ -224,6 +227,7 @@ test("[V2] [H2] a session's events continue after the named one through every la
   const door = await testDoor(t);
   const empty = await door.engine.sessions.create(door.admin, {});
   assert.equal((await door.call(`GET /api/sessions/${empty.id}/events`)).status, 204);
+  await door.refused("event_id_unknown", `GET /api/sessions/${empty.id}/events?after=garbage`);
   const first = await started(door);
   const one = await messagesOf(door, first.eventsUrl);
   const { sessionId } = first;
@@ -237,5 +241,6 @@ test("[V2] [H2] a session's events continue after the named one through every la
   const other = await started(door);
   const [foreign] = await messagesOf(door, other.eventsUrl);
   await door.refused("event_id_unknown", `GET ${at}`, { headers: { "last-event-id": foreign?.id ?? "" } });
+  await door.refused("event_id_unknown", `GET /api/sessions/${empty.id}/events?after=${foreign?.id ?? ""}`);
   await door.refused("not_found", `GET ${at}`, { headers: { "last-event-id": `${newId()}:1` } });
 });

@@ -11,6 +11,7 @@ import {
   type RouteTable,
 } from "../../../protocol/routes/routes.ts";
 import type { RouteName } from "../../../protocol/routes/paths.ts";
+import type { ConnectionSlots } from "../../connection-slots.ts";
 import type { ReportFault } from "../problem-answer.ts";
 import type { Observer } from "../../../telemetry/observer.ts";
 import type { RunSlotLimits, RunSlots } from "../admission/quotas.ts";
@@ -20,6 +21,8 @@ export interface HttpLimits extends RunSlotLimits {
   importBytesMax: number;
   activeFilesPerTurnMax: number;
   requestsPerMinuteMax: number;
+  /** The streams of news that one user may have open. */
+  newsListenersPerUserMax: number;
 }
 
 /** What all handlers share. */
@@ -28,6 +31,8 @@ export interface HandlerDependencies {
   limits: HttpLimits;
   heartbeatMs: number;
   slots: RunSlots;
+  /** Counts the open streams of news. */
+  listeners: ConnectionSlots;
   /** Reports internal faults. */
   report: ReportFault;
   observer: Observer;

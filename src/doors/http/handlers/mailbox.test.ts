@@ -50,4 +50,5 @@ test("[A1] [A2] [H2] the mailbox is read and fired by its routes, and by `fire` 
   const streamed = await call(`GET /api/sessions/${sessionId}/events?after=${first?.id}:1`);
   const runs = [...(await streamed.text()).matchAll(/"type":"RUN_STARTED".*?"runId":"([^"]+)"/g)].map(([, id]) => id);
   assert.deepEqual(runs, [fired.turnId]);
+  await refused("event_id_unknown", `GET /api/sessions/${sessionId}/events?after=${subagent.id}:1`);
 });

@@ -14,6 +14,7 @@ async function doorWithMemory(t: TestContext): Promise<TestDoor> {
   return await testDoor(t, {
     workspaces: {
       ofDevice: () => assert.fail("no device is paired here"),
+      boundTo: () => assert.fail("no device is paired here"),
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: () => assert.fail("no session continues here"),

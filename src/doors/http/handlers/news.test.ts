@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WireNews } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
 import { newsSchema } from "../../../protocol/live/news.ts";
 import { noObserver } from "../../../telemetry/observer.ts";
 import { testDoor } from "../../../../testing/http-door.ts";
@@ -20,6 +21,19 @@ test("[U3] [H2] the client follows the news of its sessions, and each piece has 
   assert.partialDeepStrictEqual(second, { type: "session_changed", what: "created" });
 });
 
+test("[U3] [U4] [H2] the client follows the session that it has open, however old it is", async (t) => {
+  let now = Date.now();
+  const door = await testDoor(t, { now: () => (now += 1) });
+  const client = door.client();
+  const { id } = await client.sessions.create({ name: "old" });
+  for (let at = 0; at < limits.changesSessionsMax; at++) await client.sessions.create({ name: String(at) });
+  const news = client.news({ sessionId: id })[Symbol.asyncIterator]();
+  await news.next();
+  await client.sessions.update(id, { name: "older" });
+  assert.partialDeepStrictEqual((await news.next()).value, { sessionId: id, what: "renamed" });
+  await news.return?.();
+});
+
 test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
   const door = await testDoor(t);
   const { key, secret } = await door.client().keys.create({ name: "k" });
@@ -28,6 +42,45 @@ test("[U3] [H4] [P3] the news end when their key is revoked", async (t) => {
   const next = news.next();
   await door.client().keys.revoke(key.id);
   assert.equal((await next).done, true);
+});
+
+test("[U3] [H5] a user has a limited number of listeners; each that leaves makes room, and no other user has less", async (t) => {
+  const door = await testDoor(t, { door: { limits: { newsListenersPerUserMax: 2 } } });
+  const listen = async (as = door.admin) => await door.call("GET /api/events", { as });
+  const first = await listen();
+  const second = await listen();
+  const refusal = await door.refused("connections_limited", "GET /api/events");
+  assert.equal(refusal["limit"], 2);
+  assert.match(refusal.detail, /2 of your streams of news/);
+  await (await listen(await door.person("reader"))).body?.cancel();
+  await second.body?.cancel();
+  await door.call("HEAD /api/events");
+  const third = await listen();
+  await door.refused("connections_limited", "GET /api/events");
+  for (const { body } of [first, third]) await body?.cancel();
+  assert.ok(limits.newsListenersPerUserMax >= 100, "a person may have many tabs");
+});
+
+test("[U3] [R5] a listener that does not read holds little, and is asked to read everything again", async (t) => {
+  const door = await testDoor(t);
+  const slow = (await door.call("GET /api/events")).body?.getReader() ?? assert.fail();
+  const read = async (): Promise<string> => Buffer.from((await slow.read()).value ?? []).toString();
+  assert.match(await read(), /read_anew/);
+  const quick = door.client().news()[Symbol.asyncIterator]();
+  await quick.next();
+  const created = 3 * limits.changesWaitingMax;
+  for (let count = 0; count < created; count++) {
+    await door.client().sessions.create({ name: String(count) });
+    while ((await quick.next()).value?.type !== "session_changed");
+  }
+  let late = "";
+  while (!late.includes("read_anew")) {
+    late += await read();
+    const pieces = late.split("\n\n").length - 1;
+    assert.ok(pieces <= 2 * limits.changesWaitingMax, `${pieces} pieces were kept`);
+  }
+  await quick.return?.();
+  await slow.cancel();
 });
 
 test("[U3] a listener that leaves leaves nothing open", async (t) => {

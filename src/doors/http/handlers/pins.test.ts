@@ -49,3 +49,25 @@ test("[U5] [H2] a turn is named and renamed by its routes; a fork takes over the
   await there.engine.transfer.import(there.admin, engine.transfer.export(admin, { sessionId }));
   assert.deepEqual(await there.client().sessions.turnNames(sessionId), names.slice(0, 1));
 });
+
+test("[U5] [S1] the name of a turn, and one that a person sets for a session, is one line without control characters", async (t) => {
+  const { client } = await testDoor(t);
+  const api = client();
+  const { sessionId, turnId } = await api.execute({ instruction: "x" });
+  const names: [given: string, kept: string][] = [
+    ["\u001b[31mred\u0007", "[31mred"],
+    ["a\u0001b", "a b"],
+    ["two\r\nlines\u2028three", "two lines three"],
+    ["back\u0008\u007f\u009bspace", "back space"],
+    // These only turn the direction of writing, and the page isolates them.
+    ["\u202eright\u202c \u2067left\u2069", "\u202eright\u202c \u2067left\u2069"],
+    ["👩‍👩‍👧 שלום", "👩‍👩‍👧 שלום"],
+  ];
+  for (const [given, kept] of names) {
+    assert.deepEqual(await api.sessions.nameTurn(sessionId, turnId, given), [{ turnId, name: kept }]);
+    assert.equal((await api.sessions.update(sessionId, { name: given })).name, kept);
+    assert.equal((await api.sessions.create({ name: given })).name, kept);
+    const { sessionId: made } = await api.execute({ instruction: "x", session: { name: given } });
+    assert.equal((await api.sessions.get(made)).name, kept);
+  }
+});

@@ -7,6 +7,7 @@ import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, RunningTurn } from "../../../engine/engine.ts";
 import { toAgUi, type RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireNews } from "../../../protocol/live/news.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
 import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../../event-stream.ts";
@@ -27,23 +28,27 @@ export function streamHandlers(
       return await replay(door, { listener, events, gone });
     },
     sessionEvents: async ({ caller, id, query, ...listener }) => {
-      const [newest] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
-      if (newest === undefined) return nothingMore();
       const from = lastEventId(listener.request, query.after);
+      const [newest] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
       const first = from === null ? newest : await engine.turns.get(caller, from.turnId);
+      if (first === undefined) return nothingMore();
       if (first.sessionId !== id) throw new AptoveError("event_id_unknown", "the event belongs to another session");
+      if (first.kind !== "agent") throw new AptoveError("event_id_unknown", "the event belongs to a subagent's turn");
       const gone = new AbortController();
       const rest = identified(
         await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
         runOf(first),
       );
       const events = eventsOfLaterTurns(engine, { caller, first, rest, signal: gone.signal });
-      if (newest.status === "pending") return eventAnswer(door, { listener, events, gone });
+      if (newest?.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
-    followNews: async ({ caller, ...listener }) => {
+    followNews: async ({ caller, query, ...listener }) => {
+      const free = door.listeners.take(caller);
       const gone = new AbortController();
-      const events = newsEvents(door, engine.sessions.changes(caller, gone.signal));
+      gone.signal.addEventListener("abort", free, { once: true });
+      const from = { signal: gone.signal, ...withoutNullish(query) };
+      const events = newsEvents(door, engine.sessions.changes(caller, from));
       return eventAnswer(door, { listener, events, gone });
     },
   };

@@ -123,6 +123,21 @@ test("[W5] [H3] a correction of a file that changed, or that cannot be parsed, i
   assert.deepEqual(await workspaces.transcript(id), now);
 });
 
+test("[W5] [H3] of two first corrections at once over HTTP one is written, and the other one conflicts", async (t) => {
+  const { client } = await world(t);
+  const { workspaces } = client();
+  const { id } = await workspaces.create();
+  const { hash } = await workspaces.transcript(id);
+  const texts = ["## User\n\nmine\n", "## User\n\nyours\n"];
+  const outcomes = await Promise.allSettled(
+    texts.map((text) => workspaces.correctTranscript(id, { text, expectedHash: hash ?? "" })),
+  );
+  const written = outcomes.findIndex(({ status }) => status === "fulfilled");
+  const codes = outcomes.flatMap((one) => (one.status === "rejected" ? [(one.reason as { code: string }).code] : []));
+  assert.deepEqual(codes, ["transcript_changed"]);
+  assert.equal((await workspaces.transcript(id)).text, texts[written]);
+});
+
 test("[W6] a workspace is deleted unless a turn runs there or it was used since; its sessions stay", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const script: Script = (_call, n) => (n === 3 ? [{ says: ["it begins", released, " and ends"] }] : "Noted.");

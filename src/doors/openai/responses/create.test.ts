@@ -92,7 +92,6 @@ test("[O1] the SDK's stream gives every event in order, and its accumulator the 
     "response.output_item.added",
     "response.content_part.added",
     "response.output_text.delta",
-    "response.output_text.delta",
     "response.output_text.done",
     "response.content_part.done",
     "response.output_item.done",

@@ -3,7 +3,7 @@
  * Events are appended to the live log in batches as they arrive. The run never waits for a listener (R5).
  */
 import { failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
-import { joinDeltas, type TurnEvent } from "../../../domain/events.ts";
+import { joinDeltas, joinedDelta, type TurnEvent } from "../../../domain/events.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
@@ -99,6 +99,15 @@ export class RunRecorder {
     this.#events.push(event);
     this.#queue.push(event);
     if (!this.#isFlushing) void this.#flush();
+  }
+
+  /** Pieces of one text that arrive together are one event. A provider makes hundreds of them, which mean nothing (V2). */
+  #emitPiece(piece: TurnEvent): void {
+    const last = this.#queue.at(-1);
+    const whole = last === undefined || this.#events.length === this.#kept.events ? null : joinedDelta(last, piece);
+    if (whole === null) return this.emit(piece);
+    this.#queue[this.#queue.length - 1] = whole;
+    this.#events[this.#events.length - 1] = whole;
   }
 
   async #flush(): Promise<void> {
@@ -204,8 +213,8 @@ export class RunRecorder {
 
   #show(id: string, kind: OpenText["kind"], delta: string): void {
     if (delta === "") return;
-    if (kind === "tool_call") this.emit({ type: "tool_call_delta", callId: id, delta });
-    else this.emit({ type: kind === "text" ? "text_delta" : "reasoning_delta", messageId: id, delta });
+    if (kind === "tool_call") this.#emitPiece({ type: "tool_call_delta", callId: id, delta });
+    else this.#emitPiece({ type: kind === "text" ? "text_delta" : "reasoning_delta", messageId: id, delta });
   }
 
   toolCallStarted(callId: string, name: string): void {

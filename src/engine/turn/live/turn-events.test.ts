@@ -57,14 +57,17 @@ test("[V1] [T11] events come in the order of life, numbered without gaps, with o
 });
 
 test("[V1] [D3] a character that a provider cuts into halves is shown whole, and a half that stays alone is kept", async (t) => {
-  const says = ["a \ud83d", "\ude00", " b\ud83d", "c \ud83d"];
-  const { start } = await testEngine(t, { script: () => [{ says }] });
-  const running = await start("why?");
-  const events = await all(running.events());
-  const deltas = events.flatMap(({ event }) => (event.type === "text_delta" ? [event.delta] : []));
-  assert.deepEqual(deltas, ["a ", "😀", " b", "\ud83dc ", "\ud83d"]);
-  const turn = await running.finished;
-  assert.equal(turn.status === "completed" && turn.answerSummary, says.join("").toWellFormed());
+  for (const says of [
+    ["a \ud83d", "\ude00 b"],
+    ["a ", "b \ud83d"],
+  ]) {
+    const { start } = await testEngine(t, { script: () => [{ says, everyMs: 20 }] });
+    const events = await all((await start("why?")).events());
+    const deltas = events.flatMap(({ event }) => (event.type === "text_delta" ? [event.delta] : []));
+    assert.equal(deltas.join(""), says.join(""));
+    const broken = deltas.filter((delta) => !delta.isWellFormed());
+    assert.equal(broken.length, says.join("").isWellFormed() ? 0 : 1, JSON.stringify(deltas));
+  }
 });
 
 test("[R5] a run ends without a listener, and a listener that never reads delays no other", async (t) => {
@@ -93,12 +96,14 @@ test("[V2] listeners that join at any time get the same events while the turn ru
 });
 
 test("[V2] a subscriber that comes to a running turn at any position gets what is behind it so far, and then follows it", async (t) => {
-  const held = Promise.withResolvers<void>();
-  const { start, engine } = await testEngine(t, { script: () => [{ says: ["a ", "b ", held.promise, "c"] }] });
+  const [second, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const says = ["a ", second.promise, "b ", held.promise, "c"];
+  const { start, engine } = await testEngine(t, { script: () => [{ says }] });
   const running = await start("go");
   const soFar: SequencedEvent[] = [];
   for await (const event of running.events()) {
     soFar.push(event);
+    if (event.event.type === "text_delta") second.resolve();
     if (soFar.filter(({ event: { type } }) => type === "text_delta").length === 2) break;
   }
   const subscribed = await Promise.all(
@@ -116,6 +121,19 @@ test("[V2] a subscriber that comes to a running turn at any position gets what i
     for (let next = await events.next(); !next.done; next = await events.next()) shown.push(next.value);
     assert.deepEqual(shown, whole.slice(afterSeq), `to the end, behind ${afterSeq}`);
   }
+});
+
+test("[V2] pieces of a text that arrive together are one event, and a piece that comes later is one of its own", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const says = ["one ", "two ", held.promise, "three ", "four"];
+  const { start } = await testEngine(t, { script: () => [{ thinks: "hm, well" }, { says }] });
+  const pieces: string[] = [];
+  for await (const { event } of (await start("go")).events()) {
+    if (!("delta" in event)) continue;
+    pieces.push(event.delta);
+    if (pieces.length === 2) held.resolve();
+  }
+  assert.deepEqual(pieces, ["hm, well", "one two ", "three four"]);
 });
 
 test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {

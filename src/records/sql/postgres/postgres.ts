@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, sql, type Transaction } from "kysely";
 import { limits } from "../../../domain/limits.ts";
-import { asLibpq } from "../../../system/postgres-url.ts";
+import { asLibpq } from "../../../system/addresses/postgres-url.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { isUndefinedTable } from "../faults.ts";
 import type { DataVersion } from "../migrations/migrate.ts";

@@ -31,6 +31,7 @@ async function world(t: TestContext, options: TestEngineOptions = {}): Promise<W
   const made: TestEngine = await testEngine(t, {
     workspaces: {
       ofDevice: () => assert.fail("no device is paired here"),
+      boundTo: () => assert.fail("no device is paired here"),
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: () => assert.fail("no session continues here"),

@@ -1,0 +1,59 @@
+/** Forks in the page (U5): where they begin, and the way back. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser } from "./page-world.ts";
+import { reasonsWorld } from "./reasons-world.ts";
+
+after(closeBrowser);
+
+test("[U5] [T6] a fork begins with its first instruction, and one who leaves before has made nothing", async (t) => {
+  const world = await reasonsWorld(t, (_call, n) => `answer ${n}`);
+  const { engine, owner } = world;
+  const first = await world.run("one");
+  const second = await world.run("two", { sessionId: first.sessionId });
+  const tab = await world.tab(`/s/${first.sessionId}/t/${first.turnId}`);
+  await tab.locator(".turn.selected").waitFor();
+  const notice = tab.getByText(/^What you ask now begins a fork at turn 1/);
+  const field = tab.getByLabel("Instruction");
+  await tab.keyboard.press("f");
+  await notice.waitFor();
+  await tab.getByText("answer 2").waitFor({ state: "detached" });
+  assert.equal(await tab.locator(".turn").count(), 1);
+  await field.fill("another two");
+  await tab.getByRole("link", { name: "Cancel" }).click();
+  await notice.waitFor({ state: "detached" });
+  await tab.getByText("answer 2").waitFor();
+  assert.equal(await field.inputValue(), "", "the conversation has a draft of its own");
+  assert.equal((await engine.sessions.list(owner, {})).sessions.length, 1);
+  await tab.goBack();
+  await notice.waitFor();
+  await tab.reload();
+  await notice.waitFor();
+  assert.equal(await field.inputValue(), "another two");
+  await tab.getByRole("button", { name: "Run", exact: true }).click();
+  await tab.waitForURL((url) => url.pathname.startsWith("/s/") && !url.pathname.includes(first.sessionId));
+  await tab.getByText("answer 3").waitFor();
+  const [fork] = (await engine.sessions.list(owner, {})).sessions;
+  assert.equal(fork?.originTurnId, first.turnId);
+  assert.equal((await engine.sessions.get(owner, first.sessionId)).headTurnId, second.turnId);
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U5] [T7] a turn above the head is run again in a fork: the menu says so, and the fork leads back", async (t) => {
+  const world = await reasonsWorld(t, (_call, n) => `answer ${n}`);
+  const first = await world.run("one");
+  await world.run("two", { sessionId: first.sessionId });
+  const third = await world.run("three", { sessionId: first.sessionId });
+  const tab = await world.tab(`/s/${first.sessionId}`);
+  await tab.getByText("answer 3").waitFor();
+  await tab.getByRole("button", { name: "Actions of turn 3" }).click();
+  await tab.getByRole("menuitem", { name: /^Run again beside it/ }).waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("button", { name: "Actions of turn 2" }).click();
+  await tab.getByRole("menuitem", { name: /^Run again in a fork/ }).click();
+  await tab.getByText("answer 4").waitFor();
+  await tab.getByRole("link", { name: "Go to where it was forked" }).click();
+  await tab.waitForURL(`${world.url}/s/${first.sessionId}/t/${first.turnId}`);
+  await tab.getByText("answer 3").waitFor();
+  assert.equal((await world.engine.sessions.get(world.owner, first.sessionId)).headTurnId, third.turnId);
+});
