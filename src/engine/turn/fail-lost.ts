@@ -11,7 +11,7 @@ import { stateFile, type State } from "../../domain/lineage.ts";
 import { failTurn, mayBeParent, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
 import type { TurnEndBlobs } from "../../records/turn-store.ts";
-import { addUsage, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
+import { addUsage, isCounted, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
 import { closeOpenItems } from "./close-open-items.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob, encodeState, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
@@ -216,7 +216,8 @@ function runOf(
   { events, steps }: LostRun,
 ): RunSummary {
   const begun = events.filter(({ type }) => type === "step_started").length;
-  const used = steps.all.map(({ model, usage }) => ({ model, usage }));
+  // A step of an earlier version may have counts that no store takes in a sum (T11).
+  const used = steps.all.map(({ model, usage }) => ({ model, usage: isCounted(usage) ? usage : unknownUsage }));
   if (begun > used.length) used.push({ model: called, usage: unknownUsage });
   const byModel: Record<string, Usage> = {};
   for (const { model, usage } of used) byModel[model] = addUsage(byModel[model] ?? noUsage, usage);

@@ -6,7 +6,9 @@ import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
+import { unknownUsage } from "../../domain/usage.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
+import { stepOf } from "../../records/suite/samples.ts";
 import { wrapMethods } from "../../system/wrap-methods.ts";
 import { noObserver, type ObserverNote } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -58,6 +60,17 @@ test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output
   const next = await engine.turns.run(alice, { instruction: "three", sessionId: turn.sessionId });
   await engine.turns.interrupt(alice, { turnId: next.turnId });
   assert.equal((await next.finished).parentId, turn.id, "the next instruction continues from what the lost turn did");
+});
+
+test("[R2] [T11] a lost turn whose steps count what are no tokens ends, and its usage is unknown", async (t) => {
+  const { deps, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const usage = { input: 1.5, output: -2, cached: 0, reasoning: 0, total: 1e300 };
+  assert.ok(await deps.records.turns.insertStep(stepOf(cut.turnId, 1, { usage }), deps.runner.id));
+  die();
+  const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
+  const turn = await engine.turns.get(alice, cut.turnId);
+  assert.deepEqual(turn.status === "failed" && turn.run.usage, unknownUsage);
 });
 
 test("[R2] a live runner's turn is never touched", async (t) => {
