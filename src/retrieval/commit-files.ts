@@ -11,6 +11,7 @@ import { startGit, type GitProcess } from "../system/git.ts";
 import { gitSilenceMsMax } from "../system/git-silence.ts";
 import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
+import { withUnusualPath } from "./unindexed-file.ts";
 
 /** Returns the files that a run reads: those of the working copy, or those of a commit. */
 export async function filesOf(job: IndexJob, signal: AbortSignal): Promise<RepositoryFiles> {
@@ -33,18 +34,20 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
   const root = folderRoot(folder);
   const commit = await commitId(root, name, signal);
   const files = new Map<string, CommitFile>();
+  const unusual: string[] = [];
   for (const entry of (await runGit(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
     // "100644 blob <object> <size>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [, object, size, path] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
-    if (object === undefined || path === undefined || pathFault(path) !== null) continue;
-    files.set(path, { path, object, sizeBytes: Number(size), stamp: `git:${object}`, changedAt: 0 });
+    if (object === undefined || path === undefined) continue;
+    if (pathFault(path) !== null) unusual.push(path);
+    else files.set(path, { path, object, sizeBytes: Number(size), stamp: `git:${object}`, changedAt: 0 });
   }
   const objects = new ObjectReader(root);
   return {
     root,
     commit,
     paths: [...files.keys()].toSorted(),
-    skipped: [],
+    skipped: unusual.toSorted().map(withUnusualPath),
     stat: (path) => files.get(path) ?? null,
     read: async (path) => await objects.read(files.get(path)?.object ?? ""),
     close: () => objects.close(),

@@ -34,7 +34,7 @@ export async function chooseFiles(
   const attributes = await attributeRules(files);
   const own = await ignoreRules(files, ignore);
   const paths: string[] = [];
-  const skipped: UnindexedFile[] = [];
+  const skipped = [...files.skipped];
   for (const path of files.paths) {
     const verdict = own.of(path) ?? attributes.of(path) ?? byName.find(([, name]) => name.test(path))?.[0] ?? "index";
     if (verdict === "index") paths.push(path);

@@ -7,7 +7,7 @@ import { lstatSync, realpathSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { pathFault } from "../domain/active-file.ts";
-import type { UnindexedFile } from "./unindexed-file.ts";
+import { withUnusualPath, type UnindexedFile } from "./unindexed-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { headCommit } from "../system/git-head.ts";
 import { askGit, type GitAnswer } from "../system/git.ts";
@@ -46,22 +46,29 @@ export interface FileFacts {
 export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
   const listing = await runGit(root, ["ls-files", "--cached", "--stage", "-z"], signal);
+  const workingCopy = new WorkingCopyFiles(root);
   const paths = new Set<string>();
+  const unusual = new Set<string>();
   for (const entry of listing.split("\0")) {
     // "100644 <object> <stage>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [mode, path] = [entry.slice(0, 3), entry.slice(entry.indexOf("\t") + 1)];
-    if (mode === "100" && pathFault(path) === null) paths.add(path);
+    if (mode === "100") (isUsual(path, workingCopy) ? paths : unusual).add(path);
   }
-  const workingCopy = new WorkingCopyFiles(root);
   return {
     root,
     commit: await headCommit(root, signal),
     paths: [...paths].toSorted(),
-    skipped: [],
+    skipped: [...unusual].toSorted().map(withUnusualPath),
     stat: (path) => workingCopy.stat(path),
     read: async (path) => await workingCopy.read(path),
     close: () => undefined,
   };
+}
+
+/** A path whose bytes are not UTF-8 was read with replacements, and there is no such file. */
+function isUsual(path: string, workingCopy: WorkingCopyFiles): boolean {
+  if (pathFault(path) !== null) return false;
+  return !path.includes("\ufffd") || workingCopy.stat(path) !== null;
 }
 
 /** Returns the folder with all links resolved. Throws `repository_invalid` if it does not exist. */

@@ -127,6 +127,25 @@ export function listingTests(forTest: RetrieverForTest): void {
     }
   });
 
+  test("[Q1] a file whose path no model could name is not indexed, and its path is shown without signs that change a list", async (context) => {
+    const { index } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "two\nlines.ts": farewell,
+      "back\\slash.ts": farewell,
+      "red\u001b[31m.ts": farewell,
+      "naïve \u{1f600}.ts": tides,
+    });
+    for (const run of ["first", "second"]) {
+      const summary = await index();
+      assert.equal(summary.filesTotal, 2, run);
+      assert.deepEqual(
+        reasonsOf(summary),
+        ["back\\slash.ts unusual_path", "red\\u{1b}[31m.ts unusual_path", "two\\u{a}lines.ts unusual_path"],
+        run,
+      );
+    }
+  });
+
   test("[Q1] .gitattributes, .aptoveignore and the setting say what else is not indexed, or is", async (context) => {
     const { retriever, repository } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
