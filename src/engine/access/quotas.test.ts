@@ -51,7 +51,9 @@ test("[H5] two servers together run as many turns of a user, and of an org, as t
 
   one.calls.clear();
   for (let n = 0; n < 20; n++) await rejectionOf(one.start("again"));
-  assert.deepEqual([...one.calls], [["limits.countRuns", 20]]);
+  // The server looks for messages of other processes beside this, whatever is asked.
+  const asked = [...one.calls].filter(([name]) => !name.startsWith("runners."));
+  assert.deepEqual(asked, [["limits.countRuns", 20]]);
   held.resolve();
   await Promise.all(running.map((turn) => turn.finished));
   assert.equal((await one.ask("f")).status, "completed");
