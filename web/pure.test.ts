@@ -325,12 +325,12 @@ test("[U10] [Q2] a run of an index says what it does, for whom, and in which oth
   const own = { ...run, isHere: true, isRefresh: false };
   assert.equal(
     runWords({ ...own, phase: "chunking" }),
-    "Reads what changed: 1\u2009200 of 4\u2009000 files, 1 chunk written",
+    "Reads what changed: 1\u202f200 of 4\u202f000 files, 1 chunk written",
   );
   const other = { ...run, isHere: false, isRefresh: true, phase: "listing" as const };
   assert.equal(
     runWords(other),
-    "Compares by another program (process 7): 1\u2009200 of 4\u2009000 files, for a question",
+    "Compares by another program (process 7): 1\u202f200 of 4\u202f000 files, for a question",
   );
   assert.equal(runWords({ ...own, phase: "waiting" }), "Waits until another run has ended");
 });

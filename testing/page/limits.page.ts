@@ -94,8 +94,15 @@ test("[U4] [U11] a conversation goes back to its begin, and the browser finds wo
   const tab = await world.tab(`/s/${sessionId}`);
   await tab.locator(".turn").nth(49).waitFor();
   for (const count of [50, 100, 150, 200]) {
+    await tab.locator(".earlier").scrollIntoViewIfNeeded();
+    await tab.evaluate("globalThis.seen = document.querySelector('.turn')");
+    await settled(tab);
+    const top = await tab.evaluate("seen.getBoundingClientRect().top");
     await tab.locator(".earlier").click();
     await tab.locator(".turn").nth(count).waitFor({ state: "attached" });
+    await settled(tab);
+    const moved = Number(await tab.evaluate("seen.getBoundingClientRect().top")) - Number(top);
+    assert.ok(Math.abs(moved) < 5, `what a person reads stays in sight: ${moved}`);
   }
   assert.equal(await tab.locator(".turn").count(), 220);
   assert.equal(await tab.locator(".earlier").count(), 0);
@@ -259,7 +266,7 @@ test("[U4] [U11] of a change of 50,000 lines a bounded number is drawn, and more
   const { tab } = await withCalls(t, toolOf("changed", content));
   const diff = tab.locator(".diff");
   await tab.locator(".call summary").click();
-  await diff.getByText("+50\u2009000").waitFor();
+  await diff.getByText("+50\u202f000").waitFor();
   assert.equal(await diff.locator("tr").count(), 400);
   await diff.getByRole("button", { name: /Show more/ }).click();
   await diff.locator("tr").nth(400).waitFor();

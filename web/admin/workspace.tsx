@@ -10,12 +10,12 @@ import { WorkspaceMemory } from "./workspace-memory.tsx";
 import { WorkspaceTranscript } from "./workspace-transcript.tsx";
 import { Conversation, nameOf } from "./workspaces.tsx";
 
-/** The names of paired devices, by their ids. */
+/** The names of paired devices, by the ids that they send. */
 type DeviceNames = ReadonlyMap<string, string>;
 
 async function read(id: string): Promise<{ workspace: WireWorkspace; names: DeviceNames }> {
   const [workspace, devices] = await Promise.all([client.workspaces.get(id), client.devices.list()]);
-  return { workspace, names: new Map(devices.map((device) => [device.id, device.name])) };
+  return { workspace, names: new Map(devices.map(({ deviceId, name }) => [deviceId, name])) };
 }
 
 export function WorkspaceView({ id }: { id: string }) {

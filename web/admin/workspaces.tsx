@@ -45,7 +45,8 @@ export function Workspaces() {
             <Empty action={<a href={pathTo("adminPart", { part: "devices" })}>Pair a device</a>}>
               There is no workspace yet that you may use. A workspace keeps the conversation, the permissions and the
               memory of one device or editor. It is made when you pair a device, or when you run{" "}
-              <code>aptove chat</code> on the server's machine{isAdmin.value && ", or by its name above"}.
+              <code>aptove chat</code> on the server's machine
+              {isAdmin.value && ", or when you give it a name above"}.
             </Empty>
           )}
         </>
@@ -73,7 +74,7 @@ function WorkspaceRow({ workspace }: { workspace: WireWorkspace }) {
       </td>
       <td>{devices.length === 0 ? "none" : plural(devices.length, "device")}</td>
       <td>{transcript !== null && <Conversation transcript={transcript} />}</td>
-      <td>{provider}</td>
+      <td>{provider ?? "default"}</td>
     </tr>
   );
 }

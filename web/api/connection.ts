@@ -142,8 +142,10 @@ export async function lookAtFiles(): Promise<void> {
 /** The name of this browser in the list of browsers, for example `Chrome on Linux`. */
 export function browserName(): string {
   const agent = navigator.userAgent;
-  const browser = /Firefox|Edg|OPR|Chrome|Safari/.exec(agent)?.[0] ?? "a browser";
-  const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(agent)?.[0] ?? "an unknown system";
+  // Each also names what it is compatible with, so the first that is found anywhere counts: Edge is Chrome too, and Android Linux.
+  const named = (all: readonly string[]): string | undefined => all.find((one) => agent.includes(one));
+  const browser = named(["Firefox", "Edg", "OPR", "Chrome", "Safari"]) ?? "a browser";
+  const system = named(["Android", "iPhone", "iPad", "Windows", "Mac OS X", "Linux"]) ?? "an unknown system";
   const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
   return `${names[browser] ?? browser} on ${names[system] ?? system}`;
 }

@@ -2,7 +2,7 @@
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 export function count(value: number): string {
-  return whole.format(value).replaceAll(",", "\u2009");
+  return whole.format(value).replaceAll(",", "\u202f");
 }
 
 /** `1.2k`, `3.4M`: for places where the exact number is a title. */
@@ -18,8 +18,11 @@ export function money(dollars: number): string {
   return `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
 }
 
+/** What is there is never nothing, and what is not all is never all. */
 export function percent(share: number): string {
-  return `${Math.round(share * 100)}\u2009%`;
+  if (share > 0 && share < 0.005) return "<1\u202f%";
+  if (share < 1 && share >= 0.995) return ">99\u202f%";
+  return `${Math.round(share * 100)}\u202f%`;
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {
@@ -28,9 +31,10 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 

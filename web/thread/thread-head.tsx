@@ -22,7 +22,7 @@ export function ThreadHead({ thread }: { thread: Thread }) {
     repositoriesOf(session).join(", ") || null,
     session.model ?? conversationContextName ?? conversationContextId,
     plural(turnCount, "turn"),
-    `${count(tokensTotal)} tokens`,
+    tokensTotal > 0 && `${count(tokensTotal)} tokens`,
     costUsd > 0 && money(costUsd),
     session.isPublic && "public in the org",
     session.isDraft && "draft",

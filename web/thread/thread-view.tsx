@@ -1,6 +1,6 @@
 /** A conversation (U4), with its lanes at the left and, if the address names a turn, the inspector at the right. */
 import { Fragment, type RefObject } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ExecuteRequest } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
@@ -127,6 +127,7 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
   const path = thread.path.value;
   const box = useRef<HTMLDivElement>(null);
   const { isFollowing, onScroll } = useFollowing(box, path.length, selected);
+  const keepPlace = useKeptPlace(box, path[0]?.id);
   const followed = thread.followed.value;
   if (path.length === 0) return <Empty>This session has no turns yet.</Empty>;
   return (
@@ -141,7 +142,7 @@ function Turns({ thread, selected }: { thread: Thread; selected: string | null }
         tabIndex={0}
       >
         <div class="turns-inner">
-          {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} />}
+          {path[0]?.parentId !== null && <Earlier thread={thread} first={path[0]} keepPlace={keepPlace} />}
           {path.map((turn, at) => (
             <Fragment key={turn.id}>
               <TurnRow
@@ -187,7 +188,8 @@ function useFollowing(box: RefObject<HTMLDivElement | null>, count: number, sele
     return () => observer.disconnect();
   }, [count, selected]);
   useEffect(() => {
-    if (selected !== null) document.getElementById(`turn-${selected}`)?.scrollIntoView({ block: "nearest" });
+    const turn = selected === null ? null : document.getElementById(`turn-${selected}`);
+    if (turn !== null && box.current !== null) bringInSight(turn, box.current);
   }, [selected, count]);
   const lastTop = useRef(0);
   // Only a person scrolls up: text that grows or is laid out moves the end away, and not the place.
@@ -203,15 +205,49 @@ function useFollowing(box: RefObject<HTMLDivElement | null>, count: number, sele
   return { isFollowing, onScroll };
 }
 
+/** A turn that is out of sight is shown from its beginning. Of one that is partly in sight, a person may be reading the end. */
+function bringInSight(turn: HTMLElement, box: HTMLElement): void {
+  const [of, within] = [turn.getBoundingClientRect(), box.getBoundingClientRect()];
+  const isOut = of.bottom <= within.top + 1 || of.top >= within.bottom - 1;
+  turn.scrollIntoView({ block: isOut && of.height > within.height ? "start" : "nearest" });
+}
+
+/**
+ * Returns what keeps the place that is in sight when turns are put above it. The browser does so by itself, except at the very top, where a
+ * person asks for them.
+ */
+function useKeptPlace(box: RefObject<HTMLDivElement | null>, firstId: string | undefined): () => void {
+  const toEnd = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (box.current !== null && toEnd.current !== null)
+      box.current.scrollTop = box.current.scrollHeight - toEnd.current;
+    toEnd.current = null;
+  }, [firstId]);
+  return () => void (toEnd.current = box.current === null ? null : box.current.scrollHeight - box.current.scrollTop);
+}
+
 /** A fork may have no turn yet. */
 function isForkedAt(thread: Thread, turn: ListedTurn, next: ListedTurn | undefined): boolean {
   return next === undefined ? turn.id === thread.session.value?.originTurnId : next.sessionId !== turn.sessionId;
 }
 
-function Earlier({ thread, first }: { thread: Thread; first: ListedTurn | undefined }) {
+interface EarlierProps {
+  thread: Thread;
+  first: ListedTurn | undefined;
+  keepPlace(): void;
+}
+
+function Earlier({ thread, first, keepPlace }: EarlierProps) {
   const isElsewhere = first !== undefined && first.parentId === thread.session.value?.originTurnId;
   return (
-    <button type="button" class="quiet earlier" onClick={() => void thread.loadEarlier()}>
+    <button
+      type="button"
+      class="quiet earlier"
+      onClick={() => {
+        keepPlace();
+        void thread.loadEarlier();
+      }}
+    >
       {isElsewhere
         ? "Show the conversation that this was forked from"
         : `Show earlier turns (${(first?.depth ?? 1) - 1})`}

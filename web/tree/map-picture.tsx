@@ -4,6 +4,8 @@ import { type ForestRow, placeOf, trunksOf } from "./forest.ts";
 
 export const mapRowHeight = 44;
 const margin = 14;
+/** The line of few turns after many would be shorter than its marks. */
+const leastLine = 12;
 const middle = mapRowHeight / 2;
 
 interface MapPictureProps {
@@ -16,7 +18,7 @@ interface MapPictureProps {
 
 export function MapPicture({ rows, from, to, width }: MapPictureProps) {
   const most = longest(rows);
-  const x = (turns: number): number => margin + placeOf(turns, most, width - 2 * margin);
+  const x = (turns: number): number => margin + placeOf(turns, most, width - 2 * margin - leastLine);
   const y = (row: number): number => (row - from) * mapRowHeight + middle;
   const seen = trunksOf(rows).filter((trunk) => trunk.to >= from && trunk.from < to);
   return (
@@ -60,8 +62,7 @@ function SessionLine({ row, start, end, y }: { row: ForestRow<unknown>; start: n
     );
   }
   const isEmpty = row.end === row.start;
-  // The line of few turns after many would be shorter than its marks.
-  const right = Math.max(end, start + 12);
+  const right = Math.max(end, start + leastLine);
   return (
     <>
       {!isEmpty && <line class={`${hue} map-line`} x1={start} x2={right} y1={y} y2={y} />}
@@ -77,7 +78,7 @@ export function MapScale({ rows, width }: { rows: readonly ForestRow<unknown>[];
   return (
     <div class="map-scale dim small-text numbers" aria-hidden="true" style={{ width: `${width}px` }}>
       {ticksOf(most).map((turns) => (
-        <span key={turns} style={{ left: `${margin + placeOf(turns, most, width - 2 * margin)}px` }}>
+        <span key={turns} style={{ left: `${margin + placeOf(turns, most, width - 2 * margin - leastLine)}px` }}>
           {turns === 0 ? "turn" : count(turns)}
         </span>
       ))}
