@@ -6,6 +6,7 @@ const { dirname, join } = require("node:path");
 const vm = require("node:vm");
 
 const root = dirname(__dirname);
+const keepAfterMs = 30_000;
 
 // Node warns that the loader below is experimental when the bundle first imports a package. The person at the terminal cannot act on it.
 const { emitWarning } = process;
@@ -51,13 +52,27 @@ function runBundle(program) {
   // memory that Node shares, and stays.
   if (cachedData?.length === cachedData?.buffer.byteLength) cachedData?.buffer.transfer(0);
   if (compiled !== null && (cachedData === undefined || script.cachedDataRejected)) {
+    const keepOnce = once(() => keep(compiled, script));
     process.once("exit", (code) => {
-      if (code === 0) keep(compiled, script);
+      if (code === 0) keepOnce();
     });
+    // V8 forgets the code that a process needed only at its start, after some collections. A server that runs for hours would keep
+    // too little, and each later start would take twice as long.
+    setTimeout(keepOnce, keepAfterMs).unref();
   }
   // The file is one function, in the form in which Node wraps a CommonJS module.
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(program), module, program);
+}
+
+/** Returns a function that does the work at its first call only. */
+function once(work) {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }
 
 /** Returns the file for what V8 compiled of this command, with these flags. Null for what may be no command. */
