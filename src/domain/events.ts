@@ -2,6 +2,7 @@
  * The events of a turn, in the order in which they happen: one closed union that every door switches over exhaustively
  * (V1). The stream of events is the only output of a turn. A client that wants the answer in one piece collects it.
  */
+import { limits } from "./limits.ts";
 import type { Failure, Warning } from "./errors.ts";
 import type { HistorySource } from "./context.ts";
 import type { DeferredCall, ToolCallView, ToolContent } from "./tool.ts";
@@ -122,10 +123,11 @@ function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {
   return isOfCall ? { type: of, callId: id, delta } : { type: of, messageId: id, delta };
 }
 
-/** Returns the two pieces as one event. Null: they are no pieces, or of different texts. */
+/** Returns the two pieces as one event. Null: they are no pieces, or of different texts, or the first is long enough. */
 export function joinedDelta(first: TurnEvent, next: TurnEvent): TurnEvent | null {
   const [before, after] = [deltaParts(first), deltaParts(next)];
   if (before === null || after === null || before.of !== after.of || before.id !== after.id) return null;
+  if (before.delta.length >= limits.joinedPieceCharactersMax) return null;
   return deltaEvent(before.of, before.id, before.delta + after.delta);
 }
 

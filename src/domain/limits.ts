@@ -259,6 +259,8 @@ export const limits = {
   runnerNotedMs: 24 * 3_600_000,
   /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
+  /** V2: no piece is added to a piece of a text that is so long, so that a slow log makes no message that a client refuses. */
+  joinedPieceCharactersMax: 65_536,
   /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
   /** U3: the newest sessions whose changes are news, and the news that may wait for one listener. */

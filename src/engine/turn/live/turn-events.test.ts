@@ -5,6 +5,7 @@ import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { newId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 
 const script = () => [
@@ -134,6 +135,16 @@ test("[V2] pieces of a text that arrive together are one event, and a piece that
     if (pieces.length === 2) held.resolve();
   }
   assert.deepEqual(pieces, ["hm, well", "one two ", "three four"]);
+});
+
+test("[V2] pieces that arrive together are as many events as a long text needs, and nothing of it is lost", async (t) => {
+  const says = Array.from({ length: 300 }, (_, n) => `${n} ${"x".repeat(1_000)} `);
+  const { start } = await testEngine(t, { script: () => [{ says }] });
+  const pieces: string[] = [];
+  for await (const { event } of (await start("go")).events()) if (event.type === "text_delta") pieces.push(event.delta);
+  assert.equal(pieces.join(""), says.join(""));
+  assert.ok(pieces.length > 1 && pieces.length < 10, `${pieces.length} pieces`);
+  for (const piece of pieces) assert.ok(piece.length < limits.joinedPieceCharactersMax + 2_000, `${piece.length}`);
 });
 
 test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {
