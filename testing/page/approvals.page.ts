@@ -1,10 +1,11 @@
 /** Approvals in the page (U8): the exact change, on a phone, answered here or elsewhere. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, test, type TestContext } from "node:test";
+import type { Locator } from "playwright-core";
 import { newId } from "../../src/domain/ids.ts";
 import { permittingWorkspaces } from "../permitting-workspaces.ts";
 import { toolWorld } from "../tool-world.ts";
-import { axeFaults, closeBrowser, pageWorld } from "./page-world.ts";
+import { axeFaults, closeBrowser, pageWorld, type Tab } from "./page-world.ts";
 
 after(closeBrowser);
 
@@ -56,14 +57,7 @@ test("[U8] [V5] the question of a running turn is denied with a reason, which th
 });
 
 test("[U8] [U13] an answer that does not reach the server is no answer: the question is still there and can be answered", async (t) => {
-  const { tools } = await toolWorld(t);
-  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "run", with: { command: "echo x" } }] : "Done.");
-  const world = await pageWorld(t, { tools, script });
-  const tab = await world.tab("/approvals", phone);
-  await (
-    await world.engine.turns.run(world.owner, { instruction: "go", mode: "edit" })
-  ).finished;
-  const card = tab.getByRole("region", { name: /waits for you/ });
+  const { tab, card } = await waitingCall(t, "echo x");
   await tab.route("**/agent/execute", (route) => route.abort());
   await card.getByRole("button", { name: "Allow once" }).click();
   await card.getByRole("alert").getByText("The server does not answer.").waitFor();
@@ -133,14 +127,19 @@ test("[U8] [P4] [U13] a call is allowed permanently with the words of what that 
 });
 
 test("[U8] [P4] [U13] where a call cannot be allowed permanently, the page says why", async (t) => {
+  const { card } = await waitingCall(t, "npm test");
+  await card.getByText("This session has no workspace that could keep a permanent permission.").waitFor();
+  assert.equal(await card.getByRole("button", { name: /Always/ }).count(), 0);
+});
+
+/** The card of a command that waits for the person on a phone, and that no workspace could remember. */
+async function waitingCall(t: TestContext, command: string): Promise<{ tab: Tab; card: Locator }> {
   const { tools } = await toolWorld(t);
-  const script = () => [{ calls: "run", with: { command: "npm test" } }];
+  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "run", with: { command } }] : "Done.");
   const world = await pageWorld(t, { tools, script });
   const tab = await world.tab("/approvals", phone);
   await (
     await world.engine.turns.run(world.owner, { instruction: "go", mode: "edit" })
   ).finished;
-  const card = tab.getByRole("region", { name: /waits for you/ });
-  await card.getByText("This session has no workspace that could keep a permanent permission.").waitFor();
-  assert.equal(await card.getByRole("button", { name: /Always/ }).count(), 0);
-});
+  return { tab, card: tab.getByRole("region", { name: /waits for you/ }) };
+}
