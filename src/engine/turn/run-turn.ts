@@ -67,6 +67,10 @@ export async function placeAndAccept(
   caller: Caller,
   asked: TurnRequest,
 ): Promise<Pick<AcceptedTurn, "place" | "accepted">> {
+  // The contexts do not depend on the position, so a store over a network is asked for both at once.
+  const newestContexts = core.deps.records.contexts.listNewest(caller.orgId);
+  // A position that is refused has no use for them.
+  newestContexts.catch(() => undefined);
   const { place, request, listed } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
@@ -82,6 +86,7 @@ export async function placeAndAccept(
     subagentTools,
     inherited,
     keptRules: await keptRulesOf(core, place),
+    newestContexts,
     clientTools: { ...clientTools, ...listed },
   };
   const accepted = await acceptRequest(core.deps, accepting);
