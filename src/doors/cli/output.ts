@@ -2,6 +2,7 @@
  * The output of the command line: results go to standard output, everything else to standard error. On a terminal, control
  * characters in text of others (a model, a file's name) are made harmless; a pipe gets the text as it is.
  */
+import { cutText } from "../../domain/one-line.ts";
 import { groupedNumber } from "../../system/grouped-number.ts";
 import type { Writable } from "node:stream";
 import pc from "picocolors";
@@ -137,8 +138,7 @@ export function neutralize(text: string): string {
 /** Returns the first line of a text that is not blank, cut to `width` characters. */
 export function firstLine(text: string, width: number): string {
   const line = text.split(/\r\n|\r|\n/).find((each) => each.trim() !== "") ?? "";
-  const characters = [...line.trim()];
-  return characters.length <= width ? characters.join("") : `${characters.slice(0, width - 1).join("")}…`;
+  return cutText(line.trim(), width);
 }
 
 /** Formats a duration: `340 ms`, `1.2 s`, `2 min 5 s`. */
