@@ -111,7 +111,7 @@ export class CliOutput {
     rows: readonly (readonly string[])[],
     { indent = 0, ...fit }: Omit<TableFit, "width"> & { indent?: number } = {},
   ): string[] {
-    const safe = rows.map((row) => row.map((cell) => this.safe(cell)));
+    const safe = rows.map((row) => row.map(neutralize));
     return tableLines(safe, { ...fit, width: this.isTerminal ? this.width - indent : null });
   }
 
