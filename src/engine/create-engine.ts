@@ -2,7 +2,7 @@
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { pageLimit } from "./access/access.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
-import type { Engine, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
+import type { CloseOptions, Engine, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { announcing } from "./access/org-changes.ts";
@@ -100,8 +100,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     inspect: inspector(core),
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
-    close: async (options) => {
-      await close(core, { jobs, summaries }, options?.graceMs ?? deps.limits.shutdownGraceMs);
+    close: async (options = {}) => {
+      await close(core, { jobs, summaries }, options);
       watch.close();
       access.close();
     },
@@ -201,13 +201,14 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
 async function close(
   core: EngineCore,
   { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
-  graceMs: number,
+  { graceMs = core.deps.limits.shutdownGraceMs, onWaiting }: CloseOptions,
 ): Promise<void> {
   if (core.closing.signal.aborted) return;
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();
   const all = [core.live, ...core.beside];
+  onWaiting?.({ runningTurns: all.reduce((sum, { count }) => sum + count, 0), graceMs });
   const isOver = new AbortController();
   const ended = async (): Promise<void> => {
     await Promise.all([...all.map((some) => some.untilAllEnded()), summaries.close(isOver.signal)]);
