@@ -49,3 +49,39 @@ test("[H4] a connection with a token ends when the identity provider puts its us
   await watch.look();
   assert.equal(ends, 1);
 });
+
+test("[H4] a connection that begins while another of the same key leaves is watched", async (t) => {
+  const records = memoryRecords();
+  const identify = async () =>
+    ({ orgId: localOrgId, by: { externalId: "ada" }, name: "Ada", role, mayBeAdded: true }) as const;
+  let role: "admin" | "member" = "member";
+  const deps = testParts({ records, identities: { identify } });
+  await addUser(records, { orgId: localOrgId, role: "admin" });
+  const watch = new KeyWatch(deps);
+  t.after(() => watch.close());
+  const caller = (await identifiedCaller(deps, "a.token")) ?? assert.fail();
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const list = records.keys.list.bind(records.keys);
+  records.keys.list = async (query) => {
+    asked.resolve();
+    await answered.promise;
+    return await list(query);
+  };
+  const leave = watch.add("a.token", {
+    caller: { ...caller, workspaceId: "device:phone" },
+    deviceId: "phone",
+    onEnd: () => assert.fail("a connection that has left is ended"),
+  });
+  const looking = watch.look();
+  await asked.promise;
+  // The check of the first connection waits for the store.
+  await new Promise((resolve) => setImmediate(resolve));
+  leave();
+  let ends = 0;
+  watch.add("a.token", { caller, onEnd: () => (ends += 1) });
+  answered.resolve();
+  await looking;
+  role = "admin";
+  await watch.look();
+  assert.equal(ends, 1);
+});

@@ -53,7 +53,7 @@ export class KeyWatch {
     this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
       watchers.delete(watched);
-      if (watchers.size === 0 && this.#watchers.get(secret) === watchers) this.#forget(secret);
+      this.#forgetIfEmpty(secret, watchers);
     };
   }
 
@@ -126,9 +126,10 @@ export class KeyWatch {
     for (const watcher of [...watchers]) {
       if (caller === null || !(await this.#mayStay(watcher, caller))) ended.push(watcher);
     }
-    for (const watcher of ended) watchers.delete(watcher);
-    if (watchers.size === 0) this.#forget(secret);
-    for (const { onEnd } of ended) onEnd();
+    // Some may have left while the store answered.
+    const open = ended.filter((watcher) => watchers.delete(watcher));
+    this.#forgetIfEmpty(secret, watchers);
+    for (const { onEnd } of open) onEnd();
   }
 
   async #mayStay({ caller: opened, deviceId, token }: Watched, caller: Caller): Promise<boolean> {
@@ -149,6 +150,11 @@ export class KeyWatch {
       this.#report(error);
       return null;
     }
+  }
+
+  /** Forgets the secret, unless others came after the last of these connections had left. */
+  #forgetIfEmpty(secret: string, watchers: ReadonlySet<Watched>): void {
+    if (watchers.size === 0 && this.#watchers.get(secret) === watchers) this.#forget(secret);
   }
 
   #forget(secret: string): void {
