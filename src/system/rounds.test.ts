@@ -25,3 +25,15 @@ test("[R5] of ten that come at once three begin in each round, in their order, a
   await Promise.resolve();
   assert.ok(isBegun);
 });
+
+test("[R5] those who wait begin before one that comes when more may begin in a round", async () => {
+  let max = 1;
+  const mayBegin = fewARound(() => max);
+  const begun: string[] = [];
+  const begins = (name: string): void => void mayBegin().then(() => begun.push(name));
+  for (const name of ["first", "second", "third"]) begins(name);
+  max = 4;
+  begins("last");
+  for (let round = 0; round < 4; round += 1) await nextRound();
+  assert.deepEqual(begun, ["first", "second", "third", "last"]);
+});

@@ -23,7 +23,8 @@ export function fewARound(callersMax: () => number): () => Promise<void> {
     for (const admit of next) admit();
   };
   return async () => {
-    if (admitted >= callersMax()) return await new Promise((resolve) => waiting.push(resolve));
+    // The number may have grown since others began to wait.
+    if (waiting.length > 0 || admitted >= callersMax()) return await new Promise((resolve) => waiting.push(resolve));
     if (admitted === 0) setImmediate(nextRound);
     admitted += 1;
   };
