@@ -119,3 +119,27 @@ test("[V1] text of every kind survives the framing", async () => {
   assert.equal(lines.length, 5);
   assert.equal((JSON.parse((lines[2] ?? "").slice("data: ".length)) as { delta: string }).delta, delta);
 });
+
+test("[R5] a source is ended when the text of one of its items cannot be made", async () => {
+  const ended = Promise.withResolvers<string>();
+  async function* source() {
+    try {
+      yield event(1);
+      yield event(2);
+    } finally {
+      ended.resolve("ended");
+    }
+  }
+  const faults: unknown[] = [];
+  const stream = eventStream({
+    events: source(),
+    textOf: () => assert.fail("no text"),
+    gone: new AbortController(),
+    signal: new AbortController().signal,
+    heartbeatMs: 60_000,
+    onFault: (error) => faults.push(error),
+  });
+  assert.equal((await stream.getReader().read()).done, true);
+  assert.equal(await ended.promise, "ended");
+  assert.equal(faults.length, 1);
+});

@@ -102,12 +102,13 @@ class PulledEvents<Item> {
     this.#end();
     this.#wakeListener?.();
     this.#wakeReading?.();
-    this.#items.return?.().catch(this.#options.onFault);
   }
 
   #end(): void {
+    const { gone, onFault } = this.#options;
     clearTimeout(this.#heartbeat);
-    this.#options.gone.abort();
+    gone.abort();
+    this.#items.return?.().catch(onFault);
   }
 
   /** Wakes a listener that has waited for a heartbeat's time. A timer that each piece began anew would cost more than the piece. */
