@@ -15,8 +15,10 @@ const needed: readonly [what: RegExp, after: RegExp][] = [
   // Joiners: within Persian and Indic words, and between the parts of one picture.
   [
     /^[\u200c\u200d]/,
-    /(?:[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Inherited}]]|\p{Emoji_Modifier}|\p{Extended_Pictographic}\ufe0f?)$/v,
+    /(?:[\p{L}--[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}\p{sc=Hangul}]]\p{M}*|\p{Emoji_Modifier}|\p{Extended_Pictographic}\ufe0f?)$/v,
   ],
+  // The places at which a line may end, in scripts without blanks.
+  [/^\u200b/, /[\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Thai}\p{sc=Lao}]$/u],
   // Selectors of the form of a picture or a character.
   [/^[\ufe0e\ufe0f]/, /\p{Emoji}$/u],
   [/^[\ufe00-\ufe02\u{e0100}-\u{e01ef}]/u, /\p{Script=Han}$/u],
@@ -25,7 +27,7 @@ const needed: readonly [what: RegExp, after: RegExp][] = [
   [/^[\u{e0061}-\u{e007a}\u{e007f}]/u, /\u{1f3f4}[\u{e0061}-\u{e007a}]*$/u],
 ];
 /** The longest of what must stand before, in code units. */
-const neededBeforeMax = 12;
+export const neededBeforeMax = 12;
 /** More marks on one letter than any writing has. They could cover the text around them. */
 const manyMarks = /\p{M}{5,}/gu;
 /** More blanks than any layout of a command needs. They could push the rest out of sight. */
@@ -57,12 +59,13 @@ export function shownLines(text: string, as: (letter: string) => string = code):
 
 /**
  * Returns a text with each character as its code that moves the cursor, changes the direction of the letters after it, or shows
- * nothing. Line feeds and tabs stay, and what a script or a picture needs. `as` gives the code of a character.
+ * nothing. Line feeds and tabs stay, and what a script or a picture needs. `as` gives the code of a character. `before` is the
+ * end of the text that stands before this one.
  */
-export function harmlessText(text: string, as: (letter: string) => string = code): string {
+export function harmlessText(text: string, { as = code, before = "" } = {}): string {
   return shownLines(text, as).replace(unseen, (letter, at: number, whole: string) => {
-    const before = whole.slice(Math.max(0, at - neededBeforeMax), at);
-    return needed.some(([what, after]) => what.test(letter) && after.test(before)) ? letter : as(letter);
+    const needs = (before + whole.slice(Math.max(0, at - neededBeforeMax), at)).slice(-neededBeforeMax);
+    return needed.some(([what, after]) => what.test(letter) && after.test(needs)) ? letter : as(letter);
   });
 }
 

@@ -10,7 +10,7 @@ test("[L1] neutralised text holds no control character but line feed and tab, an
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (text) => {
       const safe = neutralize(text);
-      assert.doesNotMatch(safe, /[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u);
+      assert.doesNotMatch(safe, /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u);
       const plain = (each: string): string =>
         each
           .replaceAll(/[\p{Cc}\p{Default_Ignorable_Code_Point}\u061c\u2028\u2029\ufff9-\ufffb\u2400-\u241f]/gu, "")
@@ -25,6 +25,7 @@ test("[L1] invisible characters are shown as codes, except those that a script o
     ["a\u202egnp.exe", "a\\u202egnp.exe"],
     ["a\u2066b\u2069", "a\\u2066b\\u2069"],
     ["pass\u200bword\u200d\u200c", "pass\\u200bword\\u200d\\u200c"],
+    ["пар\u200dоль \u03c0\u200c\u200b", "пар\\u200dоль \u03c0\\u200c\\u200b"],
     ["\ufeffx\u2060\u00ad", "\\ufeffx\\u2060\\u00ad"],
     ["a\u{e0041}\u{e0042}", "a\\u{e0041}\\u{e0042}"],
     ["ab\ufe0f\u{e0100}", "ab\\ufe0f\\u{e0100}"],
@@ -38,6 +39,10 @@ test("[L1] invisible characters are shown as codes, except those that a script o
     "🏴󠁧󠁢󠁥󠁮󠁧󠁿",
     "क्‍ष",
     "葛\u{e0100}",
+    // Vowel signs that several scripts share stand between a letter and its joiner.
+    "\u0645\u06cc\u0650\u200c\u062e\u0648\u0627\u0647\u0645",
+    // These scripts have no blanks, and mark where a line may end.
+    "\u1797\u17b6\u179f\u17b6\u200b\u1781\u17d2\u1798\u17c2\u179a \u0e20\u0e32\u0e29\u0e32\u200b\u0e44\u0e17\u0e22",
   ];
   for (const text of needed) assert.equal(neutralize(text), text);
 });
@@ -71,6 +76,14 @@ test("[L1] no line for people has a character that deceives, also in a pipe, wha
     assert.equal(stdout, `${shown}\n${shown}  ${shown}\n${exact}${exact}`);
     assert.equal(stderr, `${shown}\n`);
   }
+});
+
+test("[L1] a picture or a word that arrives in pieces is shown whole; an answer has no styles, also where there are styles", () => {
+  const whole = "👩‍💻 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 \u0645\u06cc\u200c\u062e x\u200d";
+  const { stdout } = printed(true, (output) => [...whole].forEach((piece) => output.write(piece)), true);
+  assert.equal(stdout, whole.replace("x\u200d", "x\\u200d"));
+  const hidden = printed(true, (output) => output.write("\u001b[30m\u001b[40mhidden"), true);
+  assert.equal(hidden.stdout, "\u241b[30m\u241b[40mhidden");
 });
 
 test("[L1] only the styles of this program reach a terminal, and only where it has styles", () => {

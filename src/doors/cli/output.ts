@@ -7,7 +7,7 @@ import { cutText } from "../../domain/one-line.ts";
 import { groupedNumber } from "../../system/grouped-number.ts";
 import type { Writable } from "node:stream";
 import pc from "picocolors";
-import { harmlessText } from "../../tools/shown-text.ts";
+import { harmlessText, neededBeforeMax } from "../../tools/shown-text.ts";
 import type { CliIo } from "./ports.ts";
 import { tableLines, type TableFit } from "./show/table.ts";
 
@@ -22,6 +22,7 @@ export class CliOutput {
   readonly isNoteTerminal: boolean;
   /** Aborts when the reader of standard output has gone (`| head`). */
   readonly closed: AbortSignal;
+  readonly #pieces = new HarmlessPieces();
   #screen: ((text: string) => void) | null = null;
 
   constructor(io: CliIo, options: { color: boolean }) {
@@ -46,10 +47,15 @@ export class CliOutput {
   line(text = ""): void {
     this.#send(`${this.#harmless(text, this.style)}\n`);
   }
-  /** Writes a text of which a pipe gets each byte: an answer, a patch, a request. */
+  /** Writes a text of others, or a piece of one, of which a pipe gets each byte: an answer, a request. */
   write(text: string | Uint8Array): void {
     if (!this.isTerminal) return this.#send(text);
-    this.#send(this.#harmless(typeof text === "string" ? text : Buffer.from(text).toString(), this.style));
+    this.#send(this.#pieces.push(typeof text === "string" ? text : Buffer.from(text).toString()));
+  }
+  /** Writes a line of which a pipe gets each byte. A terminal gets the styles of this program too. */
+  exactLine(text: string): void {
+    if (this.isTerminal) this.line(text);
+    else this.#send(`${text}\n`);
   }
   json(value: unknown): void {
     this.#json(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
@@ -60,7 +66,7 @@ export class CliOutput {
   }
   /** JSON allows control characters from U+007F on in its texts. A terminal gets their codes, which mean the same. */
   #json(text: string): void {
-    this.#send(`${this.isTerminal ? harmlessText(text, jsonCode) : text}\n`);
+    this.#send(`${this.isTerminal ? harmlessText(text, { as: jsonCode }) : text}\n`);
   }
   /** Writes a line beside the result: progress, a hint or a warning. */
   note(text = ""): void {
@@ -111,7 +117,7 @@ export class CliOutput {
     rows: readonly (readonly string[])[],
     { indent = 0, ...fit }: Omit<TableFit, "width"> & { indent?: number } = {},
   ): string[] {
-    const safe = rows.map((row) => row.map(neutralize));
+    const safe = rows.map((row) => row.map((cell) => neutralize(cell)));
     return tableLines(safe, { ...fit, width: this.isTerminal ? this.width - indent : null });
   }
 
@@ -142,16 +148,29 @@ const ownStyles = /(\u001b\[(?:[0-79]|[2-4]\d|9\d|10\d)m)/;
 
 /**
  * Makes control characters and invisible characters visible, so that no text can move the cursor, set the title, fill the
- * clipboard, reverse the direction of the text beside it, or hide. Line feeds and tabs stay.
+ * clipboard, reverse the direction of the text beside it, or hide. Line feeds and tabs stay. `before` is the end of the text
+ * that stands before this one.
  */
-export function neutralize(text: string): string {
+export function neutralize(text: string, before = ""): string {
   // Most text has only these. Unicode lists the symbols for control characters in the order of the characters themselves.
   if (/^[\n\t -~]*$/.test(text)) return text;
   return harmlessText(
     text
       .replaceAll("\r\n", "\n")
       .replace(/[\0-\u0008\u000b-\u001f]/g, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0))),
+    { before },
   );
+}
+
+/** Neutralizes a text that arrives in pieces. A provider cuts between the characters of a picture, each of which needs the one before. */
+export class HarmlessPieces {
+  #before = "";
+
+  push(piece: string): string {
+    const shown = neutralize(piece, this.#before);
+    this.#before = (this.#before + piece).slice(-neededBeforeMax);
+    return shown;
+  }
 }
 
 /** The code of a character in JSON: one for each code unit. */

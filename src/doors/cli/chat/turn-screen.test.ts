@@ -138,6 +138,16 @@ test("[L2] text is set as it streams; a call has a line with the end of its outp
   );
 });
 
+test("[L2] a picture and a word that a provider cuts between their characters are shown whole", async (t) => {
+  const { turn, chat, terminal, written } = shown(t);
+  const whole = "👩‍💻 ❤️ \u0645\u06cc\u200c\u062e";
+  for (const event of [begin, ...[...whole].map(text), end]) turn.event(event);
+  turn.finish(answer);
+  chat.type({ as: "hidden" });
+  await terminal.text();
+  assert.ok(written().includes(whole), written());
+});
+
 test("[L2] /details unfolds what was folded, the newest first, and nothing that is not there", (t) => {
   const { turn, board } = shown(t);
   for (const name of ["one", "two"]) {

@@ -6,7 +6,7 @@ import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../clien
 import type { ToolContent } from "../../../domain/tool.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { rulesLines, type TurnView } from "../show/render-turn.ts";
-import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
+import { duration, firstLine, HarmlessPieces, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import { BundleFilter } from "../show/bundle-filter.ts";
 import type { TurnTerminal } from "../terminal/printing-terminal.ts";
@@ -32,6 +32,7 @@ export class TurnScreen implements TurnView {
   readonly #timer: NodeJS.Timeout;
   readonly #bundle = new BundleFilter();
   #text: MarkdownStream | null = null;
+  #pieces = new HarmlessPieces();
   /** A carriage return that may belong to a line feed in the next piece. */
   #held = "";
   #lastPrinted: "text" | "notes" = "notes";
@@ -122,18 +123,19 @@ export class TurnScreen implements TurnView {
     const { lex, style, terminal } = this.#options;
     const look = () => ({ style, width: Math.min(textWidthMax, terminal.size.columns - 1) });
     this.#text = new MarkdownStream(lex, look);
+    this.#pieces = new HarmlessPieces();
   }
 
   #more(delta: string): void {
     const text = this.#held + delta;
     this.#held = text.endsWith("\r") ? "\r" : "";
     const shown = this.#bundle.push(text.slice(0, text.length - this.#held.length));
-    this.#text?.push(neutralize(shown));
+    this.#text?.push(this.#pieces.push(shown));
     this.#printText();
   }
 
   #endText(): void {
-    this.#text?.push(neutralize(this.#bundle.push(this.#held) + this.#bundle.end()));
+    this.#text?.push(this.#pieces.push(this.#bundle.push(this.#held) + this.#bundle.end()));
     this.#held = "";
     this.#text?.end();
     this.#printText();

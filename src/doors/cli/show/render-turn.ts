@@ -89,7 +89,7 @@ export class TurnRenderer implements TurnView {
 
   #text(delta: string): void {
     if (delta === "") return;
-    this.#output.write(this.#output.safe(delta));
+    this.#output.write(delta);
     this.#isAtLineStart = delta.endsWith("\n");
   }
 
