@@ -61,8 +61,7 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
       return { url: listening.url, key: own.key };
     },
     close: async (options) => {
-      await engine.close(options);
-      await stopListening();
+      await engine.close({ ...options, onTurnsEnded: () => stopListening() });
       await telemetry.close();
     },
   };

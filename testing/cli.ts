@@ -166,8 +166,7 @@ async function openTestEngine(
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (how?: CloseOptions): Promise<void> => {
-    await engine.close(how);
-    await listening?.close();
+    await engine.close({ ...how, onTurnsEnded: async () => await listening?.close() });
   };
   // A command that was stopped at once leaves its engine open until the process ends, which here is the test's process.
   closers.push(() => (closing ??= close({ graceMs: 0 })));

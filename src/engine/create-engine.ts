@@ -201,7 +201,7 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
 async function close(
   core: EngineCore,
   { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
-  { graceMs = core.deps.limits.shutdownGraceMs, onWaiting }: CloseOptions,
+  { graceMs = core.deps.limits.shutdownGraceMs, onWaiting, onTurnsEnded }: CloseOptions,
 ): Promise<void> {
   if (core.closing.signal.aborted) return;
   core.closing.abort();
@@ -218,13 +218,14 @@ async function close(
   for (const some of all) for (const live of some.all()) live.stop();
   await ended();
   await jobs.stop();
-  await closeParts(core, jobs);
+  await closeParts(core, jobs, onTurnsEnded);
 }
 
 /** Closes every part, also after one has failed. Throws the first failure. */
-async function closeParts(core: EngineCore, jobs: BackgroundJobs): Promise<void> {
+async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = async () => {}): Promise<void> {
   const { deps } = core;
   const closings = [
+    closeDoors,
     // This stores the end of turns whose end could not be written before.
     () => jobs.recover(),
     () => core.transcriber.writtenAll(),

@@ -82,7 +82,7 @@ export interface Engine {
   /**
    * Refuses new turns with `shutting_down`, lets running turns finish for `graceMs` milliseconds (default: the limit
    * `shutdownGraceMs`), interrupts the rest, and closes the stores. When it resolves, no turn of this engine is pending
-   * (R4). `onWaiting` is called once, before the wait. A second call does nothing. Rejects with the first failure of a
+   * (R4). `onWaiting` is called once, before the wait, and `onTurnsEnded` after it. A second call does nothing. Rejects with the first failure of a
    * store, after it has closed all of them.
    */
   close(options?: CloseOptions): Promise<void>;

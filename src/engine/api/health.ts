@@ -28,6 +28,8 @@ export interface CloseOptions {
   graceMs?: number;
   /** Takes what the engine waits for: the number of running turns, and the time in milliseconds that they have. */
   onWaiting?: (wait: ClosingWait) => void;
+  /** Called when no turn runs any more, while the stores are still open. A server answers there what clients have sent, and closes its port. */
+  onTurnsEnded?: () => Promise<void>;
 }
 
 export interface ClosingWait {

@@ -128,6 +128,32 @@ test("[R4] a request that was on its way when the engine began to close is refus
   assert.equal(await records.turns.findPending(first.sessionId), null);
 });
 
+test("[R4] the stores are open until the doors are closed, which is after the last turn", async (t) => {
+  const records = memoryRecords();
+  const { close } = records;
+  let isOpen = true;
+  records.close = async () => {
+    isOpen = false;
+    await close.call(records);
+  };
+  const { engine, start } = await testEngine(t, { records });
+  const { sessionId, finished } = await start("one");
+  const seen: unknown[] = [];
+  await engine
+    .close({
+      onTurnsEnded: async () => {
+        seen.push((await finished).status, isOpen);
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.push((await engine.sessions.get(alice, sessionId)).id, isOpen);
+        throw new Error("a port stays open");
+      },
+    })
+    .catch((error: unknown) => seen.push(error));
+  assert.deepEqual(seen.slice(0, 4), ["completed", true, sessionId, true]);
+  assert.match(String(seen[4]), /a port stays open/);
+  assert.equal(isOpen, false);
+});
+
 test("[T10] a tool does not begin once its turn is stopped", async (t) => {
   const records = memoryRecords();
   const storing = Promise.withResolvers<void>();
