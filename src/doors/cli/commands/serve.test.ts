@@ -231,13 +231,22 @@ test("[L1] --server with a key uses that server; what needs this machine's data 
 
 test("[L1] a port that is taken: by another program, or by this very server", async (t) => {
   const world = await cliWorld(t);
-  const other = createServer();
+  const other = createServer((_request, response) => response.writeHead(404).end());
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   t.after(() => other.close());
   const port = String((other.address() as AddressInfo).port);
   const taken = await world.run(["serve", "--port", port]);
   assert.equal(taken.exit, 1);
   assert.match(taken.stderr, new RegExp(`another program listens on 127.0.0.1:${port} \\(port_in_use\\)\\nfix: `));
+  // A server that was killed leaves its file. Another program may have its process id by now, and must not be killed for it.
+  for (const left of [{ pid: process.pid }, { pid: 0, stopping: process.pid }]) {
+    const file = { ...left, url: `http://127.0.0.1:${port}`, key: "", configuration: "", records: "" };
+    writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(file));
+    const { exit, stderr } = await world.run(["serve", "--port", port]);
+    assert.equal(exit, 1);
+    assert.match(stderr, /another program listens/);
+    assert.doesNotMatch(stderr, /kill/);
+  }
 
   const server = await serving(world);
   const own = new URL(server.url).port;

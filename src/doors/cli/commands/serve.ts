@@ -206,26 +206,30 @@ async function announce(call: CliInvocation, local: LocalEngine, at: { url: stri
 }
 
 async function refuseSecondServer(call: CliInvocation): Promise<void> {
-  const found = ownServerAt(call, call.loaded().configuration.serve.port);
-  if (found !== null && (await answersAt(found.url))) throw found.refusal;
+  const refusal = await refusalAt(call, call.loaded().configuration.serve.port);
+  if (refusal !== null) throw refusal;
 }
 
-/** Returns the server of this data folder that has the port, and how to refuse a second one there. */
-function ownServerAt(call: CliInvocation, port: number): { url: string; refusal: CommandFailed } | null {
+/**
+ * Returns how to refuse a second server at the port of one of this data folder. Null: there is none. A server that was killed has left
+ * its file, and another program may have its process id, so the server must answer.
+ */
+async function refusalAt(call: CliInvocation, port: number): Promise<CommandFailed | null> {
   const folder = call.folder();
-  const isThere = ({ url }: { url: string }): boolean => port !== 0 && URL.parse(url)?.port === String(port);
+  const isThere = async ({ url }: { url: string }): Promise<boolean> =>
+    port !== 0 && URL.parse(url)?.port === String(port) && (await answersAt(url));
   const running = findServer(folder);
-  if (running !== null && isThere(running)) {
+  if (running !== null && (await isThere(running))) {
     const { url, pid } = running;
     const fix = `use it, stop it with: kill ${pid}, or take another port: --port <n>`;
-    return { url, refusal: new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix) };
+    return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
   }
   const stopping = findStopping(folder);
-  if (stopping === null || !isThere(stopping)) return null;
+  if (stopping === null || !(await isThere(stopping))) return null;
   const { url, pid } = stopping;
   const fault = `the server of this data folder at ${url} (pid ${pid}) is stopping, and waits for its running turns`;
   const fix = `try again when it has ended, end it at once with: kill ${pid}, or take another port: --port <n>`;
-  return { url, refusal: new CommandFailed("port_in_use", fault, fix) };
+  return new CommandFailed("port_in_use", fault, fix);
 }
 
 async function listenOrTell(
@@ -241,8 +245,8 @@ async function listenOrTell(
     if (code === "") throw error;
     const place = `${at.host}:${at.port}`;
     if (code === "EADDRINUSE") {
-      const own = ownServerAt(call, at.port);
-      if (own !== null) throw own.refusal;
+      const refusal = await refusalAt(call, at.port);
+      if (refusal !== null) throw refusal;
       throw new CommandFailed("port_in_use", `another program listens on ${place}`, "take another port: --port <n>");
     }
     const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : hostFix(call);
