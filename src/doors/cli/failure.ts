@@ -115,5 +115,5 @@ export function printFailure(failure: { code: string; message: string; fix: stri
   const { red, cyan, dim } = output.noteStyle;
   const message = output.safeNote(failure.message.replaceAll(/\s*\n\s*/g, " "));
   output.note(`${red("error:")} ${message} ${dim(`(${failure.code})`)}`);
-  if (failure.fix !== null) output.note(`${cyan("fix:")} ${failure.fix}`);
+  if (failure.fix !== null) output.note(`${cyan("fix:")} ${output.safeNote(failure.fix)}`);
 }

@@ -89,6 +89,26 @@ test("[L1] a picture or a word that arrives in pieces is shown whole; an answer 
 test("[L1] only the styles of this program reach a terminal, and only where it has styles", () => {
   const { stdout } = printed(true, (output) => output.line(`${output.style.red("red")}\u001b[8mhidden\u001b[2J`), true);
   assert.equal(stdout, "\u001b[31mred\u001b[39m\u241b[8mhidden\u241b[2J\n");
+  const hidden = printed(true, (output) => output.line("\u001b[30mblack\u001b[47m\u001b[7m"), true);
+  assert.equal(hidden.stdout, "\u241b[30mblack\u241b[47m\u241b[7m\n");
+  for (const style of [
+    "bold",
+    "dim",
+    "italic",
+    "underline",
+    "strikethrough",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "bgBlack",
+    "whiteBright",
+  ] as const) {
+    const { stdout: styled } = printed(true, (output) => output.line(output.style[style]("x")), true);
+    assert.doesNotMatch(styled, /\u241b/, style);
+  }
   assert.equal(printed(true, (output) => output.line("\u001b[31mred")).stdout, "\u241b[31mred\n");
 });
 

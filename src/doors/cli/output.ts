@@ -143,8 +143,8 @@ function flushed(stream: Writable): Promise<void> {
   });
 }
 
-/** The styles that picocolors makes. Hidden text (8) is not among them. */
-const ownStyles = /(\u001b\[(?:[0-79]|[2-4]\d|9\d|10\d)m)/;
+/** The styles that this program has. None of them hides a text: black, and backgrounds but that of a square code, are not among them. */
+const ownStyles = /(\u001b\[(?:[1-49]|2[2349]|3[1-69]|4[09]|97)m)/;
 
 /**
  * Makes control characters and invisible characters visible, so that no text can move the cursor, set the title, fill the
