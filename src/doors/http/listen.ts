@@ -2,10 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
+import { pause } from "../../system/abort.ts";
 import type { HttpDoor } from "./door.ts";
 import { lingerOnClose } from "./linger.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -95,6 +95,6 @@ async function quiet(arrivals: { last: number }, atMostMs: number): Promise<void
   const until = performance.now() + atMostMs;
   arrivals.last = performance.now();
   for (let now = arrivals.last; now < until && now - arrivals.last < quietMs; now = performance.now()) {
-    await setTimeoutPromise(Math.min(quietMs, until - now));
+    await pause(Math.min(quietMs, until - now), undefined);
   }
 }
