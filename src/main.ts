@@ -60,8 +60,8 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
       };
       return { url: listening.url, key: own.key };
     },
-    close: async () => {
-      await engine.close();
+    close: async (options) => {
+      await engine.close(options);
       await stopListening();
       await telemetry.close();
     },

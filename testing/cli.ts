@@ -23,6 +23,7 @@ import { readRecordsVersion } from "../src/compose/records-version.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { serveMcpClient } from "../src/compose/mounts/mcp.ts";
 import { runCli, type CliIo, type CliPorts, type LocalEngine, type LocalSetup } from "../src/doors/cli/run-cli.ts";
+import type { CloseOptions } from "../src/engine/engine.ts";
 import { hostsOf } from "../src/system/addresses/own-addresses.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen, type ListeningServer } from "../src/doors/http/listen.ts";
@@ -173,12 +174,12 @@ async function openTestEngine(
   const door = httpDoor({ engine, report, allowedHosts, authenticate: own.authenticate });
   let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
-  const close = async (graceMs: number): Promise<void> => {
-    await engine.close({ graceMs });
+  const close = async (how?: CloseOptions): Promise<void> => {
+    await engine.close(how);
     await listening?.close();
   };
   // A command that was stopped at once leaves its engine open until the process ends, which here is the test's process.
-  closers.push(() => (closing ??= close(0)));
+  closers.push(() => (closing ??= close({ graceMs: 0 })));
   return {
     ...(await localClients({ engine, report })),
     indexes: {
@@ -192,7 +193,7 @@ async function openTestEngine(
       listening = await listen(door, at);
       return { url: listening.url, key: own.key };
     },
-    close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
+    close: (how) => (closing ??= close(how)),
   };
 }
 

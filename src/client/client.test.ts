@@ -194,6 +194,20 @@ test("[V2] a stream that stays broken is given up after the retries, and the tur
   assert.equal((await door.client().sessions.list()).sessions.length, 1);
 });
 
+test("[V2] [R2] a listener whose events were lost with their process still gets the end of the turn, once", async (t) => {
+  const door = await testDoor(t);
+  const client = door.client();
+  const { turnId } = await client.execute({ instruction: "x" });
+  const all: StreamedEvent[] = [];
+  for await (const streamed of client.events(turnId)) all.push(streamed);
+  const rest: StreamedEvent[] = [];
+  for await (const streamed of client.events(turnId, { after: `${turnId}:${all.length + 3}` })) rest.push(streamed);
+  assert.deepEqual(rest, all.slice(-1));
+  // An id of another turn names no position in this one.
+  const foreign = client.events(turnId, { after: `${newId()}:1` });
+  await assert.rejects(Array.fromAsync(foreign), failed("event_id_unknown"));
+});
+
 test("[V2] a stream that breaks without an error is reported as such, whatever error came before", async (t) => {
   const door = await testDoor(t);
   const { fetch, opened } = flaky(door, 1, "end");

@@ -125,7 +125,9 @@ export async function* followEvents(options: FollowEventsOptions): AsyncGenerato
       }
       if (options.endsEarly === true) return;
     } catch (error) {
-      if (options.signal?.aborted || !mayComeBack(error, wasOpen)) throw error;
+      const end = beforeEnd(error);
+      if (options.signal?.aborted || (end === null && !mayComeBack(error, wasOpen))) throw error;
+      if (end !== null) lastId = end.lastId;
       fault = error;
     } finally {
       leaving.abort();
@@ -139,6 +141,17 @@ export async function* followEvents(options: FollowEventsOptions): AsyncGenerato
     const requestedMs = fault instanceof AptoveApiError ? (fault.retryAfterMs ?? 0) : 0;
     await pause(Math.max(requestedMs, options.backoffMs * 2 ** (failures - 1)), options.signal);
   }
+}
+
+/**
+ * Returns the position before the end of a turn that has ended with fewer events than this client received: the others were lost
+ * with the process that ran it (R2). Its terminal event is still to come. Null for any other error.
+ */
+function beforeEnd(error: unknown): { lastId: string | null } | null {
+  if (!(error instanceof AptoveApiError) || error.code !== "event_id_unknown") return null;
+  const [, turnId, number] = /^(.+):(\d+)$/.exec(String(error.facts["lastEventId"])) ?? [];
+  if (number === undefined) return null;
+  return { lastId: number === "1" ? null : `${turnId}:${Number(number) - 1}` };
 }
 
 const noServerReasons = new Set(["ECONNREFUSED", "ENOTFOUND"]);

@@ -68,7 +68,6 @@ export const limits = {
   subagentsRunningMax: 8,
   subagentsPerTurnMax: 8,
   subagentTurnsPerSessionMax: 500,
-  subagentNameCharactersMax: 80,
   /** How often a message to a subagent is tried again if the subagent changes its state meanwhile. */
   subagentSteerAttemptsMax: 5,
   /** A2: the text of all mailbox messages that one turn delivers. Longer texts share it. */

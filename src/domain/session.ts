@@ -5,7 +5,7 @@
 import type { ModelSettings } from "./context.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
-import { oneLine } from "./one-line.ts";
+import { cutText, oneLine } from "./one-line.ts";
 import type { Pin } from "./pin.ts";
 import type { TurnName } from "./turn-name.ts";
 import type { TurnStatus } from "./turn.ts";
@@ -83,12 +83,12 @@ export type SessionPatch = Partial<
 export const folderKey = "aptove.dev/cwd";
 
 /**
- * Returns the name of a session: the first line of its first instruction, cut at 60 characters. They are counted as
- * Unicode characters, not as code units (S2).
+ * Returns the name of a session: the first line of its first instruction, cut at 60 characters, of which the last
+ * is then `…`. They are counted as Unicode characters, not as code units (S2).
  */
 export function sessionName(instruction: string): string {
   const firstLine = instruction.split(/\r\n|\r|\n/).find((line) => line.trim() !== "") ?? "";
-  return [...oneLine(firstLine)].slice(0, limits.sessionNameCharactersMax).join("") || "Untitled";
+  return cutText(oneLine(firstLine), limits.sessionNameCharactersMax) || "Untitled";
 }
 
 /** Returns a slug for people and URLs, made from the name. It is unique only together with the id of the session. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventStream, type ServerSentEvent } from "./event-stream.ts";
+import { eventStream, eventText, type ServerSentEvent } from "./event-stream.ts";
 
 const event = (n: number): ServerSentEvent => ({ id: `t:${n}`, data: `{"n":${n}}` });
 
@@ -11,6 +11,7 @@ function streamOf(
   const faults: unknown[] = [];
   const stream = eventStream({
     events,
+    textOf: eventText,
     gone: more.gone ?? new AbortController(),
     signal: more.signal ?? new AbortController().signal,
     heartbeatMs: 60_000,

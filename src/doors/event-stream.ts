@@ -12,8 +12,10 @@ export interface ServerSentEvent {
   data: string;
 }
 
-export interface EventStreamOptions {
-  events: AsyncGenerator<ServerSentEvent>;
+export interface EventStreamOptions<Item> {
+  events: AsyncIterable<Item>;
+  /** Returns the text of an item, made with `eventText`. */
+  textOf(item: Item): string;
   /** Aborted when the listener has left. This ends a pending wait for the next event. */
   gone: AbortController;
   /** The signal of the request. */
@@ -36,15 +38,18 @@ export const eventStreamHeaders = {
   "x-accel-buffering": "no",
 };
 
-export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+export function eventStream<Item>(options: EventStreamOptions<Item>): ReadableStream<Uint8Array> {
   // A high-water mark of 0: nothing but the event after the last piece is read ahead of the listener.
   return new ReadableStream(new PulledEvents(options), { highWaterMark: 0 });
 }
 
 /** The source of a stream. It reads events while the listener waits for a piece. */
-class PulledEvents {
-  readonly #options: EventStreamOptions;
-  readonly #heartbeat: NodeJS.Timeout;
+class PulledEvents<Item> {
+  readonly #options: EventStreamOptions<Item>;
+  readonly #items: AsyncIterator<Item>;
+  #heartbeat: NodeJS.Timeout | undefined;
+  /** The time at which the listener began to wait for a piece, by the clock of the process. Null: it does not wait. */
+  #waitsSince: number | null = null;
   #hasBegun = false;
   /** What was read and not sent. */
   #text = "";
@@ -55,9 +60,10 @@ class PulledEvents {
   /** Continues the reading. */
   #wakeReading: (() => void) | null = null;
 
-  constructor(options: EventStreamOptions) {
+  constructor(options: EventStreamOptions<Item>) {
     this.#options = options;
-    this.#heartbeat = setTimeout(() => this.#wakeListener?.(), options.heartbeatMs).unref();
+    this.#items = options.events[Symbol.asyncIterator]();
+    this.#beatIn(options.heartbeatMs);
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -93,11 +99,10 @@ class PulledEvents {
   }
 
   cancel(): void {
-    const { events, onFault } = this.#options;
     this.#end();
     this.#wakeListener?.();
     this.#wakeReading?.();
-    events.return(undefined).catch(onFault);
+    this.#items.return?.().catch(this.#options.onFault);
   }
 
   #end(): void {
@@ -105,19 +110,32 @@ class PulledEvents {
     this.#options.gone.abort();
   }
 
+  /** Wakes a listener that has waited for a heartbeat's time. A timer that each piece began anew would cost more than the piece. */
+  #beatIn(ms: number): void {
+    const { heartbeatMs } = this.#options;
+    this.#heartbeat = setTimeout(() => {
+      const left = (this.#waitsSince ?? performance.now()) + heartbeatMs - performance.now();
+      if (left < 1) this.#wakeListener?.();
+      this.#beatIn(left < 1 ? heartbeatMs : left);
+    }, ms);
+    if (this.#waitsSince === null) this.#heartbeat.unref();
+  }
+
   /** Resolves when there is something to send, at the latest when it is time for a heartbeat. */
   async #news(): Promise<void> {
-    this.#heartbeat.refresh().ref();
+    this.#waitsSince = performance.now();
+    this.#heartbeat?.ref();
     await new Promise<void>((resolve) => (this.#wakeListener = resolve));
     this.#wakeListener = null;
-    this.#heartbeat.unref();
+    this.#waitsSince = null;
+    this.#heartbeat?.unref();
   }
 
   async #read(): Promise<void> {
-    const { events, gone, onFault } = this.#options;
+    const { textOf, gone, onFault } = this.#options;
     try {
-      for await (const event of events) {
-        this.#text += format(event);
+      for (let next = await this.#items.next(); next.done !== true; next = await this.#items.next()) {
+        this.#text += textOf(next.value);
         this.#wakeListener?.();
         while ((!this.#isWanted || this.#text.length >= pieceLengthMax) && !gone.signal.aborted) await this.#room();
       }
@@ -135,6 +153,7 @@ class PulledEvents {
   }
 }
 
-function format({ id, name, data }: ServerSentEvent): string {
+/** Returns an event as it is sent. */
+export function eventText({ id, name, data }: ServerSentEvent): string {
   return `${id === undefined ? "" : `id: ${id}\n`}${name === undefined ? "" : `event: ${name}\n`}data: ${data}\n\n`;
 }

@@ -50,8 +50,9 @@ export class EmbeddedBlobs implements BlobStore, BlobSource {
   async putIn(tx: Kysely<Tables>, { key, bytes, newTurnId }: BlobWrite & { newTurnId?: string }): Promise<void> {
     checkBlobKey(key);
     checkBlobLength(key, bytes);
-    const frame = await packBlob(bytes);
     const isOfNewTurn = newTurnId !== undefined && key.startsWith(folderOf(newTurnId));
+    // The end of the turn takes it into the turn's content.
+    const frame = await packBlob(bytes, { isKept: !isOfNewTurn });
     const packed = isOfNewTurn ? null : await this.#packed.find(tx, key);
     const kept = packed === null ? await insertOrFind(tx, key, frame) : await packed.read();
     if (kept === null) return;

@@ -2,11 +2,11 @@
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { pageLimit } from "./access/access.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
-import type { Engine, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
+import type { CloseOptions, Engine, Sessions, SessionTree, Turns, UnkeptTurns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { attachments } from "./sessions/attachments.ts";
 import { announcing } from "./access/org-changes.ts";
-import { AccessWatch, whileVisible } from "./access/access-watch.ts";
+import { AccessWatch } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
 import { budgets } from "./people/budgets.ts";
 import { browsers } from "./people/browsers.ts";
@@ -100,8 +100,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     inspect: inspector(core),
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
-    close: async (options) => {
-      await close(core, { jobs, summaries }, options?.graceMs ?? deps.limits.shutdownGraceMs);
+    close: async (options = {}) => {
+      await close(core, { jobs, summaries }, options);
       watch.close();
       access.close();
     },
@@ -137,20 +137,19 @@ function turns(core: EngineCore, watch: AccessWatch): Turns {
   const verbs: Turns = {
     run: async (caller, request) => {
       const running = await runAndAllow(core, caller, request);
-      const { sessionId, turnId, events } = running;
+      const { sessionId, turnId } = running;
       // Who makes the first turn owns the session (S4), and never loses it.
       if (turnId === sessionId) return running;
-      return { ...running, events: (signal) => whileVisible({ watch, caller, sessionId, signal, events }) };
+      const right = watch.of(caller, sessionId);
+      return { ...running, events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal, right }) };
     },
     events: async (caller, turnId, { afterSeq, signal, until }) => {
       const turn = await visibleTurn(deps, caller, turnId);
-      const { sessionId } = turn;
       await checkPosition(core, turn, afterSeq);
       await checkEndIsKnown(core, turnId, afterSeq);
-      const events = (ends: AbortSignal | undefined) => eventsOf(core, turnId, { afterSeq, signal: ends, until });
       // What is finished is read in one go.
-      if (turn.status !== "pending") return events(signal);
-      return whileVisible({ watch, caller, sessionId, signal, events });
+      const right = turn.status === "pending" ? watch.of(caller, turn.sessionId) : undefined;
+      return eventsOf(core, turnId, { afterSeq, signal, until, right });
     },
     steer: (caller, target) => steer(core, caller, target),
     interrupt: (caller, target) => interrupt(core, caller, target),
@@ -202,13 +201,14 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
 async function close(
   core: EngineCore,
   { jobs, summaries }: { jobs: BackgroundJobs; summaries: SummaryMaker },
-  graceMs: number,
+  { graceMs = core.deps.limits.shutdownGraceMs, onWaiting }: CloseOptions,
 ): Promise<void> {
   if (core.closing.signal.aborted) return;
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();
   const all = [core.live, ...core.beside];
+  onWaiting?.({ runningTurns: all.reduce((sum, { count }) => sum + count, 0), graceMs });
   const isOver = new AbortController();
   const ended = async (): Promise<void> => {
     await Promise.all([...all.map((some) => some.untilAllEnded()), summaries.close(isOver.signal)]);

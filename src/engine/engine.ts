@@ -8,7 +8,7 @@ import type { Explanations, SessionTransfer } from "./api/transfer.ts";
 import type { Turns, UnkeptTurns } from "./api/turns.ts";
 import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
-import type { CheckState, HealthReport, RecordsAbout } from "./api/health.ts";
+import type { CheckState, CloseOptions, HealthReport, RecordsAbout } from "./api/health.ts";
 import type { ContextRegistry, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
 
@@ -82,7 +82,8 @@ export interface Engine {
   /**
    * Refuses new turns with `shutting_down`, lets running turns finish for `graceMs` milliseconds (default: the limit
    * `shutdownGraceMs`), interrupts the rest, and closes the stores. When it resolves, no turn of this engine is pending
-   * (R4). A second call does nothing. Rejects with the first failure of a store, after it has closed all of them.
+   * (R4). `onWaiting` is called once, before the wait. A second call does nothing. Rejects with the first failure of a
+   * store, after it has closed all of them.
    */
-  close(options?: { graceMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }

@@ -11,6 +11,7 @@ const side = z
   .object({
     turnId: idSchema,
     sessionId: idSchema,
+    sessionName: z.string(),
     sequence: z.int(),
     status: turnStatusSchema,
     mode: z.string(),

@@ -8,6 +8,8 @@ export class ExchangeGuard {
   readonly #own = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #limitMs = 0;
+  /** The time at which the wait for the next piece began, by the clock of the process. */
+  #waitsSince = 0;
   #onLimit: Failure | null = null;
   #ranOut = false;
   #isPaused = false;
@@ -22,12 +24,19 @@ export class ExchangeGuard {
   /** Sets the time in which the next piece must arrive. It starts now, and again after each piece. */
   limit(ms: number, onLimit: Failure): void {
     this.#onLimit = onLimit;
-    if (ms === this.#limitMs) return this.resume();
+    this.resume();
+    if (ms === this.#limitMs) return;
     this.#limitMs = ms;
+    this.#lookIn(ms);
+  }
+
+  /** Ends the exchange after this time, unless a piece arrives. A timer that each piece began anew would cost more than the rest. */
+  #lookIn(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // A paused exchange starts its time again when it continues.
-      if (this.#isPaused) return;
+      // The time of a paused exchange starts when it continues.
+      const left = this.#isPaused ? this.#limitMs : this.#waitsSince + this.#limitMs - performance.now();
+      if (left >= 1) return this.#lookIn(left);
       this.#ranOut = true;
       this.#own.abort();
     }, ms);
@@ -41,7 +50,7 @@ export class ExchangeGuard {
   /** Waits for the next piece: the time starts again. */
   resume(): void {
     this.#isPaused = false;
-    this.#timer?.refresh();
+    this.#waitsSince = performance.now();
   }
 
   /** True if the caller aborted. */

@@ -9,12 +9,18 @@ export function typedEventParser<Event>(
   schemas: Readonly<Record<string, z.ZodType<Event>>>,
 ): (data: string) => Event | null {
   const byType = new Map(Object.entries(schemas));
-  // It is made once: otherwise zod would compile it again for each event.
   const typed = z.object({ type: z.string() });
   return (data) => {
     const value: unknown = JSON.parse(data);
-    return byType.get(typed.parse(value).type)?.parse(value) ?? null;
+    // The schema only says what is wrong: it would take longer than the rest of most events.
+    return byType.get(typeIn(value) ?? typed.parse(value).type)?.parse(value) ?? null;
   };
+}
+
+function typeIn(value: unknown): string | null {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+    ? value.type
+    : null;
 }
 
 /** Makes the schema for objects of any type that is not in the list. Of such an object only this fact is kept. */

@@ -14,13 +14,18 @@
 import type { PinChange } from "../domain/pin.ts";
 import type { TurnNameChange } from "../domain/turn-name.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
-import type { TurnStatus } from "../domain/turn.ts";
+import type { Turn, TurnStatus } from "../domain/turn.ts";
 
 export interface SessionRecords {
   /** Inserts a session that has no turn yet. Throws `storage_failed` if the id exists. */
   insert(session: Session): Promise<void>;
   /** Returns deleted sessions too. Null if there is no such session. */
   get(id: string): Promise<Session | null>;
+  /**
+   * Returns the same, and the turn that the session's next turn follows: its head, or the turn that it was forked from if it has no
+   * turn of its own. Null: there is no such turn. A store over a network reads both with one request.
+   */
+  getWithHead(id: string): Promise<SessionWithHead | null>;
   /**
    * Changes the given fields, and sets `updatedAt` to `at`. Returns the session as it then is, or null if there is none. An
    * empty change sets only `updatedAt`. If `at` is null, `updatedAt` stays.
@@ -55,6 +60,11 @@ export interface SessionRecords {
   listHeadMoves(sessionId: string): Promise<HeadMove[]>;
   /** Returns the forks that a list of the user would show (S7), by the turn that they begin below. The order is that of the turns' ids. */
   listForks(query: ForkQuery): Promise<TurnForks[]>;
+}
+
+export interface SessionWithHead {
+  session: Session;
+  head: Turn | null;
 }
 
 /** The fields to change. An absent field stays. */

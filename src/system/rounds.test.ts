@@ -5,7 +5,7 @@ import { setImmediate as nextRound } from "node:timers/promises";
 import { fewARound } from "./rounds.ts";
 
 test("[R5] of ten that come at once three begin in each round, in their order, and one that comes alone waits for nothing", async () => {
-  const mayBegin = fewARound(3);
+  const mayBegin = fewARound(() => 3);
   const begun: number[] = [];
   for (let number = 0; number < 10; number += 1) void mayBegin().then(() => begun.push(number));
   const seen: number[] = [];

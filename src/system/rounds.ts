@@ -11,19 +11,19 @@ export const endOfRound = sharedWait((done) => void setImmediate(done));
 
 /**
  * Returns a function that resolves for this many callers in each round, in the order of the calls. Where fewer come, none of them waits.
- * It only spreads the beginnings of the work, so work that takes long does not hold up other work.
+ * It only spreads the beginnings of the work, so work that takes long does not hold up other work. The number is asked for in each round.
  */
-export function fewARound(callersMax: number): () => Promise<void> {
+export function fewARound(callersMax: () => number): () => Promise<void> {
   const waiting: (() => void)[] = [];
   let admitted = 0;
   const nextRound = (): void => {
-    const next = waiting.splice(0, callersMax);
+    const next = waiting.splice(0, callersMax());
     admitted = next.length;
     if (admitted > 0) setImmediate(nextRound);
     for (const admit of next) admit();
   };
   return async () => {
-    if (admitted === callersMax) return await new Promise((resolve) => waiting.push(resolve));
+    if (admitted >= callersMax()) return await new Promise((resolve) => waiting.push(resolve));
     if (admitted === 0) setImmediate(nextRound);
     admitted += 1;
   };

@@ -9,6 +9,23 @@ const deceiving = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u20
  * like a blank, but is none.
  */
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Characters that show nothing, and what must stand before those that a script or a picture needs. */
+const unseen = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+const needed: readonly [what: RegExp, after: RegExp][] = [
+  // Joiners: within Persian and Indic words, and between the parts of one picture.
+  [
+    /^[\u200c\u200d]/,
+    /(?:[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Inherited}]]|\p{Emoji_Modifier}|\p{Extended_Pictographic}\ufe0f?)$/v,
+  ],
+  // Selectors of the form of a picture or a character.
+  [/^[\ufe0e\ufe0f]/, /\p{Emoji}$/u],
+  [/^[\ufe00-\ufe02\u{e0100}-\u{e01ef}]/u, /\p{Script=Han}$/u],
+  [/^[\u180b-\u180f]/, /\p{Script=Mongolian}$/u],
+  // The letters of the flag of a country's part.
+  [/^[\u{e0061}-\u{e007a}\u{e007f}]/u, /\u{1f3f4}[\u{e0061}-\u{e007a}]*$/u],
+];
+/** The longest of what must stand before, in code units. */
+const neededBeforeMax = 12;
 /** More marks on one letter than any writing has. They could cover the text around them. */
 const manyMarks = /\p{M}{5,}/gu;
 /** More blanks than any layout of a command needs. They could push the rest out of sight. */
@@ -32,10 +49,21 @@ export function shownText(text: string): string {
 }
 
 /** Returns the text with each deceiving character as its code. Line feeds and tabs stay. */
-export function shownLines(text: string): string {
+export function shownLines(text: string, as: (letter: string) => string = code): string {
   return text
     .replaceAll("\r\n", "\n")
-    .replace(deceiving, (letter) => (letter === "\n" || letter === "\t" ? letter : code(letter)));
+    .replace(deceiving, (letter) => (letter === "\n" || letter === "\t" ? letter : as(letter)));
+}
+
+/**
+ * Returns a text with each character as its code that moves the cursor, changes the direction of the letters after it, or shows
+ * nothing. Line feeds and tabs stay, and what a script or a picture needs. `as` gives the code of a character.
+ */
+export function harmlessText(text: string, as: (letter: string) => string = code): string {
+  return shownLines(text, as).replace(unseen, (letter, at: number, whole: string) => {
+    const before = whole.slice(Math.max(0, at - neededBeforeMax), at);
+    return needed.some(([what, after]) => what.test(letter) && after.test(before)) ? letter : as(letter);
+  });
 }
 
 /**
@@ -50,6 +78,7 @@ export function visibleText(text: string): string {
     .replace(manyBlanks, (blanks) => `⟨${blanks.length} blanks⟩`);
 }
 
+/** The code of a character, such as `\u202e`. */
 function code(letter: string): string {
   const number = letter.codePointAt(0) ?? 0;
   return number > 0xffff ? `\\u{${number.toString(16)}}` : `\\u${number.toString(16).padStart(4, "0")}`;

@@ -157,6 +157,17 @@ test("[U4] [U11] answers far from what is seen are text alone; nothing jumps, an
   await first.locator(".markdown").waitFor();
   await settled(tab);
   assert.match(String(await tab.evaluate("String(getSelection())")), /Paragraph 39/);
+  await tab.evaluate("getSelection().removeAllRanges()");
+  await scrolled(1e9);
+  await last.locator(".markdown").waitFor();
+  await isFar(first);
+  // The browser's search bar takes the focus and scrolls to what it finds. Its mark is lost if the text is drawn again.
+  await tab.evaluate("document.hasFocus = () => false");
+  await tab.evaluate("document.querySelector('.turns').scrollTo(0, 0)");
+  await settled(tab);
+  await isFar(first);
+  await tab.evaluate("delete document.hasFocus; dispatchEvent(new Event('focus'))");
+  await first.locator(".markdown").waitFor();
   assert.deepEqual(tab.faults, []);
 });
 

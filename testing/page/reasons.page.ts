@@ -37,6 +37,7 @@ test("[U5] [U6] [U7] [U13] in 1,000 turns with forks: look into a turn, run it a
   await tab.keyboard.press(".");
   await tab.getByRole("menuitem", { name: "Compare with the run before" }).click();
   await tab.getByRole("row", { name: /^model anthropic claude-sonnet-5 anthropic claude-opus-5/ }).waitFor();
+  await tab.getByRole("heading", { name: /^Right Turn \d+ of \S/ }).waitFor();
   // The words that differ are marked in the paragraph and in the table, and the rest is not.
   const marks = tab.locator(".answer-side mark");
   await marks.first().waitFor();
@@ -56,6 +57,10 @@ test("[U7] two forks are compared on a phone: chunks that differ by their places
   const other = await world.run("go on", { fork: { turnId }, repo: "shop", pathPrefixes: ["data/"] });
   const tab = await world.tab(`/compare/${one.turnId}/${other.turnId}`, { viewport: { width: 360, height: 740 } });
   await tab.getByRole("row", { name: "data/big.json:1-4 not sent sent" }).waitFor();
+  // Both forks have the name of their instruction, so the ends of their ids tell them apart.
+  for (const { sessionId: id } of [one, other]) {
+    await tab.getByRole("heading", { name: new RegExp(`Turn 1 of go on \\(${id.slice(-8)}\\)$`) }).waitFor();
+  }
   await tab.getByText("Equal part 0.").first().waitFor();
   assert.equal(await tab.locator(".answer-row.same:visible .answer-side:visible").count(), 1, "it stands once");
   await tab.getByRole("button", { name: /7 equal parts/ }).click();

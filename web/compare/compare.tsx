@@ -46,9 +46,8 @@ function Compared({ read: { diff, turns } }: { read: Read }) {
     <>
       <SeenDifferently diff={diff} />
       <div class="two sides">
-        {turns.map((turn, at) => (
-          <Head key={at} turn={turn} name={at === 0 ? "Left" : "Right"} />
-        ))}
+        <Head turn={turns[0]} name="Left" session={sessionWords(a, b)} />
+        <Head turn={turns[1]} name="Right" session={sessionWords(b, a)} />
       </div>
       <Instructions a={a.instruction} b={b.instruction} />
       <p class="row-of">
@@ -73,8 +72,16 @@ function Compared({ read: { diff, turns } }: { read: Read }) {
   );
 }
 
+type Side = WireTurnDiff["a"];
+
+/** The name of a side's session. Two sessions of one name differ by the ends of their ids. */
+function sessionWords({ sessionId, sessionName }: Side, other: Side): string {
+  const isUnclear = sessionName === other.sessionName && sessionId !== other.sessionId;
+  return isUnclear ? `${sessionName} (${sessionId.slice(-8)})` : sessionName;
+}
+
 /** What a turn was, took and cost. */
-function Head({ turn, name }: { turn: WireTurnSummary; name: string }) {
+function Head({ turn, name, session }: { turn: WireTurnSummary; name: string; session: string }) {
   const { id, sessionId, sequence, provider, model, mode, status, durationMs, usage } = turn;
   const facts = [
     `${provider} ${model}`,
@@ -89,6 +96,10 @@ function Head({ turn, name }: { turn: WireTurnSummary; name: string }) {
       <h2>
         <span class="side-name">{name}</span>{" "}
         <a href={pathTo("turn", { session: sessionId, turn: id })}>Turn {sequence}</a>
+        <span class="session-name">
+          {" "}
+          of <bdi>{shownText(session)}</bdi>
+        </span>
       </h2>
       <p class="dim numbers">{facts.join(" · ")}</p>
     </section>

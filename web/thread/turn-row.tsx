@@ -47,14 +47,48 @@ function watch(row: HTMLElement | null, take: Take): (() => void) | undefined {
   observers.set(box, observer);
   takers.set(row, take);
   observer.observe(row);
-  return () => observer.unobserve(row);
+  return () => {
+    observer.unobserve(row);
+    waiting.delete(row);
+  };
 }
 
 function takeAll(entries: readonly IntersectionObserverEntry[]): void {
   for (const { target, isIntersecting, boundingClientRect } of entries) {
-    if (isIntersecting || !isHeld(target)) takers.get(target)?.(isIntersecting ? null : boundingClientRect.height);
+    waiting.delete(target);
+    if (!isIntersecting && !isHeld(target)) takers.get(target)?.(boundingClientRect.height);
+    if (isIntersecting) waiting.add(target);
+  }
+  drawWaiting();
+}
+
+/** Rows that have come near and are not drawn yet, because that would take the mark of a search or a selection away. */
+const waiting = new Set<Element>();
+
+function drawWaiting(): void {
+  for (const row of waiting) {
+    if (isSearching() || isHeld(row)) continue;
+    waiting.delete(row);
+    takers.get(row)?.(null);
   }
 }
+
+/** How long after a turn of the wheel or a movement of a finger a row counts as scrolled to by hand, in milliseconds. */
+const byHandMs = 1_000;
+let scrolledAt = -byHandMs;
+
+/**
+ * Returns true while a person seems to search with the browser's own bar: the page does not have the focus, and is scrolled without a hand.
+ * No browser tells a page that it searches.
+ */
+function isSearching(): boolean {
+  return !document.hasFocus() && performance.now() - scrolledAt > byHandMs;
+}
+
+for (const kind of ["wheel", "touchmove"])
+  addEventListener(kind, () => (scrolledAt = performance.now()), { passive: true });
+addEventListener("focus", drawWaiting);
+document.addEventListener("selectionchange", drawWaiting);
 
 /** Returns true if a person has the focus or a selection in the row, which would be lost. */
 function isHeld(row: Element): boolean {

@@ -8,7 +8,7 @@ import type { SequencedEvent } from "../../domain/events.ts";
 import { isId, sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Engine, TurnRequest } from "../../engine/engine.ts";
-import { eventStream, eventStreamHeaders } from "../event-stream.ts";
+import { eventStream, eventStreamHeaders, eventText } from "../event-stream.ts";
 import { parseJson } from "../json-body.ts";
 import { aguiPlace } from "./place.ts";
 import { runEvents } from "./run-events.ts";
@@ -142,6 +142,7 @@ function streamed(
   gone.signal.addEventListener("abort", unwatch, { once: true });
   const body = eventStream({
     events: runEvents(turn.events(gone.signal), { ...asked, ...turn }),
+    textOf: eventText,
     gone,
     heartbeatMs,
     signal: AbortSignal.any([request.signal, keyEnd.signal]),

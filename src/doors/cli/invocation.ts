@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { AptoveClient } from "../../client/client.ts";
+import type { CloseOptions } from "../../engine/engine.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import {
@@ -231,11 +232,11 @@ export class CliInvocation {
     return await this.#ports.moveBlobs(this.folder(), request);
   }
 
-  async close(): Promise<void> {
+  async close(options: CloseOptions = {}): Promise<void> {
     if (this.#local === null) return;
     // An engine that failed to open has already reported the failure and leaves nothing to close.
     const local = await this.#local.catch(() => null);
-    await local?.close();
+    await local?.close(options);
   }
 
   #sharedLayers(): SharedLayers {

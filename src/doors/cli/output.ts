@@ -1,10 +1,13 @@
 /**
- * The output of the command line: results go to standard output, everything else to standard error. On a terminal, control
- * characters in text of others (a model, a file's name) are made harmless; a pipe gets the text as it is.
+ * The output of the command line: results go to standard output, everything else to standard error. Text of others (a model, a
+ * file's name) is made harmless where it leaves: its control characters and invisible characters are shown as codes. JSON
+ * and what `write` sends to a pipe stay exact.
  */
+import { cutText } from "../../domain/one-line.ts";
 import { groupedNumber } from "../../system/grouped-number.ts";
 import type { Writable } from "node:stream";
 import pc from "picocolors";
+import { harmlessText } from "../../tools/shown-text.ts";
 import type { CliIo } from "./ports.ts";
 import { tableLines, type TableFit } from "./show/table.ts";
 
@@ -39,13 +42,14 @@ export class CliOutput {
     }
   }
 
-  /** Writes a line of the result. */
+  /** Writes a line of the result for people. */
   line(text = ""): void {
-    this.write(`${text}\n`);
+    this.#send(`${this.#harmless(text, this.style)}\n`);
   }
+  /** Writes a text of which a pipe gets each byte: an answer, a patch, a request. */
   write(text: string | Uint8Array): void {
-    if (this.#screen !== null && typeof text === "string") this.#screen(text);
-    else if (!this.closed.aborted) this.#io.stdout.write(text);
+    if (!this.isTerminal) return this.#send(text);
+    this.#send(this.#harmless(typeof text === "string" ? text : Buffer.from(text).toString(), this.style));
   }
   json(value: unknown): void {
     this.#json(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
@@ -56,16 +60,28 @@ export class CliOutput {
   }
   /** JSON allows control characters from U+007F on in its texts. A terminal gets their codes, which mean the same. */
   #json(text: string): void {
-    const code = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    this.line(this.isTerminal ? text.replace(/(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, code) : text);
+    this.#send(`${this.isTerminal ? harmlessText(text, jsonCode) : text}\n`);
   }
   /** Writes a line beside the result: progress, a hint or a warning. */
   note(text = ""): void {
-    this.noteRaw(`${text}\n`);
+    this.noteRaw(`${this.#harmless(text, this.noteStyle)}\n`);
   }
+  /** Writes text that may move the cursor. It must have no text of others. */
   noteRaw(text: string): void {
     if (this.#screen !== null && this.isNoteTerminal) this.#screen(text);
     else this.#io.stderr.write(text);
+  }
+  #send(text: string | Uint8Array): void {
+    if (this.#screen !== null && typeof text === "string") this.#screen(text);
+    else if (!this.closed.aborted) this.#io.stdout.write(text);
+  }
+  /** Everything for people leaves through here. Only the styles of this program stay, and only where there are styles. */
+  #harmless(text: string, { isColorSupported }: OutputStyle): string {
+    if (!isColorSupported) return neutralize(text);
+    return text
+      .split(ownStyles)
+      .map((part, at) => (at % 2 === 0 ? neutralize(part) : part))
+      .join("");
   }
 
   /**
@@ -75,11 +91,11 @@ export class CliOutput {
     this.#screen = screen;
   }
 
-  /** Makes text of others safe for standard output. */
+  /** Makes text of others safe beside styles of our own on standard output, so that it has none. */
   safe(text: string): string {
     return this.isTerminal ? neutralize(text) : text;
   }
-  /** Makes text of others safe for standard error. */
+  /** The same for standard error. */
   safeNote(text: string): string {
     return this.isNoteTerminal ? neutralize(text) : text;
   }
@@ -95,7 +111,7 @@ export class CliOutput {
     rows: readonly (readonly string[])[],
     { indent = 0, ...fit }: Omit<TableFit, "width"> & { indent?: number } = {},
   ): string[] {
-    const safe = rows.map((row) => row.map((cell) => this.safe(cell)));
+    const safe = rows.map((row) => row.map(neutralize));
     return tableLines(safe, { ...fit, width: this.isTerminal ? this.width - indent : null });
   }
 
@@ -121,24 +137,35 @@ function flushed(stream: Writable): Promise<void> {
   });
 }
 
+/** The styles that picocolors makes. Hidden text (8) is not among them. */
+const ownStyles = /(\u001b\[(?:[0-79]|[2-4]\d|9\d|10\d)m)/;
+
 /**
- * Makes control characters visible, so that no text can move the cursor, set the title, fill the clipboard or reverse
- * the direction of the text beside it. Line feeds and tabs stay.
+ * Makes control characters and invisible characters visible, so that no text can move the cursor, set the title, fill the
+ * clipboard, reverse the direction of the text beside it, or hide. Line feeds and tabs stay.
  */
 export function neutralize(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
-    if (character === "\n" || character === "\t") return character;
-    const code = character.charCodeAt(0);
-    // Unicode lists the symbols for control characters in the order of the characters themselves.
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
-  });
+  // Most text has only these. Unicode lists the symbols for control characters in the order of the characters themselves.
+  if (/^[\n\t -~]*$/.test(text)) return text;
+  return harmlessText(
+    text
+      .replaceAll("\r\n", "\n")
+      .replace(/[\0-\u0008\u000b-\u001f]/g, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0))),
+  );
+}
+
+/** The code of a character in JSON: one for each code unit. */
+function jsonCode(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
 }
 
 /** Returns the first line of a text that is not blank, cut to `width` characters. */
 export function firstLine(text: string, width: number): string {
   const line = text.split(/\r\n|\r|\n/).find((each) => each.trim() !== "") ?? "";
-  const characters = [...line.trim()];
-  return characters.length <= width ? characters.join("") : `${characters.slice(0, width - 1).join("")}…`;
+  return cutText(line.trim(), width);
 }
 
 /** Formats a duration: `340 ms`, `1.2 s`, `2 min 5 s`. */

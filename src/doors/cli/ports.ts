@@ -5,7 +5,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
 import type { Session } from "../../domain/session.ts";
-import type { AttachmentPlace, DetachedSession, Engine, Indexes, Operator } from "../../engine/engine.ts";
+import type { AttachmentPlace, CloseOptions, DetachedSession, Engine, Indexes, Operator } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../configuration/configuration.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
@@ -189,7 +189,7 @@ export interface LocalEngine {
    */
   listen(at: { host: string; port: number }): Promise<ListeningAddress & { key: string }>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** A turn that cannot be read completely, or was changed. */

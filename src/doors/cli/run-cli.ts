@@ -79,7 +79,7 @@ function endOfParsing(error: unknown, refusal: Refusal, target: ReportTarget): E
   }
   // A group of commands was named without one of its commands. Then commander wrote the help.
   if (target.json) return reportFailure(new UsageError("no command was given", "see --help"), target.output, target);
-  target.output.noteRaw(refusal.words);
+  target.output.note(refusal.words.trimEnd());
   return exitCodes.wrongUse;
 }
 

@@ -10,8 +10,10 @@ import { isProcessAlive } from "../../system/processes.ts";
 import { readIfPresent } from "../../system/read-files.ts";
 
 export interface ServerFile {
-  /** The process id of the server. 0 means that it has stopped. */
+  /** The process id of the server. 0 means that it has stopped, or stops. */
   pid: number;
+  /** The process id of a server that was asked to stop. It holds its port until its running turns have ended. */
+  stopping?: number;
   url: string;
   key: string;
   /** The stored key that earlier versions had here. */
@@ -48,10 +50,16 @@ export function writeServerFile(folder: DataFolder, server: ServerFile): void {
   writePrivateFile(serverFile(folder), JSON.stringify(server));
 }
 
-/** Marks the server as stopped, and removes its key. Does not change the file of another server. */
-export function markStopped(folder: DataFolder, pid: number): void {
+/** Returns the server of this folder that was asked to stop and has not ended. Null if there is none. */
+export function findStopping(folder: DataFolder): { pid: number; url: string } | null {
+  const { stopping: pid, url = "" } = readServerFile(folder) ?? {};
+  return pid !== undefined && isProcessAlive(pid) ? { pid, url } : null;
+}
+
+/** Marks the server as one that stops, and removes its key. Does not change the file of another server. */
+export function markStopping(folder: DataFolder, pid: number): void {
   const found = readServerFile(folder);
-  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0, key: "" });
+  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0, stopping: pid, key: "" });
 }
 
 /**

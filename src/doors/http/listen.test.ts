@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
+import { Worker } from "node:worker_threads";
 import { hasCode } from "../../../testing/refusals.ts";
 import { noObserver } from "../../telemetry/observer.ts";
 import type { ExecuteAccepted } from "../../protocol/execute.ts";
@@ -268,6 +269,54 @@ test("[R4] closing ends open streams after the grace time, and frees the port", 
   await assert.rejects(fetch(`${door.server.url}/healthz`));
   const again = await listen(door.door, { host: "127.0.0.1", port: door.server.port });
   await again.close();
+});
+
+/** Runs in a thread: a client whose requests are on their way while the server does nothing. */
+const hurriedClient = `
+  const { connect } = require("node:net");
+  const { parentPort, workerData } = require("node:worker_threads");
+  const { port, count, sent } = workerData;
+  const request = "GET /healthz HTTP/1.1\\r\\nhost: 127.0.0.1\\r\\n\\r\\n";
+  const outcomes = [];
+  const open = (onConnect) => {
+    const one = { text: "", fault: null };
+    one.socket = connect(port, "127.0.0.1", () => onConnect(one.socket));
+    one.socket.setEncoding("utf8").on("data", (piece) => (one.text += piece)).on("error", ({ code }) => (one.fault = code));
+    one.socket.on("close", () => {
+      outcomes.push(one.fault ?? one.text.split("\\r\\n")[0]);
+      if (outcomes.length === count + 1) parentPort.postMessage(outcomes);
+    });
+    return one;
+  };
+  const kept = open((socket) => socket.write(request));
+  kept.socket.once("data", () => {
+    parentPort.postMessage("idle");
+    Atomics.wait(sent, 1, 0);
+    let left = count + 1;
+    const wrote = () => {
+      if (--left > 0) return;
+      Atomics.store(sent, 0, 1);
+      Atomics.notify(sent, 0);
+    };
+    kept.text = "";
+    kept.socket.write(request, wrote);
+    for (let at = 0; at < count; at += 1) open((socket) => socket.write(request, wrote));
+  });
+`;
+
+test("[R4] a server that closes answers the requests that clients have sent already", async (t) => {
+  const { server } = await served(t);
+  const sent = new Int32Array(new SharedArrayBuffer(8));
+  const count = 40;
+  const client = new Worker(hurriedClient, { eval: true, workerData: { port: server.port, count, sent } });
+  t.after(() => client.terminate());
+  assert.deepEqual(await once(client, "message"), ["idle"]);
+  Atomics.store(sent, 1, 1);
+  Atomics.notify(sent, 1);
+  // From here to the call of close, this thread sees no connection: the system has accepted them.
+  Atomics.wait(sent, 0, 0);
+  const [[outcomes]] = await Promise.all([once(client, "message"), server.close({ graceMs: 10_000 })]);
+  assert.deepEqual(new Set(outcomes as string[]), new Set(["HTTP/1.1 200 OK"]));
 });
 
 test("an address in use is an error that names the cause", async (t) => {

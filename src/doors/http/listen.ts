@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -13,9 +14,15 @@ export interface ListeningServer {
   /** The address, for example `http://127.0.0.1:4870`. */
   url: string;
   port: number;
-  /** Accepts no new connections, waits `graceMs` for open responses, then cuts them. */
+  /**
+   * Ends within `graceMs`: answers what clients have sent already, until a moment without a new request; then accepts no new
+   * connections, waits for open responses, and cuts them.
+   */
   close(options?: { graceMs?: number }): Promise<void>;
 }
+
+/** How long no request may arrive before the server stops to accept connections, in milliseconds. */
+const quietMs = 50;
 
 /** Listens at an address. Port 0 is any free port. Throws `address_unavailable`. */
 export async function listen(door: HttpDoor, { host, port }: { host: string; port: number }): Promise<ListeningServer> {
@@ -32,9 +39,13 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
       ),
   });
   // A server may ignore any other upgrade that a client proposes, for example to HTTP/2, and answer the request.
+  const arrivals = { last: 0, areLast: false };
   const server = createServer(
     { shouldUpgradeCallback: (incoming) => door.takesUpgrade(incoming) },
     (incoming, outgoing) => {
+      arrivals.last = performance.now();
+      // Then the client sends nothing more on this connection, which could be lost with it.
+      if (arrivals.areLast) outgoing.shouldKeepAlive = false;
       lingerOnClose(incoming, outgoing);
       void listener(incoming, outgoing);
     },
@@ -57,15 +68,33 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
     url: `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`,
     port: address.port,
     close: async ({ graceMs = 0 } = {}) => {
+      const until = performance.now() + graceMs;
+      arrivals.areLast = true;
+      await quiet(arrivals, graceMs / 2);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      const timer = setTimeout(() => {
-        server.closeAllConnections();
-        // The server counts upgraded sockets as its connections but does not close them.
-        for (const socket of upgraded) socket.destroy();
-      }, graceMs);
+      const timer = setTimeout(
+        () => {
+          server.closeAllConnections();
+          // The server counts upgraded sockets as its connections but does not close them.
+          for (const socket of upgraded) socket.destroy();
+        },
+        Math.max(0, until - performance.now()),
+      );
       await closed;
       clearTimeout(timer);
     },
   };
+}
+
+/**
+ * Resolves when no request has arrived for a moment, at the latest after `atMostMs`. The system has accepted connections that Node
+ * has not seen yet; if the server closes at once, their clients get a reset in place of an answer.
+ */
+async function quiet(arrivals: { last: number }, atMostMs: number): Promise<void> {
+  const until = performance.now() + atMostMs;
+  arrivals.last = performance.now();
+  for (let now = arrivals.last; now < until && now - arrivals.last < quietMs; now = performance.now()) {
+    await setTimeoutPromise(Math.min(quietMs, until - now));
+  }
 }

@@ -1,5 +1,5 @@
 /** Answers with a stream of events in OpenAI's form: each has its name, none has an id, and the last line is `[DONE]`. */
-import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../event-stream.ts";
+import { eventStream, eventStreamHeaders, eventText, type ServerSentEvent } from "../event-stream.ts";
 import type { DoorCall, OpenAiParts } from "./door-call.ts";
 
 interface StreamOptions {
@@ -20,6 +20,7 @@ export function streamAnswer(
   gone.signal.addEventListener("abort", unwatch, { once: true });
   const body = eventStream({
     events: framed(events, isNamed),
+    textOf: eventText,
     gone,
     heartbeatMs,
     signal: AbortSignal.any([request.signal, keyEnd.signal]),

@@ -7,6 +7,7 @@ import type { Session } from "../../domain/session.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import type { EngineDependencies } from "../dependencies.ts";
+import type { WatchedRight } from "../turn/live/turn-events.ts";
 import { maySee } from "./visible.ts";
 
 interface Watcher {
@@ -29,11 +30,14 @@ export class AccessWatch {
     this.#sleep = deps.wakeUps?.on(wakeTopics.access, () => void this.look());
   }
 
-  /** Calls `onEnd` once, when the caller may no longer see the session. Returns a function that ends the watch. */
-  add(watcher: Watcher): () => void {
-    this.#watchers.add(watcher);
-    this.#timer ??= setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs).unref();
-    return () => this.#remove(watcher);
+  /** Returns how a stream watches that its caller may see the session. */
+  of(caller: Caller, sessionId: string): WatchedRight {
+    return (onEnd) => {
+      const watcher = { caller, sessionId, onEnd };
+      this.#watchers.add(watcher);
+      this.#timer ??= setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs).unref();
+      return () => this.#remove(watcher);
+    };
   }
 
   /** Checks at once, in every process, after this process has changed who may see a session. Never rejects. */
@@ -85,28 +89,5 @@ export class AccessWatch {
     if (this.#watchers.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
-  }
-}
-
-/** Events of a session for one caller. They end without an error when the caller may no longer see the session. */
-export interface WatchedEvents<Item> {
-  watch: AccessWatch;
-  caller: Caller;
-  sessionId: string;
-  signal: AbortSignal | undefined;
-  events(signal: AbortSignal): AsyncIterable<Item>;
-}
-
-export async function* whileVisible<Item>(of: WatchedEvents<Item>): AsyncGenerator<Item> {
-  const lost = new AbortController();
-  const unwatch = of.watch.add({ caller: of.caller, sessionId: of.sessionId, onEnd: () => lost.abort() });
-  const signal = of.signal === undefined ? lost.signal : AbortSignal.any([of.signal, lost.signal]);
-  try {
-    for await (const item of of.events(signal)) {
-      if (lost.signal.aborted) return;
-      yield item;
-    }
-  } finally {
-    unwatch();
   }
 }

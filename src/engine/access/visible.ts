@@ -4,6 +4,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
+import type { SessionWithHead } from "../../records/sessions.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
 /**
@@ -11,7 +12,15 @@ import type { EngineDependencies } from "../dependencies.ts";
  * device sees only the sessions of its workspace. Throws `not_found` for any other (H4, P3).
  */
 export async function visibleSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
-  const session = isId(id) ? await deps.records.sessions.get(id) : null;
+  return await seen(deps, caller, { id, session: isId(id) ? await deps.records.sessions.get(id) : null });
+}
+
+/** Returns the session if the caller may see it. Throws `not_found`. */
+async function seen(
+  deps: EngineDependencies,
+  caller: Caller,
+  { id, session }: { id: string; session: Session | null },
+): Promise<Session> {
   if (session?.deletedAt === null && (await maySee(deps, caller, session))) return session;
   throw new AptoveError("not_found", `there is no session ${JSON.stringify(id)}`);
 }
@@ -55,7 +64,22 @@ export function isTheirs(caller: Caller, session: Session): boolean {
  */
 export async function continuableSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
-  const session = await visibleSession(deps, caller, id);
+  return await continuable(deps, caller, await visibleSession(deps, caller, id));
+}
+
+/** Returns the same, with the turn that the session's next turn follows. Null: there is no such turn. */
+export async function continuableWithHead(
+  deps: EngineDependencies,
+  caller: Caller,
+  id: string,
+): Promise<SessionWithHead> {
+  mayWrite(caller);
+  const found = isId(id) ? await deps.records.sessions.getWithHead(id) : null;
+  const session = await seen(deps, caller, { id, session: found?.session ?? null });
+  return { session: await continuable(deps, caller, session), head: found?.head ?? null };
+}
+
+async function continuable(deps: EngineDependencies, caller: Caller, session: Session): Promise<Session> {
   if (await mayContinue(deps, caller, session)) return session;
   throw new AptoveError("forbidden", "the session belongs to another user; fork it, or ask its owner to invite you");
 }

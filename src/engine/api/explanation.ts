@@ -48,6 +48,7 @@ export interface TurnDiff {
 export interface DiffSide {
   turnId: string;
   sessionId: string;
+  sessionName: string;
   sequence: number;
   status: TurnStatus;
   mode: string;

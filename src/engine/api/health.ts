@@ -22,3 +22,15 @@ export interface HealthReport {
 
 /** A check of a part of the server, or the fact that it has begun. */
 export type CheckState = Check | { name: string; state: "running"; detail: "" };
+
+export interface CloseOptions {
+  /** The time in milliseconds that running turns have to finish. */
+  graceMs?: number;
+  /** Takes what the engine waits for: the number of running turns, and the time in milliseconds that they have. */
+  onWaiting?: (wait: ClosingWait) => void;
+}
+
+export interface ClosingWait {
+  runningTurns: number;
+  graceMs: number;
+}

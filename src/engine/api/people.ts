@@ -61,9 +61,10 @@ export interface KeyRing {
   /**
    * Watches the key of an open connection. Calls `onEnd` once, when the key ends or when it no longer gives the rights of
    * the caller (role, org, workspace): at once if this process made the change, else within `keyPollMs`. Never calls it
-   * for a secret that is no key. Returns a function that ends the watch.
+   * for a secret that is no key. With `deviceId`, the caller is restricted to this device of theirs, whose key it is not; then
+   * the watch also ends when the device gets another workspace or is revoked. Returns a function that ends the watch.
    */
-  watch(visitor: { secret: string; caller: Caller }, onEnd: () => void): () => void;
+  watch(visitor: { secret: string; caller: Caller; deviceId?: string }, onEnd: () => void): () => void;
   /** Returns the owner of a local data folder. The first call makes the owner. */
   owner(): Promise<Caller & { name: string }>;
   /** Browsers that are signed in to the page, each with a key of its own. */

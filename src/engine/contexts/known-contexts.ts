@@ -10,6 +10,7 @@ import {
   type ContextKind,
   type ContextRef,
   type ContextVersion,
+  type ContextVersionFacts,
   type ConversationContext,
 } from "../../domain/context.ts";
 import { limits } from "../../domain/limits.ts";
@@ -25,13 +26,19 @@ interface Recorded {
   refOf(kind: ContextKind, context: AgentContext | ConversationContext): ContextRef;
 }
 
+interface From {
+  records: RecordStore;
+  /** The newest versions of the org's contexts, if they were asked for already. */
+  newestContexts?: Promise<ContextVersionFacts[]> | undefined;
+}
+
 /** Returns the configured contexts, with the org's records in place of those with the same id. */
 export async function knownContexts<S extends Configured>(
-  { records }: { records: RecordStore },
+  { records, newestContexts = undefined }: From,
   { orgId }: Caller,
   configured: S,
 ): Promise<S & Recorded> {
-  const current = await currentVersions(records, orgId);
+  const current = await currentVersions(records, orgId, await (newestContexts ?? records.contexts.listNewest(orgId)));
   const versions = new Map(current.map((version) => [keyOf(version.kind, version.id), version]));
   const contents = <T>(kind: ContextKind): T[] =>
     current.flatMap((version) => (version.kind === kind ? [version.content as T] : []));
@@ -61,12 +68,16 @@ export function keyOf(kind: ContextKind, id: string): string {
 /** The versions that were read from a store, by org, kind, id and version. */
 const kept = new WeakMap<RecordStore, BoundedCache<ContextVersion>>();
 
-async function currentVersions(records: RecordStore, orgId: string): Promise<ContextVersion[]> {
+async function currentVersions(
+  records: RecordStore,
+  orgId: string,
+  newest: readonly ContextVersionFacts[],
+): Promise<ContextVersion[]> {
   const cache = kept.get(records) ?? new BoundedCache<ContextVersion>(limits.contextCacheBytesMax);
   kept.set(records, cache);
   const cacheKey = ({ kind, id, version }: Pick<ContextVersion, "kind" | "id" | "version">): string =>
     JSON.stringify([orgId, kind, id, version]);
-  const heads = (await records.contexts.listNewest(orgId)).filter(({ isRetired }) => !isRetired);
+  const heads = newest.filter(({ isRetired }) => !isRetired);
   const found = heads.flatMap((head) => cache.get(cacheKey(head)) ?? []);
   if (found.length === heads.length) return found;
   const current = await records.contexts.listCurrent(orgId);

@@ -55,10 +55,14 @@ async function compacted(histories: Histories, turn: Turn, state: State): Promis
 async function sideOf(core: EngineCore, turn: Turn): Promise<DiffSide> {
   const { id, sessionId, sequence, status, mode, provider, model } = turn;
   const reader = turnReader(core, turn);
-  const [instruction, answer] = await Promise.all([reader.instruction(), reader.answer()]);
+  const [session, instruction, answer] = await Promise.all([
+    core.deps.records.sessions.get(sessionId),
+    reader.instruction(),
+    reader.answer(),
+  ]);
   const { settings } = turn.manifest;
-  const place = placeOf(turn);
-  return { turnId: id, sessionId, sequence, status, mode, provider, model, settings, place, instruction, answer };
+  const named = { turnId: id, sessionId, sessionName: session?.name ?? "", sequence };
+  return { ...named, status, mode, provider, model, settings, place: placeOf(turn), instruction, answer };
 }
 
 function sameness(a: Turn, b: Turn): TurnDiff["same"] {

@@ -41,7 +41,7 @@ export function keyRing(deps: EngineDependencies, watch: KeyWatch): Omit<KeyRing
       await watch.changed();
     },
     authenticate: (secret) => authenticate(deps, secret),
-    watch: ({ secret, caller }, onEnd) => watch.add(secret, { caller, onEnd }),
+    watch: ({ secret, ...visitor }, onEnd) => watch.add(secret, { ...visitor, onEnd }),
     owner: () => owner(deps),
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Ends open connections when their key is revoked, replaced or expired, when its user is disabled, and when the caller gets other
- * rights: another role, org or workspace (P3, H4). The client connects again, and gets the new ones.
+ * rights: another role, org or workspace (P3, H4). A connection that names a device by a key also ends when the device is revoked.
+ * The client connects again, and gets the new rights.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -15,13 +16,20 @@ import type { EngineDependencies } from "../dependencies.ts";
 /** A connection, and its caller when it was opened. */
 interface Watcher {
   caller: Caller;
+  /** The device that the connection names, if its key is not the device's own. */
+  deviceId?: string;
   onEnd(): void;
+}
+
+interface Watched extends Watcher {
+  /** The token that the named device had when the connection was opened. Null: none. */
+  token: Promise<string | null>;
 }
 
 export class KeyWatch {
   readonly #deps: EngineDependencies;
   /** The watched connections, by secret. */
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #watchers = new Map<string, Set<Watched>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
   #isFailing = false;
@@ -38,12 +46,13 @@ export class KeyWatch {
    * Returns a function that ends the watch.
    */
   add(secret: string, watcher: Watcher): () => void {
+    const watched = { ...watcher, token: this.#tokenOf(watcher) };
     const watchers = this.#watchers.get(secret) ?? new Set();
-    this.#watchers.set(secret, watchers.add(watcher));
+    this.#watchers.set(secret, watchers.add(watched));
     // One check at a time: with a slow store they would pile up.
     this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
-      watchers.delete(watcher);
+      watchers.delete(watched);
       if (watchers.size === 0 && this.#watchers.get(secret) === watchers) this.#forget(secret);
     };
   }
@@ -87,7 +96,7 @@ export class KeyWatch {
       const caller = await (holder === undefined
         ? identifiedCaller(this.#deps, secret)
         : keyCaller(this.#deps, holder, scopedToBinding));
-      this.#endAllBut(secret, caller);
+      await this.#endAllBut(secret, caller);
       return true;
     } catch (error) {
       this.#report(error);
@@ -111,13 +120,35 @@ export class KeyWatch {
   }
 
   /** Ends the connections whose caller had other rights than this one. Null: all. */
-  #endAllBut(secret: string, caller: Caller | null): void {
+  async #endAllBut(secret: string, caller: Caller | null): Promise<void> {
     const watchers = this.#watchers.get(secret) ?? new Set();
-    const rights = caller === null ? null : rightsOf(caller);
-    const ended = [...watchers].filter((watcher) => rightsOf(watcher.caller) !== rights);
+    const ended: Watched[] = [];
+    for (const watcher of [...watchers]) {
+      if (caller === null || !(await this.#mayStay(watcher, caller))) ended.push(watcher);
+    }
     for (const watcher of ended) watchers.delete(watcher);
     if (watchers.size === 0) this.#forget(secret);
     for (const { onEnd } of ended) onEnd();
+  }
+
+  async #mayStay({ caller: opened, deviceId, token }: Watched, caller: Caller): Promise<boolean> {
+    if (deviceId === undefined) return rightsOf(opened) === rightsOf(caller);
+    if (rightsOf(opened) !== rightsOf(await scopedToBinding(this.#deps, caller, deviceId))) return false;
+    const id = await token;
+    return id === null || (await this.#deps.records.keys.get(id))?.revokedAt === null;
+  }
+
+  async #tokenOf({ caller, deviceId }: Watcher): Promise<string | null> {
+    if (deviceId === undefined) return null;
+    const { orgId, userId } = caller;
+    try {
+      const query = { orgId, userId, ofDevices: true, unrevoked: true, limit: limits.devicesListedMax };
+      const tokens = await this.#deps.records.keys.list(query);
+      return tokens.find((token) => token.deviceId === deviceId)?.id ?? null;
+    } catch (error) {
+      this.#report(error);
+      return null;
+    }
   }
 
   #forget(secret: string): void {

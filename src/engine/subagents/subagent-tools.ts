@@ -40,13 +40,14 @@ function spawnTool(core: EngineCore): Tool {
       "Its answer goes to the session's mailbox, and you receive it in a later turn. Do not wait for it.",
     effect: "read",
     parameters: spawnParameters,
-    view: async ({ instruction, name }) => viewOf(`Start the subagent "${nameOf(name, instruction)}"`, instruction),
+    view: async ({ instruction, name }) =>
+      viewOf(`Start the subagent "${sessionName(name ?? instruction)}"`, instruction),
     run: ({ instruction, name, context, tools }, toolContext) =>
       withRefusals(async () => {
         const spawner = spawnerOf(core, toolContext);
         const wanted = {
           instruction,
-          name: nameOf(name, instruction),
+          name: sessionName(name ?? instruction),
           conversationContextId: context,
           tools: tools === undefined ? null : toolNames(core, spawner, tools),
         };
@@ -54,11 +55,6 @@ function spawnTool(core: EngineCore): Tool {
         return textResult(`The subagent ${id} ("${given}") has started. Its answer will arrive in the mailbox.`);
       }),
   });
-}
-
-function nameOf(name: string | undefined, instruction: string): string {
-  const line = sessionName(name ?? instruction);
-  return line.slice(0, limits.subagentNameCharactersMax).toWellFormed();
 }
 
 function toolNames(core: EngineCore, { run }: Spawner, list: string): string[] {

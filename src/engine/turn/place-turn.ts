@@ -13,7 +13,13 @@ import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { ParentTurn } from "./prepare/turn-plan.ts";
-import { mayContinue, continuableSession, visibleTurn, visibleSession } from "../access/visible.ts";
+import {
+  mayContinue,
+  continuableSession,
+  continuableWithHead,
+  visibleTurn,
+  visibleSession,
+} from "../access/visible.ts";
 import { readBlob, readBootPrompt, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { undeliveredTexts } from "./kept/kept-steers.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
@@ -98,7 +104,8 @@ async function placeContinue(
   caller: Caller,
   request: TurnRequest,
 ): Promise<TurnPlacement> {
-  const session = await continuableSession(deps, caller, request.sessionId ?? "");
+  const found = await continuableWithHead(deps, caller, request.sessionId ?? "");
+  const { session } = found;
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
     throw new AptoveError("head_moved", `the head is ${head ?? "not set"}; read it and send the request again`, {
@@ -106,8 +113,9 @@ async function placeContinue(
     });
   }
   // A fork without its own turns begins at the turn that it was forked from.
-  const parent = head ?? session.originTurnId;
-  return { ...newRoot, session, model: session, head, parent: await readParent({ deps }, parent) };
+  const parentId = head ?? session.originTurnId;
+  const parent = parentId === null ? null : continuable(existing(found.head, parentId));
+  return { ...newRoot, session, model: session, head, parent };
 }
 
 /** Places the turn in a new session, below any finished turn that the caller may read. */
@@ -245,12 +253,12 @@ async function withToolsAgain(
 }
 
 async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<ParentTurn | null> {
-  if (id === null) return null;
-  const turn = await deps.records.turns.get(id);
-  if (turn === null) {
-    throw new AptoveError("history_unavailable", `the turn ${id} no longer exists`, { facts: { turnId: id } });
-  }
-  return continuable(turn);
+  return id === null ? null : continuable(existing(await deps.records.turns.get(id), id));
+}
+
+function existing(turn: Turn | null, id: string): Turn {
+  if (turn !== null) return turn;
+  throw new AptoveError("history_unavailable", `the turn ${id} no longer exists`, { facts: { turnId: id } });
 }
 
 function ofSubagent({ id }: Turn): AptoveError {

@@ -7,7 +7,6 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
-import { fewARound } from "../../system/rounds.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import { withEarlierTurns } from "./prepare/summarised/turn-tool.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -23,17 +22,10 @@ import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
+import { mayBegin, mayEnd } from "./live/pacing.ts";
 import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";
 import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./live/turn-stages.ts";
-
-/**
- * How many turns begin, and end, in one round of the event loop. Where hundreds come at once, the tokens of running turns pass between
- * them, and memory holds a few half-open turns in place of all. With fewer, each would have a sync of the disk of its own.
- */
-const turnsARound = 4;
-const mayBegin = fewARound(turnsARound);
-const mayEnd = fewARound(turnsARound);
 
 /** Starts a turn. Resolves once the turn is open and durable; the run continues on its own (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
@@ -75,6 +67,10 @@ export async function placeAndAccept(
   caller: Caller,
   asked: TurnRequest,
 ): Promise<Pick<AcceptedTurn, "place" | "accepted">> {
+  // The contexts do not depend on the position, so a store over a network is asked for both at once.
+  const newestContexts = core.deps.records.contexts.listNewest(caller.orgId);
+  // A position that is refused has no use for them.
+  newestContexts.catch(() => undefined);
   const { place, request, listed } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
@@ -90,6 +86,7 @@ export async function placeAndAccept(
     subagentTools,
     inherited,
     keptRules: await keptRulesOf(core, place),
+    newestContexts,
     clientTools: { ...clientTools, ...listed },
   };
   const accepted = await acceptRequest(core.deps, accepting);

@@ -13,8 +13,8 @@ export interface ReadEventLines {
 }
 
 /** Returns the line of an event. JSON escapes newlines and lone surrogates, so any text is one line and comes back unchanged. */
-export function eventLine(event: TurnEvent): Buffer {
-  return Buffer.from(`${JSON.stringify(event)}\n`);
+export function eventLine(event: TurnEvent): string {
+  return `${JSON.stringify(event)}\n`;
 }
 
 /** Reads up to the first incomplete line. `afterSeq` is the number of the event before these bytes. */

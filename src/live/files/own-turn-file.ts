@@ -9,11 +9,6 @@ import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { eventLine, readEventLines } from "./event-lines.ts";
 
-interface Queued {
-  event: TurnEvent;
-  line: Buffer;
-}
-
 export class OwnTurnFile {
   readonly events: SequencedEvent[];
   readonly #file: number;
@@ -22,7 +17,7 @@ export class OwnTurnFile {
   /** True if an incomplete line may follow them. */
   #isTorn: boolean;
   /** Events that could not be written. They keep their order, and are written before the next append's. */
-  #queue: Queued[] = [];
+  #queue: readonly TurnEvent[] = [];
 
   /** Opens the file. If it exists, its process was killed, and the log continues after the last whole line. */
   constructor(path: string) {
@@ -41,15 +36,16 @@ export class OwnTurnFile {
 
   /** Appends the events. They are in the file and readable on return. */
   append(events: readonly TurnEvent[]): void {
-    const batch = [...this.#queue, ...events.map((event) => ({ event, line: eventLine(event) }))];
-    const bytes = Buffer.concat(batch.map(({ line }) => line));
+    const batch = this.#queue.length === 0 ? events : [...this.#queue, ...events];
+    const lines = batch.map(eventLine);
+    const bytes = Buffer.from(lines.join(""));
     let written = 0;
     try {
       if (this.#isTorn) ftruncateSync(this.#file, this.#length);
       this.#isTorn = false;
       while (written < bytes.length) written += writeSync(this.#file, bytes, written);
     } finally {
-      this.#queue = this.#take(batch, written);
+      this.#queue = this.#take(batch, { lines, written, isWhole: written === bytes.length });
     }
   }
 
@@ -57,17 +53,21 @@ export class OwnTurnFile {
    * Moves the events whose lines are complete in the file to the copy, and returns the others. Another process may have read
    * such a line already, so it counts even if the write failed after it.
    */
-  #take(batch: Queued[], written: number): Queued[] {
+  #take(
+    batch: readonly TurnEvent[],
+    { lines, written, isWhole }: { lines: readonly string[]; written: number; isWhole: boolean },
+  ): readonly TurnEvent[] {
+    let length = 0;
     let taken = 0;
-    let left = written;
-    for (const { event, line } of batch) {
-      if (line.length > left) break;
+    for (const event of batch) {
+      const bytes = isWhole ? 0 : Buffer.byteLength(lines[taken] ?? "");
+      if (length + bytes > written) break;
       this.events.push({ seq: this.events.length + 1, event });
-      this.#length += line.length;
-      left -= line.length;
+      length += bytes;
       taken += 1;
     }
-    this.#isTorn ||= left > 0;
+    this.#length += isWhole ? written : length;
+    this.#isTorn ||= !isWhole && written > length;
     return batch.slice(taken);
   }
 

@@ -24,6 +24,11 @@ export function sessionRecords(rows: Rows): SessionRecords {
     async get(id) {
       return rows.sessions.get(id) ?? null;
     },
+    async getWithHead(id) {
+      const session = rows.sessions.get(id);
+      if (session === undefined) return null;
+      return { session, head: rows.turns.get(session.headTurnId ?? session.originTurnId ?? "") ?? null };
+    },
     async update(id, change, at) {
       const session = rows.sessions.get(id);
       if (session === undefined) return null;

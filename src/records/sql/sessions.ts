@@ -5,14 +5,22 @@ import type { Session } from "../../domain/session.ts";
 import { mayBeParent } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";
 import { hasDocumentFilter, matchesDocument } from "../session-filter.ts";
-import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import type {
+  HeadMove,
+  MoveResult,
+  SessionChange,
+  SessionPage,
+  SessionQuery,
+  SessionRecords,
+  SessionWithHead,
+} from "../sessions.ts";
 import { listForks } from "./lists/forks.ts";
 import { hasVisibleOrigin, isVisible, takesPart } from "./lists/visible-sessions.ts";
-import { plain, runPlain } from "./plain/plain-sql.ts";
+import { plain, runPlain, runTogether } from "./plain/plain-sql.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
-import { selectTurn } from "./rows/turn-row.ts";
+import { rowToTurn, selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import type { HeadMoveRow, SessionRow, Tables } from "./tables.ts";
+import type { HeadMoveRow, SessionRow, Tables, TurnRow } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
 /** The id that stands for no turn in a move that leaves no head: the column cannot be null. */
@@ -30,6 +38,7 @@ export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): Session
       const { rows } = await runPlain<SessionRow>(db, dialect, plain`select * from sessions where id = ${id}`);
       return rows[0] === undefined ? null : rowToSession(rows[0]);
     },
+    getWithHead: (id) => sessionWithHead(db, dialect, id),
     update: (id, change, at) => updateSession(db, { id, change, at }),
     list: (query) => listSessions(db, query),
     count: (query) => countSessions(db, query),
@@ -66,6 +75,21 @@ export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): Session
     },
     listForks: (query) => listForks(db, query),
   };
+}
+
+async function sessionWithHead(db: Kysely<Tables>, dialect: SqlDialect, id: string): Promise<SessionWithHead | null> {
+  const [sessions, turns] = await runTogether(db, dialect, [
+    plain`select * from sessions where id = ${id}`,
+    plain`select * from turns where id = (select coalesce(head_turn_id, origin_turn_id) from sessions where id = ${id})`,
+  ]);
+  const [found] = sessions?.<SessionRow>() ?? [];
+  if (found === undefined) return null;
+  const session = rowToSession(found);
+  const headId = session.headTurnId ?? session.originTurnId;
+  const [row] = turns?.<TurnRow>() ?? [];
+  // The head may have moved between the two statements.
+  if (row?.id !== headId) return { session, head: headId === null ? null : await selectTurn(db, dialect, headId) };
+  return { session, head: row === undefined ? null : rowToTurn(row, dialect.ends) };
 }
 
 interface SessionUpdate {

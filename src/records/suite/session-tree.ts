@@ -22,6 +22,7 @@ import {
   runSampleFork,
   runSampleTurn,
   sampleOrgId,
+  sessionOf,
   startSession,
   type OpenRecordsForTest,
   type RecordsWith,
@@ -48,6 +49,22 @@ function moveOf({ sessionId, head }: Line, to: Turn, over: Partial<HeadMove> = {
 }
 
 export function sessionTreeTests(open: OpenRecordsForTest<Parts>): void {
+  test("[T6] [B1] a session is read with the turn that its next turn follows", async (context) => {
+    const { store } = await open(context);
+    const { id } = await startSession(store);
+    assert.deepEqual(await store.sessions.getWithHead(id), { session: await readSession(store, id), head: null });
+    const older = await runSampleTurn(store, id);
+    const head = await runSampleTurn(store, id);
+    assert.deepEqual(await store.sessions.getWithHead(id), { session: await readSession(store, id), head });
+    await store.sessions.moveHead(moveOf({ sessionId: id, older, head }, older));
+    assert.deepEqual((await store.sessions.getWithHead(id))?.head, older);
+    // A fork that has no turn of its own begins where it was forked.
+    const fork = sessionOf({ originTurnId: head.id });
+    await store.sessions.insert(fork);
+    assert.deepEqual(await store.sessions.getWithHead(fork.id), { session: fork, head });
+    assert.equal(await store.sessions.getWithHead(newId()), null);
+  });
+
   test("[S5] [T6] the head moves to another turn of its session; each move is recorded, in order", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);

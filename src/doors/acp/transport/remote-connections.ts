@@ -40,7 +40,7 @@ export interface PendingConnection {
   agent: { connect: AcpAgent["connect"] };
   /** Returns the connection, or null if the agent was never connected. */
   connection(): AcpConnection | null;
-  /** Calls `end` when the key of this connection becomes invalid. */
+  /** Calls `end` when the key of this connection becomes invalid, and when the device that it names is bound elsewhere or revoked. */
   onKeyEnd(end: () => void): void;
   /** Must be called if the connection is not opened. Frees its slot. */
   giveUp(): void;
@@ -79,7 +79,9 @@ export function connectionFactory({ engine, agentFor }: RemoteAcpOptions, limits
         agent: { connect },
         connection: () => connection,
         onKeyEnd: (end) => {
-          const unwatch = engine.keys.watch({ secret, caller }, end);
+          // A device's own key ends with the device.
+          const isNamed = deviceId !== null && caller.deviceId === undefined;
+          const unwatch = engine.keys.watch({ secret, caller: scoped, ...(isNamed && { deviceId }) }, end);
           void connection?.closed.then(unwatch);
         },
         giveUp: () => (connection === null ? free() : connection.close()),

@@ -230,6 +230,28 @@ test("[P2] [P3] a device acts only for itself: an id other than the token's, or 
   assert.equal(again._meta?.["aptove.dev/workspaceId"], first._meta?.["aptove.dev/workspaceId"]);
 });
 
+for (const [loss, lose] of Object.entries<(remote: RemoteTest, phone: { id: string }) => Promise<unknown>>({
+  "bound to another workspace": async ({ aptove }) => {
+    const { workspaces, bindings } = await aptove.workspaces();
+    await bindings.bind("adas-phone", (await workspaces.create()).id);
+  },
+  revoked: ({ admin, client }, { id }) => client(admin).devices.revoke(id),
+})) {
+  test(`[P3] [H4] a connection that names a device by a key ends when the device is ${loss}; others of the key stay`, async (t) => {
+    const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
+    const as = remote.admin;
+    const phone = await remote.device(as, { deviceId: "adas-phone" });
+    const open = [remote.overSocket({ as, device: "adas-phone" }), remote.overHttp({ as, device: "adas-phone" })];
+    const naming = await Promise.all(open);
+    const plain = await remote.overSocket({ as });
+    for (const each of [...naming, plain]) await each.begin();
+    await lose(remote, phone);
+    await Promise.all(naming.map((each) => each.closed));
+    assert.equal((await plain.begin()).sessionId.length, 36);
+    assert.equal((await (await remote.overSocket({ as, device: "adas-phone" })).begin()).sessionId.length, 36);
+  });
+}
+
 test("[P3] [H4] a connection over HTTP belongs to its key: another key gets the same answer as for an unknown id", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const authorization = `Bearer ${remote.admin.key}`;

@@ -7,10 +7,10 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
-import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { findSession, findWorkspace, latestSession, shortId } from "../lookup/find-by-id.ts";
+import { findSession, latestSession, shortId } from "../lookup/find-by-id.ts";
+import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { plural } from "../output.ts";
 import type { ChatState, ChatOptions } from "./chat-state.ts";
 
@@ -18,14 +18,10 @@ import type { ChatState, ChatOptions } from "./chat-state.ts";
  * Returns the workspace of the chat and marks one of this machine as used. Null at another server if none was named.
  */
 export async function chatWorkspace(invocation: CliInvocation, { workspace }: ChatOptions): Promise<string | null> {
-  if (invocation.server() !== null) return workspace ?? null;
-  const { workspaces } = await invocation.workspaces();
-  const id = workspace === undefined ? defaultWorkspaceId : await foundId(workspaces, workspace);
-  return (await workspaces.use(id)).id;
-}
-
-async function foundId(workspaces: OpenedWorkspaces["workspaces"], text: string): Promise<string> {
-  return text === defaultWorkspaceId ? text : findWorkspace(await workspaces.list(), text).id;
+  const isRemote = invocation.server() !== null;
+  if (isRemote && workspace === undefined) return null;
+  const id = await namedWorkspace(invocation, workspace);
+  return isRemote ? id : (await (await invocation.workspaces()).workspaces.use(id)).id;
 }
 
 export interface SessionChoice {

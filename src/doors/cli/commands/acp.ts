@@ -3,6 +3,7 @@ import { editorOnlyModes } from "../../../domain/context.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
+import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface AcpOptions {
@@ -14,13 +15,15 @@ export interface AcpOptions {
 }
 
 export async function acp(invocation: CliInvocation, options: AcpOptions): Promise<ExitCode> {
-  const { mode, workspace = null } = options;
+  const { mode } = options;
   if (options.login === true) return await (await import("../keys/provider-key.ts")).login(invocation, undefined);
+  // An editor gets the error of a missing workspace as an answer.
+  const workspaceId = options.workspace === undefined ? null : await workspaceOrLabel(invocation, options.workspace);
   const isOfEditors = Object.values<string | undefined>(editorOnlyModes).includes(mode);
   if (mode !== undefined && !isOfEditors && invocation.server() === null) {
     await refuseUnknownMode(invocation, mode, {
       client: () => invocation.client(),
-      workspaceId: workspace,
+      workspaceId,
       contextId: null,
     });
   }
@@ -32,7 +35,7 @@ export async function acp(invocation: CliInvocation, options: AcpOptions): Promi
   try {
     const serving = invocation.serveAcp({
       beginning: options.fresh === true ? "fresh" : asked,
-      workspaceId: workspace,
+      workspaceId,
       mode: mode ?? null,
       stop: stopping.first,
     });

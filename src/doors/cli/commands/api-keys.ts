@@ -4,6 +4,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../lookup/find-by-id.ts";
+import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { allKeys, allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface KeyOptions extends OrgOption {
@@ -26,7 +27,7 @@ export async function createKey(invocation: CliInvocation, name: string, options
     name,
     ...(userId !== undefined && { userId }),
     ...(expiresAt !== null && { expiresAt }),
-    ...(options.workspace !== undefined && { workspaceId: options.workspace }),
+    ...(options.workspace !== undefined && { workspaceId: await workspaceOrLabel(invocation, options.workspace) }),
     ...limitsOf(options),
   });
   const { output } = invocation;

@@ -47,7 +47,7 @@ export async function apply(invocation: CliInvocation, from: string, options: Ap
     return exitCodes.fine;
   }
   if (!invocation.json)
-    for (const change of changes) for (const line of await diffLines(change, output)) output.line(line);
+    for (const change of changes) for (const line of await diffLines(change, output)) output.write(`${line}\n`);
   const summary = changes.map(({ path, before, after }) => ({ path, change: kindOf(before, after) }));
   if (options.dryRun === true) {
     report(invocation, `${plural(changes.length, "file")} would change; nothing was written`, { wouldApply: summary });

@@ -313,9 +313,9 @@ test("[L1] on a terminal no text of others reaches the terminal's controls; a pi
   assert.ok(piped.stdout.includes(evil));
   const terminal = new TestTerminal({ columns: 200, rows: 40 });
   await world.run(["ask", "greeting"], { terminal, env: { TERM: "xterm" } });
-  assert.match(await terminal.text(), /greeting \u241b\]0;owned\u2407\u241b\[2J\ufffd31m\ufffdgnp.exe/);
+  assert.match(await terminal.text(), /greeting \u241b\]0;owned\u2407\u241b\[2J\\u009b31m\\u202egnp.exe/);
   const shown = await world.run(["ask", "greeting"], { isTerminal: true, env: { TERM: "dumb" } });
-  assert.match(shown.stdout, /greeting \u241b\]0;owned\u2407\u241b\[2J\ufffd31m\ufffdgnp.exe/);
+  assert.match(shown.stdout, /greeting \u241b\]0;owned\u2407\u241b\[2J\\u009b31m\\u202egnp.exe/);
   const unstyled = stripVTControlCharacters(shown.stdout);
   assert.doesNotMatch(unstyled, /[^\P{Cc}\n\t]|\u202e/u);
 });

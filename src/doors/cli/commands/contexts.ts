@@ -56,7 +56,7 @@ export async function showContext(
     return exitCodes.fine;
   }
   if (context.content === null) invocation.output.note(`retired by version ${context.version}`);
-  else invocation.output.line(invocation.output.safe(contextToml(toFileKeys(context.content)).trimEnd()));
+  else invocation.output.write(invocation.output.safe(`${contextToml(toFileKeys(context.content)).trimEnd()}\n`));
   return exitCodes.fine;
 }
 

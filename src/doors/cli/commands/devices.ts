@@ -6,7 +6,6 @@ import type {
   WirePairingCode,
   WirePairingStart,
 } from "../../../client/client.ts";
-import { withoutNullish } from "../../../protocol/given.ts";
 import { isEveryAddress } from "../../../system/addresses/own-addresses.ts";
 import { pause } from "../../../system/abort.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
@@ -14,7 +13,8 @@ import type { CliInvocation } from "../invocation.ts";
 import { pairingAddress, reachableAddress, squareOf } from "../page/reachable-address.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
+import { shortIds } from "../lookup/find-by-id.ts";
+import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { answersAt, findServer, isLoopback } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 
@@ -40,13 +40,14 @@ export async function pairDevice(invocation: CliInvocation, options: PairOptions
   return options.wait ? await untilPaired(invocation, client, made) : exitCodes.fine;
 }
 
-/** Ids of workspaces are listed on their own machine only. For another server the id must be given in full. */
 async function startOf(invocation: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
-  if (workspace === undefined || invocation.server() !== null) return withoutNullish({ workspaceId: workspace });
-  const { workspaces } = await invocation.workspaces();
+  if (workspace === undefined) return {};
+  const workspaceId = await namedWorkspace(invocation, workspace);
   // The default workspace is created when it is first needed, as in a chat or an editor.
-  if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
-  return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };
+  if (workspaceId === defaultWorkspaceId && invocation.server() === null) {
+    await (await invocation.workspaces()).workspaces.use(workspaceId);
+  }
+  return { workspaceId };
 }
 
 function checkedAddress(text: string): string {

@@ -52,6 +52,18 @@ test("[L1] an export goes to standard output, as one branch or as Markdown too",
   assert.equal((await world.run(["session", "export", "--markdown", "--turn", "1"])).exit, 2);
 });
 
+test("[L1] a terminal is shown an export without characters that deceive; a pipe gets it exact", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["ask", "greet fdp\u202egnp ä"]);
+  for (const form of [[], ["--markdown"]]) {
+    const piped = await world.run(["session", "export", ...form]);
+    assert.match(piped.stdout, /fdp\u202egnp ä/);
+    const onTerminal = await world.run(["session", "export", ...form], { isTerminal: true, env: { TERM: "dumb" } });
+    assert.equal(onTerminal.stdout, piped.stdout.replaceAll("\u202e", "\\u202e"));
+  }
+});
+
 test("[L1] what is cut is refused, and what cannot be read or written is named", async (t) => {
   const world = await withTurns(t);
   const { stdout } = await world.run(["session", "export"]);

@@ -47,12 +47,16 @@ async function contentOf(client: AptoveClient, session: WireSession, options: Ex
   return Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
 }
 
-/** Writes as fast as the reader reads. A reader that stops early ends it without an error. */
-async function printAll(invocation: CliInvocation, content: Readable): Promise<void> {
+/** Writes as fast as the reader reads. A reader that stops early ends it without an error. A terminal gets nothing that deceives. */
+async function printAll({ io, output }: CliInvocation, content: Readable): Promise<void> {
+  if (output.isTerminal) {
+    for await (const text of content.setEncoding("utf8") as AsyncIterable<string>) output.write(text);
+    return;
+  }
   try {
-    await pipeline(content, invocation.io.stdout, { end: false });
+    await pipeline(content, io.stdout, { end: false });
   } catch (error) {
-    if (!invocation.output.closed.aborted) throw error;
+    if (!output.closed.aborted) throw error;
   }
 }
 

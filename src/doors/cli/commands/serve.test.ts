@@ -87,6 +87,33 @@ test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) 
   assert.match(stdout, /src\/greet.ts:1-3/);
 });
 
+test("[L1] [R4] a stopping server says what it waits for, and a second one is refused with this reason", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const server = await serving(world, ["serve", "--port", "0"], slow);
+  const asked = world.start(["ask", "how is a user greeted?"], slow);
+  await asked.saw("built-in");
+  server.call.signals.emit("SIGINT");
+  await server.call.saw("stopping: waits up to 10 s until 1 running turn ends; a second Ctrl-C stops at once");
+  const { port } = new URL(server.url);
+  for (const command of ["serve", "start"]) {
+    const { exit, stdout, stderr } = await world.run([command, "--port", port]);
+    assert.equal(exit, 1);
+    assert.match(stderr, new RegExp(`at ${server.url} \\(pid ${process.pid}\\) is stopping.* \\(port_in_use\\)$`, "m"));
+    assert.match(stderr, new RegExp(`^fix: try again .* kill ${process.pid}`, "m"));
+    assert.equal(stdout, "");
+  }
+  server.call.signals.emit("SIGINT");
+  assert.equal((await server.call.finished).exit, 130);
+  await asked.finished;
+});
+
+test("[L1] [R4] a server without running turns says so and stops", async (t) => {
+  const server = await serving(await cliWorld(t));
+  assert.equal(await stop(server), 0);
+  assert.match((await server.call.finished).stderr, /^stopping: no turn runs$/m);
+});
+
 test("[L1] a second signal ends the server at once, with 130", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);

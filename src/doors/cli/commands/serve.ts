@@ -5,15 +5,25 @@ import { withoutNullish } from "../../../protocol/given.ts";
 import { sourceText } from "../../../configuration/config-layer.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+import type { ClosingWait } from "../../../engine/engine.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { openInBrowser, pageAddress } from "../page/page-address.ts";
 import { addressHere, pairingAddress, reachableAddress, squareOf } from "../page/reachable-address.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
-import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
+import {
+  answersAt,
+  findServer,
+  findStopping,
+  isLoopback,
+  markStopping,
+  readServerFile,
+  writeServerFile,
+} from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { summaryLines, indexWorkingCopy } from "../indexing/index-working-copy.ts";
 import { allKeys } from "../lookup/find-people.ts";
+import { plural } from "../output.ts";
 
 export interface ServeOptions {
   host?: string;
@@ -161,13 +171,21 @@ async function serveUntilStopped(
   try {
     await onReady(url);
     await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
-    if (!call.json) say(["stopping: running turns get a moment to finish; a second Ctrl-C ends at once"]);
-    markStopped(call.folder(), process.pid);
-    await Promise.race([call.close(), stopping.second]);
+    markStopping(call.folder(), process.pid);
+    const onWaiting = (wait: ClosingWait): void => {
+      if (!call.json) say([stoppingLine(wait)]);
+    };
+    await Promise.race([call.close({ onWaiting }), stopping.second]);
     return exitCodes.fine;
   } finally {
     stopping.release();
   }
+}
+
+function stoppingLine({ runningTurns, graceMs }: ClosingWait): string {
+  if (runningTurns === 0) return "stopping: no turn runs";
+  const verb = runningTurns === 1 ? "ends" : "end";
+  return `stopping: waits up to ${graceMs / 1_000} s until ${plural(runningTurns, "running turn")} ${verb}; a second Ctrl-C stops at once, and the next start keeps the answers so far`;
 }
 
 /** Warns that keys and tokens are sent in clear text, because this server has no TLS of its own. */
@@ -188,15 +206,26 @@ async function announce(call: CliInvocation, local: LocalEngine, at: { url: stri
 }
 
 async function refuseSecondServer(call: CliInvocation): Promise<void> {
-  const running = findServer(call.folder());
-  const { port } = call.loaded().configuration.serve;
-  if (running === null || port === 0 || URL.parse(running.url)?.port !== String(port)) return;
-  if (await answersAt(running.url)) throw alreadyServing(running.url, running.pid);
+  const found = ownServerAt(call, call.loaded().configuration.serve.port);
+  if (found !== null && (await answersAt(found.url))) throw found.refusal;
 }
 
-function alreadyServing(url: string, pid: number): CommandFailed {
-  const fix = `use it, stop it with: kill ${pid}, or take another port: --port <n>`;
-  return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
+/** Returns the server of this data folder that has the port, and how to refuse a second one there. */
+function ownServerAt(call: CliInvocation, port: number): { url: string; refusal: CommandFailed } | null {
+  const folder = call.folder();
+  const isThere = ({ url }: { url: string }): boolean => port !== 0 && URL.parse(url)?.port === String(port);
+  const running = findServer(folder);
+  if (running !== null && isThere(running)) {
+    const { url, pid } = running;
+    const fix = `use it, stop it with: kill ${pid}, or take another port: --port <n>`;
+    return { url, refusal: new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix) };
+  }
+  const stopping = findStopping(folder);
+  if (stopping === null || !isThere(stopping)) return null;
+  const { url, pid } = stopping;
+  const fault = `the server of this data folder at ${url} (pid ${pid}) is stopping, and waits for its running turns`;
+  const fix = `try again when it has ended, end it at once with: kill ${pid}, or take another port: --port <n>`;
+  return { url, refusal: new CommandFailed("port_in_use", fault, fix) };
 }
 
 async function listenOrTell(
@@ -212,10 +241,8 @@ async function listenOrTell(
     if (code === "") throw error;
     const place = `${at.host}:${at.port}`;
     if (code === "EADDRINUSE") {
-      const running = findServer(call.folder());
-      if (running !== null && URL.parse(running.url)?.port === String(at.port)) {
-        throw alreadyServing(running.url, running.pid);
-      }
+      const own = ownServerAt(call, at.port);
+      if (own !== null) throw own.refusal;
       throw new CommandFailed("port_in_use", `another program listens on ${place}`, "take another port: --port <n>");
     }
     const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : hostFix(call);

@@ -8,6 +8,7 @@ import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { writtenTime } from "../lookup/written-time.ts";
 import { dollars, duration, firstLine, plural } from "../output.ts";
 
@@ -23,8 +24,10 @@ export interface ListOptions {
   since?: string;
 }
 
-export async function printSessionList(invocation: CliInvocation, options: ListOptions): Promise<ExitCode> {
+export async function printSessionList(invocation: CliInvocation, asked: ListOptions): Promise<ExitCode> {
   const client = await invocation.client();
+  const options = { ...asked };
+  if (asked.workspace !== undefined) options.workspace = await workspaceOrLabel(invocation, asked.workspace);
   const { sessions, nextCursor, hidden } =
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
   const { output } = invocation;

@@ -42,7 +42,7 @@ test("[W1] [L1] a workspace is made, listed and shown", async (t) => {
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
   await openWorkspaces(dataFolderAt(world.dataDir)).bindings.bind("Ada's phone", id);
   const listed = await world.run(["workspace", "list"]);
-  assert.match(listed.stdout, new RegExp(`^${id.slice(-8)}  used [-\\d]+ [\\d:]+  1 device +project-x\\n$`));
+  assert.match(listed.stdout, new RegExp(`^${id}  used [-\\d]+ [\\d:]+  1 device +project-x\\n$`));
   for (const part of [id, id.slice(0, 6), id.slice(-5), id.toUpperCase()]) {
     const shown = await world.run(["workspace", "show", part]);
     assert.equal(shown.exit, 0, shown.stderr);
@@ -59,6 +59,32 @@ test("[W1] [L1] a workspace is made, listed and shown", async (t) => {
   );
   const list = JSON.parse((await world.run(["workspace", "list", "--json"])).stdout) as Record<string, unknown>;
   assert.deepEqual(list, { workspaces: [json] });
+});
+
+test("[W1] [L1] a workspace has one form of its id, and any part of it or its name is accepted by every command", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const id = await create(world, "project-x");
+  const idsIn = async (...argv: string[]): Promise<string[]> =>
+    (await world.run(argv)).stdout.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
+  for (const json of [[], ["--json"]])
+    assert.deepEqual(new Set(await idsIn("workspace", "list", ...json)), new Set([id]));
+  assert.equal((await world.run(["ask", "--workspace", id, "greet"])).exit, 0);
+  for (const text of [id, id.slice(-8), id.slice(0, 6), "project-x"]) {
+    const listed = await world.run(["session", "list", "--workspace", text, "--json"]);
+    const { sessions } = JSON.parse(listed.stdout) as { sessions: { workspaceId: string }[] };
+    assert.deepEqual(
+      sessions.map(({ workspaceId }) => workspaceId),
+      [id],
+    );
+    const { key } = JSON.parse((await world.run(["key", "create", text, "--workspace", text, "--json"])).stdout) as {
+      key: { workspaceId: string };
+    };
+    assert.equal(key.workspaceId, id);
+    assert.equal((await world.run(["model", "list", "--workspace", text])).exit, 0);
+    const agent = await world.run(["acp", "--workspace", text], { stdin: "" });
+    assert.deepEqual([agent.exit, agent.stderr], [0, ""]);
+  }
 });
 
 test("[W1] [L1] an id that is malformed, unknown or ambiguous is refused and changes nothing", async (t) => {
@@ -108,7 +134,7 @@ test("[W1] [L1] a mistyped name or id is answered with the similar workspace", a
     assert.equal(exit, 1);
     assert.match(
       stderr,
-      new RegExp(`there is no workspace "${text}" \\(not_found\\)\nfix: did you mean ${id.slice(-8)}, "project-x"\\?`),
+      new RegExp(`there is no workspace "${text}" \\(not_found\\)\nfix: did you mean ${id}, "project-x"\\?`),
     );
   }
 });
@@ -137,14 +163,14 @@ test("[W6] [L1] delete asks first, and takes devices and folder", async (t) => {
   const short = idOf("phone").slice(-8);
   const unasked = await world.run(["workspace", "delete", short]);
   assert.equal(unasked.exit, 2);
-  assert.match(unasked.stderr, /delete [0-9a-f]{8} "phone" permanently, and unbind 1 device\?.*\nfix: .*--yes/);
+  assert.match(unasked.stderr, /delete [-0-9a-f]{36} "phone" permanently, and unbind 1 device\?.*\nfix: .*--yes/);
   const asking = world.start(["workspace", "delete", short], { isTerminal: true, env: { NO_COLOR: "1" } });
   await asking.saw("this cannot be undone [y/N]");
   asking.input.write("n\n");
   assert.equal((await asking.finished).exit, 1);
   assert.equal(readdirSync(folder.workspaces).length, 2);
   const deleted = await world.run(["workspace", "delete", short, "--yes"]);
-  assert.match(deleted.stdout, /^[0-9a-f]{8} deleted; its sessions are still there/);
+  assert.match(deleted.stdout, /^[-0-9a-f]{36} deleted; its sessions are still there/);
   assert.deepEqual(readdirSync(folder.workspaces), [idOf("tablet")]);
   assert.deepEqual(
     (await openWorkspaces(folder).bindings.list()).map(({ deviceId }) => deviceId),
@@ -162,8 +188,8 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
   const dry = await world.run(["workspace", "gc", "--dry-run"]);
   const lines = dry.stdout.trim().split("\n");
   assert.deepEqual(
-    lines.slice(0, -1).map((line) => line.slice(0, 8)),
-    [idOf("old"), idOf("older")].map((id) => id.slice(-8)),
+    lines.slice(0, -1).map((line) => line.slice(0, 36)),
+    [idOf("old"), idOf("older")],
   );
   assert.equal(lines.at(-1), "2 workspaces not used for 90 days; nothing was deleted");
   const unasked = await world.run(["workspace", "gc"]);

@@ -15,7 +15,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
+import { findWorkspace } from "../lookup/find-by-id.ts";
 import { reachedWorkspaces, type ReachedWorkspaces } from "../lookup/reached-workspaces.ts";
 import { plural } from "../output.ts";
 
@@ -32,15 +32,14 @@ export async function listWorkspaces(invocation: CliInvocation): Promise<ExitCod
     return exitCodes.fine;
   }
   if (found.length === 0) output.note("there are no workspaces yet; the first chat, editor or device makes one");
-  const short = shortIds(found.map(({ id }) => id));
   const rows = found.map(({ id, name, provider, lastAccessedAt, devices, damage }) => [
-    short.get(id) ?? id,
+    id,
     `used ${localTime(lastAccessedAt).slice(0, 16)}`,
     devices.length === 0 ? "no device" : plural(devices.length, "device"),
     provider ?? "",
     damage === null ? (name ?? "") : `damaged: ${damage}`,
   ]);
-  output.table(rows);
+  output.table(rows, { spare: [3, 2, 1] });
   return exitCodes.fine;
 }
 
@@ -109,7 +108,7 @@ export async function workspacePermissions(
   const { workspaces, permissions } = await reachedWorkspaces(invocation);
   const { id } = findWorkspace(await workspaces.listBound(), text);
   if (forget !== undefined && !(await permissions.forget(id, forget))) {
-    const fix = `see: aptove workspace permissions ${shortId(id)}`;
+    const fix = `see: aptove workspace permissions ${id}`;
     throw new CommandFailed("not_found", `${JSON.stringify(forget)} is not allowed there`, fix);
   }
   const allowed = (await permissions.list(id)).map(({ key, allowedAt }) => ({ key, allowedAt: isoTime(allowedAt) }));
@@ -138,7 +137,7 @@ export async function deleteWorkspace(
   const { id, name, devices, lastAccessedAt } = findWorkspace(await workspaces.listBound(), text);
   const called = name === null ? "" : ` "${invocation.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
-  const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
+  const what = id === defaultWorkspaceId ? "transcripts and settings of default" : id;
   const sessions = options.purge === true ? await sessionsOf(invocation, id) : [];
   const taken = options.purge === true ? ` and its ${plural(sessions.length, "session")}` : "";
   const used = `it was last used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}`;
@@ -154,7 +153,7 @@ export async function deleteWorkspace(
       : "its sessions are still there: aptove session list";
   if (invocation.json)
     invocation.output.json({ deleted: id, devices, sessions: sessions.map((session) => session.id) });
-  else invocation.output.line(`${shortId(id)} deleted; ${anew}${left}`);
+  else invocation.output.line(`${id} deleted; ${anew}${left}`);
   return exitCodes.fine;
 }
 
@@ -185,7 +184,7 @@ export async function collectWorkspaces(invocation: CliInvocation, options: Work
 }
 
 function staleLine({ id, name, lastAccessedAt }: Workspace): string {
-  return `${shortId(id)}  used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}  ${name ?? ""}`.trimEnd();
+  return `${id}  used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}  ${name ?? ""}`.trimEnd();
 }
 
 /**

@@ -115,12 +115,12 @@ function headOf(session: WireSession): string {
   throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`, fix);
 }
 
-/** Returns null if the promise rejects with `not_found`. */
-export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
+/** Returns null if the promise rejects with `not_found`, or with the code that is given. */
+export async function nullIfNotFound<T>(found: Promise<T>, code = "not_found"): Promise<T | null> {
   try {
     return await found;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "not_found") return null;
+    if (error instanceof Error && "code" in error && error.code === code) return null;
     throw error;
   }
 }
@@ -140,19 +140,23 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const asked = { what: "workspace", text, list: "aptove workspace list" };
-  const named = workspaces.filter(({ name }) => name === text);
-  const fits = [...new Set([...named, ...(isPart(text) ? workspaces.filter(({ id }) => matches(id, text)) : [])])];
+  const fits = workspacesThatFit(workspaces, text);
   const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
   if (near !== null) {
     const known = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
-    throw new CommandFailed(
-      "not_found",
-      `there is no workspace "${text}"`,
-      `did you mean ${shortId(near.id)}${known}?`,
-    );
+    throw new CommandFailed("not_found", `there is no workspace "${text}"`, `did you mean ${near.id}${known}?`);
   }
   if (fits.length === 0 && text !== defaultWorkspaceId) refuseUnnamed(text, asked.list);
   return theOnly(fits, asked);
+}
+
+/** Returns the workspaces that have the text as their name or as a part of their id. */
+export function workspacesThatFit<T extends { id: string; name?: string | null }>(
+  workspaces: readonly T[],
+  text: string,
+): T[] {
+  const isOfId = isPart(text);
+  return workspaces.filter(({ id, name }) => name === text || (isOfId && matches(id, text)));
 }
 
 /** Returns the workspace whose name or short id is similar to what was typed. */

@@ -1,12 +1,28 @@
-/** The workspace that a command names. */
-import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+/** The workspace that a command names: by its id, a part of one, or its name, on this machine and at another server. */
+import { defaultWorkspaceId, isWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { findWorkspace } from "./find-by-id.ts";
+import { findWorkspace, nullIfNotFound, workspacesThatFit } from "./find-by-id.ts";
+import { reachedWorkspaces } from "./reached-workspaces.ts";
 
-/** Returns the workspace with this id, a part of one, or a name. On another server only its id is known. */
+/** Returns the id of the workspace that a command works in. Without a text: `default`. */
 export async function namedWorkspace(invocation: CliInvocation, text: string | undefined): Promise<string> {
-  const isExact = text === undefined || text === defaultWorkspaceId || invocation.server() !== null;
-  if (isExact) return text ?? defaultWorkspaceId;
+  if (text === undefined || text === defaultWorkspaceId) return defaultWorkspaceId;
+  if (invocation.server() !== null) return await workspaceOrLabel(invocation, text);
   const { workspaces } = await invocation.workspaces();
   return findWorkspace(await workspaces.list(), text).id;
+}
+
+/**
+ * Returns the id of the workspace that the text names. A text that names none is returned as it is: sessions of a folder without git, and of
+ * other clients, have any label, and only those who run a server can list its workspaces.
+ */
+export async function workspaceOrLabel(invocation: CliInvocation, text: string): Promise<string> {
+  if (isWorkspaceId(text)) return text;
+  const known = await knownWorkspaces(invocation);
+  return workspacesThatFit(known, text).length === 0 ? text : findWorkspace(known, text).id;
+}
+
+async function knownWorkspaces(invocation: CliInvocation): Promise<{ id: string; name?: string | null }[]> {
+  const { workspaces } = await reachedWorkspaces(invocation);
+  return (await nullIfNotFound(workspaces.listBound(), "forbidden")) ?? [];
 }

@@ -48,7 +48,7 @@ export async function showFact(invocation: CliInvocation, text: string, options:
     ["from", source === null ? "a person" : `turn ${source.turnId} of session ${source.sessionId}`],
   ]);
   output.line("");
-  output.line(output.safe(fact.text));
+  output.write(output.safe(`${fact.text}\n`));
   return exitCodes.fine;
 }
 

@@ -3,6 +3,7 @@ import type { WireOfferedModel } from "../../../client/client.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { CliInvocation } from "../invocation.ts";
+import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 
 export interface ModelListOptions {
@@ -16,7 +17,8 @@ export async function listOfferedModels(
 ): Promise<ExitCode> {
   const { output } = invocation;
   const client = await invocation.client();
-  const offered = await client.contexts.models(withoutNullish({ workspaceId: workspace }));
+  const workspaceId = workspace === undefined ? undefined : await namedWorkspace(invocation, workspace);
+  const offered = await client.contexts.models(withoutNullish({ workspaceId }));
   const models = offered.filter((one) => provider === undefined || one.provider === provider);
   if (models.length === 0) {
     const names = [...new Set(offered.map((one) => one.provider))].join(", ");

@@ -10,7 +10,8 @@ import { turnDiffLines } from "./turn-diff.ts";
 function side(number: number, more: Partial<WireTurnDiff["a"]> = {}): WireTurnDiff["a"] {
   const { id: turnId, sessionId, sequence, status, mode, provider, model } = sampleTurn(number, null);
   const texts = { instruction: "why?", answer: "so\n" };
-  return { turnId, sessionId, sequence, status, mode, provider, model, settings: {}, place: null, ...texts, ...more };
+  const named = { turnId, sessionId, sessionName: `session ${number}`, sequence };
+  return { ...named, status, mode, provider, model, settings: {}, place: null, ...texts, ...more };
 }
 
 const allSame: WireTurnDiff["same"] = {
@@ -47,8 +48,8 @@ function diffOf(more: Partial<WireTurnDiff> = {}): WireTurnDiff {
 test("[D1] two turns that saw and answered the same differ only in their names", async () => {
   const lines = await turnDiffLines(diffOf(), null, plainOutput());
   assert.deepEqual(lines, [
-    "- turn 00000002, 2 of 000f4241 · completed · offline offline-1 · mode ask",
-    "+ turn 00000003, 3 of 000f4241 · completed · offline offline-1 · mode ask",
+    '- turn 00000002, 2 of 000f4241 "session 2" · completed · offline offline-1 · mode ask',
+    '+ turn 00000003, 3 of 000f4241 "session 3" · completed · offline offline-1 · mode ask',
     "history: 1 turn in common, to 00000001",
     "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context, rules, skills, memory, place",
     "instruction: unchanged",

@@ -25,8 +25,9 @@ export async function turnDiffLines(diff: WireTurnDiff, width: number | null, ou
 }
 
 function sideLine(side: WireTurnDiff["a"]): string {
-  const { turnId, sessionId, sequence, status, provider, model, mode } = side;
-  return `turn ${shortId(turnId)}, ${sequence} of ${shortId(sessionId)} · ${status} · ${provider} ${model} · mode ${mode}`;
+  const { turnId, sessionId, sessionName, sequence, status, provider, model, mode } = side;
+  const session = `${shortId(sessionId)} "${sessionName}"`;
+  return `turn ${shortId(turnId)}, ${sequence} of ${session} · ${status} · ${provider} ${model} · mode ${mode}`;
 }
 
 function heading(title: string, rest: string, output: CliOutput): string {

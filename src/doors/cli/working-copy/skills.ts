@@ -46,7 +46,7 @@ export async function showSkill(invocation: CliInvocation, name: string, options
   else {
     const size = bytes(Buffer.byteLength(skill.text));
     output.note(output.safeNote(`${skill.path} of the ${skill.source}, ${size}, sha256 ${skill.contentHash}`));
-    output.line(output.safe(skill.text.trimEnd()));
+    output.write(output.safe(`${skill.text.trimEnd()}\n`));
   }
   return exitCodes.fine;
 }

@@ -10,7 +10,7 @@ import { formatEventId } from "../../../protocol/event-id.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireNews } from "../../../protocol/live/news.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
-import { eventStream, eventStreamHeaders, type ServerSentEvent } from "../../event-stream.ts";
+import { eventStream, eventStreamHeaders, eventText } from "../../event-stream.ts";
 import { lastEventId, positionInTurn } from "./last-event-id.ts";
 
 export function streamHandlers(
@@ -22,10 +22,9 @@ export function streamHandlers(
       const afterSeq = positionInTurn(listener.request, id, query.after);
       const turn = await engine.turns.get(caller, id);
       const gone = new AbortController();
-      const from = { afterSeq, signal: gone.signal, until: query.until };
-      const events = identified(await engine.turns.events(caller, id, from), runOf(turn));
-      if (turn.status === "pending") return eventAnswer(door, { listener, events, gone });
-      return await replay(door, { listener, events, gone });
+      const events = await engine.turns.events(caller, id, { afterSeq, signal: gone.signal, until: query.until });
+      const answer = { listener, events, textOf: textsOf(runOf(turn)), gone };
+      return turn.status === "pending" ? eventAnswer(door, answer) : await replay(door, answer);
     },
     sessionEvents: async ({ caller, id, query, ...listener }) => {
       const from = lastEventId(listener.request, query.after);
@@ -35,45 +34,38 @@ export function streamHandlers(
       if (first.sessionId !== id) throw new AptoveError("event_id_unknown", "the event belongs to another session");
       if (first.kind !== "agent") throw new AptoveError("event_id_unknown", "the event belongs to a subagent's turn");
       const gone = new AbortController();
-      const rest = identified(
-        await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
-        runOf(first),
-      );
-      const events = eventsOfLaterTurns(engine, { caller, first, rest, signal: gone.signal });
-      if (newest?.status === "pending") return eventAnswer(door, { listener, events, gone });
-      return await replay(door, { listener, events, gone });
+      const rest = await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal });
+      const events = textsOfTurns(engine, { caller, first, rest, signal: gone.signal });
+      const answer = { listener, events, textOf: (text: string) => text, gone };
+      return newest?.status === "pending" ? eventAnswer(door, answer) : await replay(door, answer);
     },
     followNews: async ({ caller, query, ...listener }) => {
       const free = door.listeners.take(caller);
       const gone = new AbortController();
       gone.signal.addEventListener("abort", free, { once: true });
       const from = { signal: gone.signal, ...withoutNullish(query) };
-      const events = newsEvents(door, engine.sessions.changes(caller, from));
-      return eventAnswer(door, { listener, events, gone });
+      const { heartbeatMs } = door;
+      const textOf = (news: SessionNews): string =>
+        eventText({ data: JSON.stringify(toWireNews(news, { version: engine.version, heartbeatMs })) });
+      return eventAnswer(door, { listener, events: engine.sessions.changes(caller, from), textOf, gone });
     },
   };
-}
-
-async function* newsEvents(
-  { engine: { version }, heartbeatMs }: HandlerDependencies,
-  news: AsyncIterable<SessionNews>,
-): AsyncGenerator<ServerSentEvent> {
-  for await (const one of news) yield { data: JSON.stringify(toWireNews(one, { version, heartbeatMs })) };
 }
 
 /** Creates the response that streams a turn that has just started. */
 export function runAnswer(door: HandlerDependencies, listener: StreamListener, running: RunningTurn): Response {
   const gone = new AbortController();
-  return eventAnswer(door, { listener, events: identified(running.events(gone.signal), running), gone });
+  return eventAnswer(door, { listener, events: running.events(gone.signal), textOf: textsOf(running), gone });
 }
 
-interface EventAnswer {
+interface EventAnswer<Item> {
   listener: StreamListener;
-  events: AsyncGenerator<ServerSentEvent>;
+  events: AsyncIterable<Item>;
+  textOf(this: void, item: Item): string;
   gone: AbortController;
 }
 
-function eventAnswer(door: HandlerDependencies, { listener, events, gone }: EventAnswer): Response {
+function eventAnswer<Item>(door: HandlerDependencies, { listener, events, textOf, gone }: EventAnswer<Item>): Response {
   const keyEnd = new AbortController();
   const unwatch = listener.watchKey(() => keyEnd.abort());
   const listening = door.observer.stream();
@@ -81,7 +73,7 @@ function eventAnswer(door: HandlerDependencies, { listener, events, gone }: Even
   const signal = AbortSignal.any([listener.request.signal, keyEnd.signal]);
   const onFault = (error: unknown): void =>
     door.report("a stream of events broke; its client can open it again", error);
-  const body = eventStream({ events, gone, heartbeatMs: door.heartbeatMs, signal, onFault });
+  const body = eventStream({ events, textOf, gone, heartbeatMs: door.heartbeatMs, signal, onFault });
   return new Response(body, { headers: eventStreamHeaders });
 }
 
@@ -89,14 +81,15 @@ function eventAnswer(door: HandlerDependencies, { listener, events, gone }: Even
  * Streams finished turns. If the client has received all events, the status is 204, so that a client that reopens broken
  * streams knows when to stop.
  */
-async function replay(door: HandlerDependencies, { listener, events, gone }: EventAnswer): Promise<Response> {
-  const first = await events.next();
-  if (first.done) return nothingMore();
-  async function* all(): AsyncGenerator<ServerSentEvent> {
-    yield (first as IteratorYieldResult<ServerSentEvent>).value;
-    yield* events;
+async function replay<Item>(door: HandlerDependencies, { events, ...answer }: EventAnswer<Item>): Promise<Response> {
+  const items = events[Symbol.asyncIterator]();
+  const first = await items.next();
+  if (first.done === true) return nothingMore();
+  async function* all(): AsyncGenerator<Item> {
+    yield (first as IteratorYieldResult<Item>).value;
+    yield* { [Symbol.asyncIterator]: () => items };
   }
-  return eventAnswer(door, { listener, events: all(), gone });
+  return eventAnswer(door, { ...answer, events: all() });
 }
 
 function nothingMore(): Response {
@@ -107,35 +100,40 @@ function runOf(turn: Turn): RunIds {
   return { sessionId: turn.sessionId, turnId: turn.id };
 }
 
-async function* identified(events: AsyncIterable<SequencedEvent>, run: RunIds): AsyncGenerator<ServerSentEvent> {
-  for await (const sequenced of events) {
-    yield {
+/** Returns what makes the text of an event of this run. */
+function textsOf(run: RunIds): (sequenced: SequencedEvent) => string {
+  return (sequenced) =>
+    eventText({
       id: formatEventId({ turnId: run.turnId, seq: sequenced.seq }),
       data: JSON.stringify(toAgUi(sequenced, run)),
-    };
-  }
+    });
 }
 
 interface SessionEvents {
   caller: Caller;
   first: Turn;
   /** The remaining events of the first turn. */
-  rest: AsyncGenerator<ServerSentEvent>;
+  rest: AsyncIterable<SequencedEvent>;
   signal: AbortSignal;
 }
 
 /**
- * Yields the rest of a turn, then every later turn of the session's agent that exists. Turns of subagents run beside them and
- * have streams of their own.
+ * Yields the texts of the rest of a turn, then those of every later turn of the session's agent that exists. Turns of subagents
+ * run beside them and have streams of their own.
  */
-async function* eventsOfLaterTurns(engine: Engine, from: SessionEvents): AsyncGenerator<ServerSentEvent> {
+async function* textsOfTurns(engine: Engine, from: SessionEvents): AsyncGenerator<string> {
   const { caller, first, rest, signal } = from;
-  yield* rest;
+  yield* texts(rest, first);
   for (let { sequence } = first; !signal.aborted;) {
     const [next] = await engine.turns.list(caller, first.sessionId, { before: sequence + 2, limit: 1 });
     if (next === undefined || next.sequence <= sequence) return;
     sequence = next.sequence;
     if (next.kind !== "agent") continue;
-    yield* identified(await engine.turns.events(caller, next.id, { afterSeq: 0, signal }), runOf(next));
+    yield* texts(await engine.turns.events(caller, next.id, { afterSeq: 0, signal }), next);
   }
+}
+
+async function* texts(events: AsyncIterable<SequencedEvent>, turn: Turn): AsyncGenerator<string> {
+  const textOf = textsOf(runOf(turn));
+  for await (const sequenced of events) yield textOf(sequenced);
 }

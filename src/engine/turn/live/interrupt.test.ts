@@ -111,13 +111,13 @@ test("[R4] a request that was on its way when the engine began to close is refus
   const records = memoryRecords();
   const { ask, start, engine } = await testEngine(t, { records });
   const first = await ask("one");
-  const { get: getSession } = records.sessions;
+  const { getWithHead } = records.sessions;
   const asked = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  records.sessions.get = async (id) => {
+  records.sessions.getWithHead = async (id) => {
     asked.resolve();
     await held.promise;
-    return await getSession.call(records.sessions, id);
+    return await getWithHead.call(records.sessions, id);
   };
   const starting = start("two", { sessionId: first.sessionId });
   await asked.promise;

@@ -55,7 +55,7 @@ export class RunRecorder {
   /** How much of the run is stored as progress already (R6). */
   readonly #kept = { events: 0, items: 0, responses: new Set<number>(), outputs: new Set<string>() };
   #queue: TurnEvent[] = [];
-  #isFlushing = false;
+  #isAppending = false;
   /** The append that runs, or ran last. */
   #appending = Promise.resolve();
   /** The number of events that are in the log, or that it refused. */
@@ -98,7 +98,9 @@ export class RunRecorder {
   emit(event: TurnEvent): void {
     this.#events.push(event);
     this.#queue.push(event);
-    if (!this.#isFlushing) void this.#flush();
+    if (this.#isAppending) return;
+    this.#isAppending = true;
+    this.#appending = this.#append();
   }
 
   /** Pieces of one text that arrive together are one event. A provider makes hundreds of them, which mean nothing (V2). */
@@ -108,15 +110,6 @@ export class RunRecorder {
     if (whole === null) return this.emit(piece);
     this.#queue[this.#queue.length - 1] = whole;
     this.#events[this.#events.length - 1] = whole;
-  }
-
-  async #flush(): Promise<void> {
-    this.#isFlushing = true;
-    while (this.#queue.length > 0) {
-      this.#appending = this.#append();
-      await this.#appending;
-    }
-    this.#isFlushing = false;
   }
 
   async #append(): Promise<void> {
@@ -136,6 +129,8 @@ export class RunRecorder {
       this.#onAppended();
     }
     this.#appended += batch.length;
+    if (this.#queue.length > 0) this.#appending = this.#append();
+    else this.#isAppending = false;
   }
 
   /** Resolves when all events so far are in the log. It does not wait for those that follow. */

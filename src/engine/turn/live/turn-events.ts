@@ -6,16 +6,22 @@
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { beforeArchiving, type FinishedTurn, type Turn } from "../../../domain/turn.ts";
+import { anySignal } from "../../../system/abort.ts";
 import { keptEvents } from "../kept/kept-events.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { feedOf } from "./event-feed.ts";
 import { storedEnd } from "./stored-end.ts";
+
+/** Begins to watch a right. Calls `onLost` once, when the right is lost. Returns a function that ends the watch. */
+export type WatchedRight = (onLost: () => void) => () => void;
 
 export interface EventsFrom {
   /** The position of the last event that the subscriber has. 0 for all events. */
   afterSeq: number;
   /** Ends the subscription without an error when it aborts. */
   signal: AbortSignal | undefined;
+  /** The right to see the session, which ends the subscription in the same way. Absent: the subscriber cannot lose it (H4). */
+  right?: WatchedRight | undefined;
   /** `now`: the subscription ends after the events that there are, also if the turn runs. Absent: it ends with the turn. */
   until?: "now" | undefined;
 }
@@ -33,13 +39,17 @@ export interface EventsFrom {
  * another server, receives exactly the rest of the stored events (V2).
  */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
-  const { afterSeq, signal = new AbortController().signal, until } = from;
+  const { afterSeq, until } = from;
+  const lost = new AbortController();
+  const unwatch = from.right?.(() => lost.abort());
+  const signal = anySignal(from.signal, lost.signal);
   const feed = feedOf(core, { turnId, afterSeq, signal });
   let seq = afterSeq;
   try {
     while (!signal.aborted) {
       const { events, next } = await feed.read(seq);
       for (const sequenced of events) {
+        if (signal.aborted) return;
         yield sequenced;
         seq = sequenced.seq;
         if (isTerminal(sequenced.event)) return;
@@ -48,6 +58,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
     }
   } finally {
     feed.close();
+    unwatch?.();
   }
 }
 

@@ -3,7 +3,7 @@
  * value comes from the request, then from the session, then from the defaults (G2).
  */
 import type { Caller } from "../../../domain/caller.ts";
-import type { AgentContext, ConversationContext } from "../../../domain/context.ts";
+import type { AgentContext, ContextVersionFacts, ConversationContext } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
@@ -73,6 +73,8 @@ export interface AcceptInput {
   clientTools: ClientTools;
   /** The skills of a subagent, which are its spawner's (M4). Absent: they are looked for. */
   skills?: TurnSkills;
+  /** The newest versions of the org's contexts, read since the request came. Absent: they are read now. */
+  newestContexts?: Promise<ContextVersionFacts[]>;
 }
 
 type ContextChoice = Omit<ChosenContexts, "prompt" | "promptHash">;
@@ -192,10 +194,10 @@ function checkedInstruction({
 /** Looks up the contexts that count, and the model that they or the request name. */
 async function chooseModel(
   deps: EngineDependencies,
-  { caller, request, session, given }: AcceptInput,
+  { caller, request, session, given, newestContexts }: AcceptInput,
   settings: WorkspaceSettings,
 ): Promise<{ contexts: ContextChoice; model: ModelChoice }> {
-  const known = await knownContexts(deps, caller, withProviderContexts(settings));
+  const known = await knownContexts({ records: deps.records, newestContexts }, caller, withProviderContexts(settings));
   const standing = standingChoice(known, session);
   // A repeated turn asks for everything that it had, so nothing that was chosen since then is added (T7).
   const choice = changedChoice(known, given === undefined ? standing : contextsAlone(standing), request);

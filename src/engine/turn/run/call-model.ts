@@ -9,6 +9,7 @@ import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
+import { ArrivingAnswer } from "../live/pacing.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
 import { brokenCall, modelStep, type CallEnd } from "./model-step.ts";
@@ -65,8 +66,10 @@ async function rebuild(run: ModelRun, step: number): Promise<ModelRequest> {
  */
 async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecorder, step: number): Promise<CallEnd> {
   const messageId = messageIds(recorder.turnId, step);
+  const answer = new ArrivingAnswer();
   try {
     for await (const event of events) {
+      answer.arrived();
       if (event.type === "finished" || event.type === "failed") {
         return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
       }
@@ -78,6 +81,8 @@ async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecord
     return brokenCall(
       failure("internal", `the provider's driver threw: ${error instanceof Error ? error.message : String(error)}`),
     );
+  } finally {
+    answer.ended();
   }
 }
 

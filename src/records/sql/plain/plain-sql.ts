@@ -88,11 +88,11 @@ export type RowsOf = <Row>() => Row[];
  * it waits, so they take one round trip. Returns the rows of each.
  */
 export async function runTogether(
-  tx: Transaction<Tables>,
+  db: Kysely<Tables>,
   placeholders: Placeholders,
   statements: readonly PlainSql[],
 ): Promise<RowsOf[]> {
-  const settled = await tx
+  const settled = await db
     .getExecutor()
     .provideConnection((connection) =>
       Promise.allSettled(statements.map((statement) => connection.executeQuery(compiled(placeholders, statement)))),

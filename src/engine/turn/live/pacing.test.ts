@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { setImmediate as nextRound } from "node:timers/promises";
+import { ArrivingAnswer, mayBegin } from "./pacing.ts";
+
+/** Lets eight turns begin at once, and returns how many have begun after each of the first rounds. */
+async function begunAfterRounds(rounds: number): Promise<number[]> {
+  let begun = 0;
+  for (let turn = 0; turn < 8; turn += 1) void mayBegin().then(() => (begun += 1));
+  const seen: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.resolve();
+    await Promise.resolve();
+    seen.push(begun);
+    await nextRound();
+  }
+  for (let round = 0; round < 9; round += 1) await nextRound();
+  assert.equal(begun, 8);
+  return seen;
+}
+
+/** Returns an answer of which a piece came so many milliseconds after its first one. */
+function answerAfter(context: TestContext, ms: number): ArrivingAnswer {
+  let now = performance.now();
+  const clock = context.mock.method(performance, "now", () => now);
+  const answer = new ArrivingAnswer();
+  answer.arrived();
+  now += ms;
+  answer.arrived();
+  answer.arrived();
+  clock.mock.restore();
+  return answer;
+}
+
+test("[R5] beside an answer that streams one turn begins in a round, else four", async (t) => {
+  assert.deepEqual(await begunAfterRounds(2), [4, 8]);
+  const streams = [answerAfter(t, 20), answerAfter(t, 20)];
+  assert.deepEqual(await begunAfterRounds(3), [1, 2, 3]);
+  streams[0]?.ended();
+  assert.deepEqual(await begunAfterRounds(3), [1, 2, 3]);
+  streams[1]?.ended();
+  assert.deepEqual(await begunAfterRounds(2), [4, 8]);
+});
+
+test("[R5] an answer that comes at once is no stream", async (t) => {
+  const answer = answerAfter(t, 2);
+  assert.deepEqual(await begunAfterRounds(2), [4, 8]);
+  answer.ended();
+  assert.deepEqual(await begunAfterRounds(2), [4, 8]);
+});
