@@ -157,7 +157,7 @@ function workspacesOf(
     boundTo: async (deviceId) => await (await workspaces.opened()).bindings.resolve(deviceId),
     bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
     nextBeginning: async (id) => await (await workspaces.transcripts()).nextBeginning(id),
-    turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
+    turnsFinished: (id, turns) => workspaces.turnsFinished(id, turns),
     settle: (id) => workspaces.settle(id),
   };
 }

@@ -110,11 +110,21 @@ export function testParts(options: TestEngineOptions = {}): EngineDependencies &
   };
 }
 
+/** Node keeps the function that cleans up after a test, so it lets go of the engine. */
+function closeAfter(context: TestContext, engine: Engine): void {
+  let open: Engine | null = engine;
+  context.after(async () => {
+    const closing = open;
+    open = null;
+    await closing?.close({ graceMs: 0 });
+  });
+}
+
 export async function testEngine(context: TestContext, options: TestEngineOptions = {}): Promise<TestEngine> {
   const reports: string[] = [];
   const deps = testParts({ report: (message) => void reports.push(message), ...options });
   const engine = await createEngine(deps);
-  context.after(() => engine.close({ graceMs: 0 }));
+  closeAfter(context, engine);
   const start = (instruction: string, more: Partial<TurnRequest> = {}) =>
     engine.turns.run(alice, { instruction, ...more });
   return {

@@ -35,7 +35,7 @@ export function managedWorkspaces(settings: () => EngineDependencies): ManagedFo
     memory: memoryFacts(store),
     managed: async () => ({ workspaces, permissions, transcripts }),
     nextBeginning: (id) => transcripts.nextBeginning(id),
-    turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
+    turnsFinished: (id, turns) => transcripts.turnsFinished(id, turns),
     settle: async (id) => {
       await transcripts.sync(id);
       await workspaces.touch(id);

@@ -24,7 +24,7 @@ export async function permittingWorkspaces(): Promise<PermittingWorkspaces> {
     bind: () => assert.fail("no device is bound here"),
     settings: async (id) => (id === "default" ? deps : null),
     nextBeginning: () => assert.fail("no session continues here"),
-    turnFinished: async () => {},
+    turnsFinished: async () => {},
     settle: async () => {},
     permissions,
   };

@@ -14,7 +14,7 @@ export interface LazyWorkspaces {
   transcripts(): Promise<Transcripts>;
   facts: FactStore;
   /** Writes the turn to the transcript (W4). Never rejects. */
-  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  turnsFinished(workspaceId: string, turns: readonly TranscribedTurn[]): Promise<void>;
   /** Makes the transcript durable, and marks the workspace as used (W6). Never rejects. */
   settle(workspaceId: string): Promise<void>;
 }
@@ -46,8 +46,8 @@ export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }:
       change: async (id, change) => await (await kept.opened()).facts.change(id, change),
       forget: async (id, factId) => await (await kept.opened()).facts.forget(id, factId),
     },
-    turnFinished: async (workspaceId, turn) => {
-      await (await kept.transcripts()).turnFinished(workspaceId, turn);
+    turnsFinished: async (workspaceId, turns) => {
+      await (await kept.transcripts()).turnsFinished(workspaceId, turns);
     },
     settle: async (workspaceId) => {
       await (await kept.transcripts()).sync(workspaceId);

@@ -378,8 +378,8 @@ export const limits = {
   transcriptWaitMs: 250,
   /** W4: the text of a turn that is appended to a transcript. For a longer one the whole file is written again. */
   transcriptAppendCharactersMax: 4_194_304,
-  /** The sessions of a workspace whose transcripts are kept beside `session.md`. The store has the others. */
-  transcriptsMax: 50,
+  /** The sessions of a workspace whose transcripts are kept beside `session.md`. That of another one is written anew from the store with its next turn. */
+  transcriptsMax: 256,
   /** B4: how long a process waits for the lock of the workspaces' and bindings' files. */
   fileLockWaitMsMax: 10_000,
   /** B3: the age from which a temporary file counts as left by a writer that ended. */

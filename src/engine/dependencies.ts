@@ -65,10 +65,10 @@ export interface WorkspaceParts {
   /** Returns how the next session of the workspace begins. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
   /**
-   * Writes a finished turn into the transcript, without a wait for the disk. Never rejects: a failure is reported,
-   * and the next turn makes up for it.
+   * Writes finished turns into the transcripts of their sessions, in their order and without a wait for the disk. Never rejects: a
+   * failure is reported, and the next turn makes up for it.
    */
-  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  turnsFinished(workspaceId: string, turns: readonly TranscribedTurn[]): Promise<void>;
   /** Does what can wait until some turns are written: the transcript survives a loss of power. Never rejects. */
   settle(workspaceId: string): Promise<void>;
 }

@@ -16,7 +16,7 @@ type Environment = Record<string, string | undefined>;
 
 /** A call that is ready to be run, about the repository in `root`, or the reason why git is not asked. `missing`: git is not installed. */
 export type SafeCall =
-  | { outcome: "ready"; args: readonly string[]; cwd: string; env: Environment; root: string | null }
+  | { outcome: "ready"; args: readonly string[]; cwd: string; env: Environment; root: string }
   | { outcome: "missing" }
   | { outcome: "failed"; reason: string };
 
@@ -49,7 +49,9 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
   assert(!options.some((option) => forbiddenOptions.test(option)), `git ${args.join(" ")} could run a program`);
   const place = locateRepository(folder);
   if (place.outcome === "refused") return { outcome: "failed", reason: place.reason };
-  const root = place.outcome === "found" ? place.root : null;
+  // git would start only to say this.
+  if (place.outcome === "none") return { outcome: "failed", reason: "not a git repository" };
+  const { root } = place;
   const env = safeEnvironment(process.env, root);
   const ready: ReadyCall = { outcome: "ready", args: [...safeOptions, ...args], cwd: folder, env, root };
   if (!isComparing) return ready;
@@ -62,13 +64,13 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
  * Returns the environment without the variables that point git at another repository. The folder with the repository is
  * the working copy, whatever its configuration says, and no folder above it is searched.
  */
-function safeEnvironment(own: Environment, root: string | null): Environment {
+function safeEnvironment(own: Environment, root: string): Environment {
   // The user's own configuration stays in effect, and so does the folder at which git stops searching for a repository.
   const kept = Object.entries(own).filter(([name]) => !/^GIT_(?!CONFIG_|CEILING_)/.test(name));
-  const ceilings = [...(root === null ? [] : [dirname(root)]), own["GIT_CEILING_DIRECTORIES"] ?? ""];
+  const ceilings = [dirname(root), own["GIT_CEILING_DIRECTORIES"] ?? ""];
   return {
     ...Object.fromEntries(kept),
-    ...(root !== null && { GIT_WORK_TREE: root }),
+    GIT_WORK_TREE: root,
     GIT_CEILING_DIRECTORIES: ceilings.filter((path) => path !== "").join(delimiter),
     // Without these, programs that the repository names would fetch missing objects. Old versions of git know only the second
     // variable, which allows no protocol.

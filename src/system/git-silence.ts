@@ -26,10 +26,10 @@ interface RunningGit {
   on(event: "close" | "error", listener: () => void): unknown;
 }
 
-/** Kills the process if it says nothing for too long. `root` is the repository that it is asked about; null: none. */
-export function endIfSilent(child: RunningGit, root: string | null): void {
+/** Kills the process if it says nothing for too long. `root` is the repository that it is asked about. */
+export function endIfSilent(child: RunningGit, root: string): void {
   const stop = (): void => {
-    if (root !== null) refusedUntil.set(root, performance.now() + refusalMs);
+    refusedUntil.set(root, performance.now() + refusalMs);
     child.kill("SIGKILL");
   };
   let timer = setTimeout(stop, gitSilenceMsMax);

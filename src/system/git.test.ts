@@ -27,6 +27,16 @@ test("git's answers and failures are data", async (t) => {
   assert.equal((await askGit({ ...question, args: ["ls-files"], signal: AbortSignal.abort() })).outcome, "failed");
 });
 
+test("git is not started for a folder without a repository", async (t) => {
+  const folder = await temporaryFolder(t);
+  const { PATH } = process.env;
+  t.after(() => void (process.env["PATH"] = PATH));
+  // A git that was started would be missing.
+  process.env["PATH"] = folder;
+  const answer = await askGit({ folder, args: ["rev-parse", "--show-toplevel"], answerBytesMax });
+  assert.deepEqual(answer, { outcome: "failed", reason: "not a git repository" });
+});
+
 test("a long answer comes piece by piece, and ends git when enough was received", async (t) => {
   const folder = await repository(t);
   const { signal } = new AbortController();

@@ -36,7 +36,7 @@ export async function askGit(question: GitQuestion): Promise<GitAnswer> {
   const { cwd, env, root } = call;
   return await new Promise((resolve) => {
     const failed = (error: Error, stderr = ""): void => {
-      const silence = root === null ? null : silenceOf(root);
+      const silence = silenceOf(root);
       if (systemCode(error) === "ENOENT") resolve({ outcome: "missing" });
       else resolve({ outcome: "failed", reason: silence ?? (stderr.trim().split("\n")[0] || String(error)) });
     };

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { fewARound } from "./rounds.ts";
+import { RoundQueue } from "./rounds.ts";
 
 test("[R5] of ten that come at once three begin in each round, in their order, and one that comes alone waits for nothing", async () => {
-  const mayBegin = fewARound(() => 3);
+  const queue = new RoundQueue(() => 3);
   const begun: number[] = [];
-  for (let number = 0; number < 10; number += 1) void mayBegin().then(() => begun.push(number));
+  for (let number = 0; number < 10; number += 1) void queue.enter().then(() => begun.push(number));
   const seen: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     await Promise.resolve();
@@ -21,16 +21,16 @@ test("[R5] of ten that come at once three begin in each round, in their order, a
     begun.toSorted((a, b) => a - b),
   );
   let isBegun = false;
-  void mayBegin().then(() => (isBegun = true));
+  void queue.enter().then(() => (isBegun = true));
   await Promise.resolve();
   assert.ok(isBegun);
 });
 
 test("[R5] those who wait begin before one that comes when more may begin in a round", async () => {
   let max = 1;
-  const mayBegin = fewARound(() => max);
+  const queue = new RoundQueue(() => max);
   const begun: string[] = [];
-  const begins = (name: string): void => void mayBegin().then(() => begun.push(name));
+  const begins = (name: string): void => void queue.enter().then(() => begun.push(name));
   for (const name of ["first", "second", "third"]) begins(name);
   max = 4;
   begins("last");

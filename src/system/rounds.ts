@@ -10,23 +10,38 @@ export const endOfTick = sharedWait((done) => process.nextTick(done));
 export const endOfRound = sharedWait((done) => void setImmediate(done));
 
 /**
- * Returns a function that resolves for this many callers in each round, in the order of the calls. Where fewer come, none of them waits.
- * It only spreads the beginnings of the work, so work that takes long does not hold up other work. The number is asked for in each round.
+ * Lets a few callers in with each round, in the order in which they came. Where fewer come, none of them waits. It only spreads the
+ * beginnings of the work, so work that takes long does not hold up other work.
  */
-export function fewARound(callersMax: () => number): () => Promise<void> {
-  const waiting: (() => void)[] = [];
-  let admitted = 0;
-  const nextRound = (): void => {
-    const next = waiting.splice(0, callersMax());
-    admitted = next.length;
-    if (admitted > 0) setImmediate(nextRound);
-    for (const admit of next) admit();
-  };
-  return async () => {
+export class RoundQueue {
+  readonly #callersMax: () => number;
+  readonly #waiting: (() => void)[] = [];
+  #admitted = 0;
+
+  /** `callersMax` is asked in each round for the most callers of it. */
+  constructor(callersMax: () => number) {
+    this.#callersMax = callersMax;
+  }
+
+  /** True if callers wait for a later round. */
+  get isCrowded(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Resolves when it is the caller's turn. */
+  async enter(): Promise<void> {
     // The number may have grown since others began to wait.
-    if (waiting.length > 0 || admitted >= callersMax()) return await new Promise((resolve) => waiting.push(resolve));
-    if (admitted === 0) setImmediate(nextRound);
-    admitted += 1;
+    if (this.isCrowded || this.#admitted >= this.#callersMax())
+      return await new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#admitted === 0) setImmediate(this.#nextRound);
+    this.#admitted += 1;
+  }
+
+  readonly #nextRound = (): void => {
+    const next = this.#waiting.splice(0, this.#callersMax());
+    this.#admitted = next.length;
+    if (next.length > 0) setImmediate(this.#nextRound);
+    for (const admit of next) admit();
   };
 }
 

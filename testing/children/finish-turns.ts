@@ -40,7 +40,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const store = fileTranscripts(dataFolderAt(folder));
   const transcripts = createTranscripts({ store, now: () => Date.now(), report });
   for (let number = Number(first); number <= Number(last); number += 1) {
-    await transcripts.turnFinished("default", turnOf(sessionId, number));
+    await transcripts.turnsFinished("default", [turnOf(sessionId, number)]);
     writeSync(1, `${number}\n`);
   }
 }

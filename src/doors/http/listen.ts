@@ -6,6 +6,7 @@ import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { pause } from "../../system/abort.ts";
+import { endOfRound } from "../../system/rounds.ts";
 import type { HttpDoor } from "./door.ts";
 import { lingerOnClose } from "./linger.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -21,7 +22,7 @@ export interface ListeningServer {
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** How long no request may arrive before the server stops to accept connections, in milliseconds. */
+/** How long nothing may arrive before the server stops to accept connections, in milliseconds. */
 const quietMs = 50;
 
 /** Listens at an address. Port 0 is any free port. Throws `address_unavailable`. */
@@ -50,6 +51,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
       void listener(incoming, outgoing);
     },
   );
+  server.on("connection", () => (arrivals.last = performance.now()));
   const upgraded = new Set<Duplex>();
   server.on("upgrade", (incoming, socket, head) => {
     upgraded.add(socket);
@@ -88,7 +90,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
 }
 
 /**
- * Resolves when no request has arrived for a moment, at the latest after `atMostMs`. The system has accepted connections that Node
+ * Resolves when no connection and no request has arrived for a moment, at the latest after `atMostMs`. The system has accepted connections that Node
  * has not seen yet; if the server closes at once, their clients get a reset in place of an answer.
  */
 async function quiet(arrivals: { last: number }, atMostMs: number): Promise<void> {
@@ -96,5 +98,8 @@ async function quiet(arrivals: { last: number }, atMostMs: number): Promise<void
   arrivals.last = performance.now();
   for (let now = arrivals.last; now < until && now - arrivals.last < quietMs; now = performance.now()) {
     await pause(Math.min(quietMs, until - now), undefined);
+    // A process that got no processor time for a while has input to read first.
+    await endOfRound();
+    await endOfRound();
   }
 }

@@ -36,7 +36,7 @@ async function world(t: TestContext, parts: TestEngineOptions = {}): Promise<Wor
     bind: () => assert.fail("no device is paired here"),
     settings: async (id) => (id === workspaceId ? made.deps : null),
     nextBeginning: (id) => transcripts.nextBeginning(id),
-    turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
+    turnsFinished: (id, turns) => transcripts.turnsFinished(id, turns),
     settle: (id) => transcripts.sync(id),
   };
   const made: TestEngine = await testEngine(t, {

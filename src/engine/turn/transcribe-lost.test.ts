@@ -34,7 +34,7 @@ async function afterRecovery(t: TestContext, { caller: choose, isSilent = false 
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: (id) => transcripts.nextBeginning(id),
-      turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
+      turnsFinished: (id, turns) => transcripts.turnsFinished(id, turns),
       settle: (id) => transcripts.sync(id),
     },
   });

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { asked, Conversations } from "../../../testing/conversations.ts";
 import { seededRandom, type Random } from "../../../testing/simulation/random.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import type { TranscriptMessage } from "../../domain/transcript.ts";
+import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
 import { memoryTranscripts } from "../memory/memory-transcripts.ts";
 import {
   asideTranscriptName,
@@ -85,7 +85,7 @@ class Simulation {
     for (let step = 0; step < steps; step += 1) {
       this.#time += 1;
       await this.#random.weighted<() => Promise<void>>([
-        [10, () => this.#turn()],
+        [10, () => this.#turns()],
         [3, () => this.#begin()],
         [2, () => this.#transcripts().sync(id)],
         [this.#peopleEdit ? 2 : 0, () => this.#edit()],
@@ -94,7 +94,7 @@ class Simulation {
       await this.#checkPeople();
     }
     for (const session of this.#sessions) {
-      await this.#newProcess(Infinity).turnFinished(id, this.#conversations.say(session, asked("last", "one")));
+      await this.#newProcess(Infinity).turnsFinished(id, [this.#conversations.say(session, asked("last", "one"))]);
       await this.#checkSession(session);
     }
     for (const session of this.#sessions) await this.#checkSession(session);
@@ -120,17 +120,25 @@ class Simulation {
     return createTranscripts({ store, now: () => this.#time, report });
   }
 
-  async #turn(): Promise<void> {
-    const session = this.#random.pick(this.#sessions);
-    if (session === undefined) return await this.#begin();
+  /** Ends a turn, or several together. */
+  async #turns(): Promise<void> {
+    const turns: TranscribedTurn[] = [];
+    do {
+      const session = this.#random.pick(this.#sessions);
+      if (session === undefined) return await this.#begin();
+      turns.push(this.#turnOf(session));
+    } while (this.#random.chance(0.4));
+    await this.#transcripts().turnsFinished(id, turns);
+    // Reported again, as after a restart that does not know whether they were.
+    if (this.#random.chance(0.2)) await this.#transcripts().turnsFinished(id, turns);
+  }
+
+  #turnOf(session: string): TranscribedTurn {
     const words = (): string => Array.from({ length: 3 }, () => this.#random.pick(pieces)).join("\n");
     const back = this.#random.chance(0.1)
       ? (this.#conversations.again(this.#conversations.headOf(session) ?? "").parentTurnId ?? null)
       : undefined;
-    const turn = this.#conversations.say(session, this.#random.chance(0.1) ? [] : asked(words(), words()), back);
-    await this.#transcripts().turnFinished(id, turn);
-    // Reported again, as after a restart that does not know whether it was.
-    if (this.#random.chance(0.2)) await this.#transcripts().turnFinished(id, turn);
+    return this.#conversations.say(session, this.#random.chance(0.1) ? [] : asked(words(), words()), back);
   }
 
   /** Begins a session with a first turn, as the engine does. */
@@ -151,7 +159,7 @@ class Simulation {
       }
       const session = this.#conversations.begin({ at: this.#time, below });
       this.#sessions.push(session);
-      await transcripts.turnFinished(id, this.#conversations.say(session, asked("first", "one")));
+      await transcripts.turnsFinished(id, [this.#conversations.say(session, asked("first", "one"))]);
     });
     if (isDead && this.#sessions.length === 0) {
       this.#processes.length = 0;

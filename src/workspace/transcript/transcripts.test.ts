@@ -36,7 +36,7 @@ class World {
   }
 
   async finish(...turns: TranscribedTurn[]): Promise<void> {
-    for (const turn of turns) await this.transcripts.turnFinished(id, turn);
+    for (const turn of turns) await this.transcripts.turnsFinished(id, [turn]);
   }
 
   async text(name = currentTranscriptName): Promise<string | null> {
@@ -194,6 +194,31 @@ suite("a turn that finished", () => {
     assert.equal(world.conversations.earlierAsked, 0);
   });
 
+  test("[W4] together with others is in its own file, and only the last one's session is moved to session.md", async () => {
+    const moves: string[] = [];
+    const store = memoryTranscripts();
+    const move = store.move.bind(store);
+    store.move = (workspaceId, from, to) => {
+      moves.push(`${from} ${to}`);
+      return move(workspaceId, from, to);
+    };
+    const { world, session } = await begun(store);
+    const others = ["a", "b", "c"].map(() => world.conversations.begin());
+    await world.finish(...others.map((other) => world.conversations.say(other, asked("one", "1"))));
+    moves.length = 0;
+    const turns = [session, ...others].map((each) => world.conversations.say(each, asked("two", "2")));
+    const [, middle = "", last = ""] = others;
+    await world.transcripts.turnsFinished(id, [...turns, world.conversations.say(middle, asked("three", "3"))]);
+    assert.deepEqual(moves, [
+      `${currentTranscriptName} ${asideTranscriptName(last)}`,
+      `${asideTranscriptName(middle)} ${currentTranscriptName}`,
+    ]);
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(middle));
+    for (const each of [session, others[0] ?? "", last]) {
+      assert.deepEqual(await world.messages(asideTranscriptName(each)), world.conversations.messagesOf(each));
+    }
+  });
+
   test("[W3] of a fork begins with a copy of its origin's file", async () => {
     const { world, session } = await begun();
     const fork = world.conversations.begin({ at: 5, below: world.conversations.headOf(session) });
@@ -247,7 +272,8 @@ suite("a turn that finished", () => {
   test("[W1] outside of any workspace is written nowhere, without a report", async () => {
     const world = new World(memoryTranscripts({ has: () => false }));
     const turn = world.conversations.say(world.conversations.begin(), asked("one", "1"));
-    for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
+    for (const workspaceId of ["default", "my laptop", ".."])
+      await world.transcripts.turnsFinished(workspaceId, [turn]);
     assert.deepEqual(world.reports, []);
     const isUnknown = hasCode("workspace_unknown");
     await assert.rejects(world.transcripts.nextBeginning(id), isUnknown);
@@ -264,7 +290,7 @@ suite("a turn that finished", () => {
       now: () => 0,
       report: (message) => world.reports.push(message),
     });
-    await transcripts.turnFinished(id, world.conversations.say(session, asked("two", "2")));
+    await transcripts.turnsFinished(id, [world.conversations.say(session, asked("two", "2"))]);
     assert.equal(world.reports.length, 1);
     const unreadable = {
       ...world.conversations.say(session, asked("three", "3")),

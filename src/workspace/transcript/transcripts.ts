@@ -17,13 +17,16 @@ import { KnownNotes } from "./known-notes.ts";
 import { LockedTranscripts, type LockedDependencies, type TranscriptDependencies } from "./locked-transcripts.ts";
 import { hasWords, inspectTranscript, type TranscriptInspection } from "./inspect-transcript.ts";
 import { digestOf, emptyNotes, noteOf, type SessionNote } from "./notes.ts";
-import { writeTurn } from "./write-turn.ts";
+import { writeTurns } from "./write-turn.ts";
 
 export interface Transcripts {
   /** Returns the start of the workspace's next session (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
   nextBeginning(workspaceId: string): Promise<SessionBeginning>;
-  /** Writes a finished turn, without a wait for the disk. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
-  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+  /**
+   * Writes finished turns in their order, without a wait for the disk. `session.md` becomes that of the last one. Never rejects: a failure
+   * is reported, and the next turn writes the missing part. Without a workspace nothing is written.
+   */
+  turnsFinished(workspaceId: string, turns: readonly TranscribedTurn[]): Promise<void>;
   /** Resolves when what was written survives a loss of power. Never rejects. */
   sync(workspaceId: string): Promise<void>;
   /** Returns facts about the content of `session.md` now. Does not wait for a writer. */
@@ -48,7 +51,7 @@ export function createTranscripts(given: TranscriptDependencies): Transcripts {
   return {
     nextBeginning: (workspaceId) =>
       LockedTranscripts.run(dependencies, workspaceId, (locked) => nextBeginning(dependencies, locked)),
-    turnFinished: (workspaceId, turn) => turnFinished(dependencies, workspaceId, turn),
+    turnsFinished: (workspaceId, turns) => turnsFinished(dependencies, workspaceId, turns),
     sync: (workspaceId) => sync(dependencies, workspaceId),
     show: (workspaceId) => show(dependencies, workspaceId),
     read: (workspaceId) => readTranscript(dependencies.store, workspaceId),
@@ -83,19 +86,25 @@ async function adoptEdit(
   await locked.adopt({ ...note, bytes: file.bytes, stamp });
 }
 
-async function turnFinished(
+async function turnsFinished(
   dependencies: LockedDependencies,
   workspaceId: string,
-  turn: TranscribedTurn,
+  turns: readonly TranscribedTurn[],
 ): Promise<void> {
-  const what = `turn ${turn.turnId} into the transcript of workspace ${workspaceId}`;
+  const { report } = dependencies;
+  let left = turns;
+  const what = (): string => {
+    const ids = left.map(({ turnId }) => turnId).join(", ");
+    return `turn ${ids} into the transcript of workspace ${workspaceId}`;
+  };
   try {
-    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-      if (await LockedTranscripts.run(dependencies, workspaceId, (locked) => writeTurn(locked, turn))) return;
+    for (let attempt = 1; attempt <= attemptsMax && left.length > 0; attempt += 1) {
+      left = await LockedTranscripts.run(dependencies, workspaceId, (locked) => writeTurns(locked, left));
     }
-    dependencies.report(`could not write ${what}: another program keeps changing the file; the next turn writes it`);
+    if (left.length > 0)
+      report(`could not write ${what()}: another program keeps changing the file; the next turn writes it`);
   } catch (error) {
-    if (!hasNoWorkspace(error)) dependencies.report(`could not write ${what}; the next turn writes it`, error);
+    if (!hasNoWorkspace(error)) report(`could not write ${what()}; the next turn writes it`, error);
   }
 }
 

@@ -26,15 +26,33 @@ interface Change {
   whole: Uint8Array | null;
 }
 
-/** Writes a turn. Returns false, with nothing written, if another writer changed the file in the meantime. */
-export async function writeTurn(transcripts: LockedTranscripts, given: TranscribedTurn): Promise<boolean> {
+/**
+ * Writes turns in their order. Returns those of which nothing is written, because another writer changed the file in the meantime. Only the
+ * last turn makes its session the current one: `session.md` would be moved for each of them, to be replaced at once.
+ */
+export async function writeTurns(
+  transcripts: LockedTranscripts,
+  turns: readonly TranscribedTurn[],
+): Promise<TranscribedTurn[]> {
+  const left: TranscribedTurn[] = [];
+  for (const turn of turns) {
+    if (!(await writeTurn(transcripts, turn, { isLast: turn === turns.at(-1) }))) left.push(turn);
+  }
+  return left;
+}
+
+async function writeTurn(
+  transcripts: LockedTranscripts,
+  given: TranscribedTurn,
+  { isLast }: { isLast: boolean },
+): Promise<boolean> {
   const turn = { ...given, earlier: once(given.earlier) };
   if (noteOf(transcripts.notes, turn.sessionId)?.turns.includes(turn.turnId) === true) return true;
   if (await transcripts.isStillEdited()) return await writeInto(transcripts, turn, { becomesCurrent: false });
   const current = await transcripts.inspectCurrent();
   const torn = await tornAppend(transcripts, turn, current);
   if (torn !== null) return await carryOut(transcripts, torn, false);
-  const becomesCurrent = await mayBecomeCurrent(transcripts, turn, current);
+  const becomesCurrent = await mayBecomeCurrent(transcripts, turn, { current, isLast });
   return await writeInto(transcripts, turn, { becomesCurrent, current });
 }
 
@@ -50,12 +68,12 @@ function once<T>(give: () => Promise<T>): () => Promise<T> {
 async function mayBecomeCurrent(
   transcripts: LockedTranscripts,
   turn: TranscribedTurn,
-  current: TranscriptInspection,
+  { current, isLast }: { current: TranscriptInspection; isLast: boolean },
 ): Promise<boolean> {
   const state = await transcripts.currentState(current);
   switch (state.kind) {
     case "own":
-      return true;
+      return isLast;
     case "edited":
       await transcripts.leaveToPerson(state.file);
       return false;

@@ -18,7 +18,7 @@ async function doorWithMemory(t: TestContext): Promise<TestDoor> {
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: () => assert.fail("no session continues here"),
-      turnFinished: async () => {},
+      turnsFinished: async () => {},
       settle: async () => {},
       memory: memoryFacts(store),
     },

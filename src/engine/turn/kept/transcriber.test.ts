@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
+import { whenAborted } from "../../../system/abort.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { Transcriber } from "./transcriber.ts";
 
@@ -13,7 +14,7 @@ const turn = {} as TranscribedTurn;
 function counted(busy: number): { transcriber: Transcriber; counts: { pauses: number; syncs: number } } {
   const counts = { pauses: 0, syncs: 0 };
   const workspaces = {
-    turnFinished: async () => {},
+    turnsFinished: async () => {},
     settle: async () => {
       counts.syncs += 1;
       if (counts.syncs <= busy) await transcriber.add(workspaceId, turn);
@@ -33,6 +34,27 @@ test("[K5] [W5] a turn that ends during the sync of its transcript waits for a p
   while (counts.syncs < 4) await setImmediate();
   // One pause for each sync, and one for each of the four turns, which wait for a writer no longer than that.
   assert.deepEqual(counts, { pauses: 8, syncs: 4 });
+});
+
+test("[W4] [R5] turns that end while another one is written are written together after it", async () => {
+  const written: number[] = [];
+  const held = Promise.withResolvers<void>();
+  const workspaces = {
+    turnsFinished: async (_id: string, turns: readonly TranscribedTurn[]) => {
+      written.push(turns.length);
+      await held.promise;
+    },
+    settle: async () => {},
+  };
+  const sleep = (_ms: number, signal: AbortSignal): Promise<void> => whenAborted(signal);
+  const transcriber = new Transcriber({ workspaces, sleep } as unknown as EngineDependencies);
+  const adding = [transcriber.add(workspaceId, turn)];
+  while (written.length === 0) await setImmediate();
+  for (let more = 0; more < 3; more += 1) adding.push(transcriber.add(workspaceId, turn));
+  held.resolve();
+  await Promise.all(adding);
+  assert.deepEqual(written, [1, 3]);
+  await transcriber.written(workspaceId);
 });
 
 test("[W5] a caller that needs the transcript skips every pause", async () => {

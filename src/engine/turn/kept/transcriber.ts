@@ -2,8 +2,11 @@
 import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
+import { endsPassed } from "../live/pacing.ts";
 
 interface Line {
+  /** The turns that are not written yet. */
+  waiting: TranscribedTurn[];
   /** Settles when the turns so far are written. */
   written: Promise<void>;
   /** The pause before the workspace is settled. Aborted: it is settled at once. */
@@ -13,8 +16,8 @@ interface Line {
 }
 
 /**
- * Writes the turns of each workspace one after the other, in the order in which they ended in this process, at once and
- * without a wait for the disk. It pauses each time before the workspace is settled: the sync does not compete with an instruction that
+ * Writes the turns of each workspace in the order in which they ended in this process, at once and without a wait for the disk. Turns that
+ * end together are written together. It pauses each time before the workspace is settled: the sync does not compete with an instruction that
  * follows at once, and counts for all turns that end meanwhile.
  */
 export class Transcriber {
@@ -33,7 +36,8 @@ export class Transcriber {
     const { workspaces } = this.#deps;
     if (workspaces === undefined) return;
     const line = this.#lines.get(workspaceId) ?? this.#begin(workspaceId, workspaces);
-    const written = line.written.then(() => workspaces.turnFinished(workspaceId, turn));
+    line.waiting.push(turn);
+    const written = line.written.then(() => writeWaiting(workspaceId, line, workspaces));
     line.written = written;
     const isWritten = new AbortController();
     await Promise.race([
@@ -43,7 +47,12 @@ export class Transcriber {
   }
 
   #begin(workspaceId: string, workspaces: WorkspaceParts): Line {
-    const line: Line = { written: Promise.resolve(), hurry: new AbortController(), settled: Promise.resolve() };
+    const line: Line = {
+      waiting: [],
+      written: Promise.resolve(),
+      hurry: new AbortController(),
+      settled: Promise.resolve(),
+    };
     this.#lines.set(workspaceId, line);
     line.settled = this.#settle(workspaceId, line, workspaces);
     return line;
@@ -70,4 +79,11 @@ export class Transcriber {
   async writtenAll(): Promise<void> {
     await Promise.all([...this.#lines.keys()].map((workspaceId) => this.written(workspaceId)));
   }
+}
+
+async function writeWaiting(workspaceId: string, line: Line, workspaces: WorkspaceParts): Promise<void> {
+  await endsPassed();
+  const turns = line.waiting.splice(0);
+  // The turn that is written now may have been written with the one before it.
+  if (turns.length > 0) await workspaces.turnsFinished(workspaceId, turns);
 }

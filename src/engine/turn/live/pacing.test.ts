@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { ArrivingAnswer, mayBegin } from "./pacing.ts";
+import { ArrivingAnswer, endsPassed, mayBegin, mayEnd } from "./pacing.ts";
 
 /** Lets eight turns begin at once, and returns how many have begun after each of the first rounds. */
 async function begunAfterRounds(rounds: number): Promise<number[]> {
@@ -47,4 +47,21 @@ test("[R5] an answer that comes at once is no stream", async (t) => {
   assert.deepEqual(await begunAfterRounds(2), [4, 8]);
   answer.ended();
   assert.deepEqual(await begunAfterRounds(2), [4, 8]);
+});
+
+test("[R5] what follows the ends of turns waits until none waits for its end, and for eight rounds at most", async () => {
+  const after = async (turns: number): Promise<number> => {
+    for (let turn = 0; turn < turns; turn += 1) void mayEnd();
+    const passed: true[] = [];
+    void endsPassed().then(() => passed.push(true));
+    let rounds = 0;
+    for (; passed.length === 0; rounds += 1) await nextRound();
+    return rounds;
+  };
+  assert.ok((await after(4)) <= 1);
+  const few = await after(4 * 4);
+  assert.ok(few >= 3 && few <= 5, `${few} rounds`);
+  const many = await after(4 * 40);
+  assert.ok(many >= 8 && many <= 10, `${many} rounds`);
+  for (let round = 0; round < 40; round += 1) await nextRound();
 });

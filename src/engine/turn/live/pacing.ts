@@ -2,12 +2,14 @@
  * Spreads the beginnings and ends of the turns of this process over rounds of the event loop. Where hundreds come at once, the
  * tokens of running turns pass between them, and memory holds a few half-open turns in place of all.
  */
-import { fewARound } from "../../../system/rounds.ts";
+import { endOfRound, RoundQueue } from "../../../system/rounds.ts";
 
 /** Turns that begin in one round share a commit. */
 const turnsARound = 4;
 /** A token waits for all of them, in each of the two rounds in which it is read and sent. */
 const turnsARoundBesideStreams = 1;
+/** A turn that has ended waits no longer for others. */
+const roundsAfterEndMax = 8;
 /** An answer that arrives for longer is a stream. A provider that has the whole answer sends it in less. */
 const streamMsMin = 10;
 
@@ -15,10 +17,19 @@ let streams = 0;
 
 const mostOfRound = (): number => (streams > 0 ? turnsARoundBesideStreams : turnsARound);
 
+const beginnings = new RoundQueue(mostOfRound);
+const ends = new RoundQueue(mostOfRound);
+
 /** Resolves when a turn may begin. */
-export const mayBegin = fewARound(mostOfRound);
+export const mayBegin = (): Promise<void> => beginnings.enter();
+
 /** Resolves when a turn whose run is over may be stored. */
-export const mayEnd = fewARound(mostOfRound);
+export const mayEnd = (): Promise<void> => ends.enter();
+
+/** Resolves when no turn waits for its end, after some rounds at the latest: what follows an end is then done once for several. */
+export async function endsPassed(): Promise<void> {
+  for (let round = 0; round < roundsAfterEndMax && ends.isCrowded; round += 1) await endOfRound();
+}
 
 /** One answer of a model, while it arrives. */
 export class ArrivingAnswer {

@@ -35,7 +35,7 @@ async function world(t: TestContext, options: TestEngineOptions = {}): Promise<W
       bind: () => assert.fail("no device is paired here"),
       settings: async () => null,
       nextBeginning: () => assert.fail("no session continues here"),
-      turnFinished: async () => {},
+      turnsFinished: async () => {},
       settle: async () => {},
       memory: facts,
     },
