@@ -85,11 +85,20 @@ async function replay<Item>(door: HandlerDependencies, { events, ...answer }: Ev
   const items = events[Symbol.asyncIterator]();
   const first = await items.next();
   if (first.done === true) return nothingMore();
-  async function* all(): AsyncGenerator<Item> {
-    yield (first as IteratorYieldResult<Item>).value;
-    yield* { [Symbol.asyncIterator]: () => items };
-  }
-  return eventAnswer(door, { ...answer, events: all() });
+  return eventAnswer(door, { ...answer, events: { [Symbol.asyncIterator]: () => withFirst(first, items) } });
+}
+
+/** Gives back what was read of the items. A listener that leaves before it reads ends them too. */
+function withFirst<Item>(first: IteratorResult<Item>, items: AsyncIterator<Item>): AsyncIterator<Item> {
+  let unread: IteratorResult<Item> | null = first;
+  return {
+    next: async () => {
+      const next = unread ?? (await items.next());
+      unread = null;
+      return next;
+    },
+    return: async () => (await items.return?.()) ?? { done: true, value: undefined },
+  };
 }
 
 function nothingMore(): Response {
