@@ -158,6 +158,21 @@ test("[L2] [T7] /rerun after /fork stays out of the session that was forked", as
   assert.equal(three?.instructionSummary, "three");
 });
 
+test("[L2] [T7] [X1] /rerun sends the files that the line named, as they are now", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  for (const stdin of ["explain @src/greet.ts\n/rerun\n", "explain @src/greet.ts\n/fork\n/rerun\n"]) {
+    await world.run(["chat"], { stdin });
+    const { stdout } = await world.run(["session", "show", "--json"]);
+    const { turn } = JSON.parse(stdout) as { turn: WireTurn };
+    assert.notEqual(turn.rerunOf, null);
+    assert.deepEqual(
+      turn.manifest.activeFiles.map(({ path }) => path),
+      ["src/greet.ts"],
+    );
+  }
+});
+
 test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with the old one", async (t) => {
   let answers = 0;
   const world = await scripted(t, () => `answer ${(answers += 1)}`);

@@ -1,13 +1,14 @@
 /**
  * The turns of a chat: sending a line, steering while a turn runs, and continuing until no tool call waits (V4, V5).
  */
-import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
+import type { AgUiEvent, ExecuteAnswer, ExecuteRequest, WireTurn } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
 import type { TurnView } from "../show/render-turn.ts";
 import { showProposal } from "../show/show-proposal.ts";
 import { runInstruction } from "../turn/run-instruction.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
+import { repeatedFiles } from "../turn/repeated-files.ts";
 import { turnRequest, ofThisFolder } from "../turn/turn-request.ts";
 import { settleCalls } from "./settle-tool-calls.ts";
 import type { ChatState, RunningChatTurn } from "./chat-state.ts";
@@ -105,7 +106,9 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
   const { call, options, workspaceId } = state;
   const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
   for (const note of mentioned.notes) call.output.note(call.output.noteStyle.yellow(call.output.safeNote(note)));
-  const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned.files] });
+  const again = await repeatedFiles(call, { client: state.client, turn: await repeatedTurn(state, place) }, options);
+  const named = { ...options, file: [...(options.file ?? []), ...mentioned.files] };
+  const request = await turnRequest(call, named, again);
   const tools = await offeredTools(state);
   const at = state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId };
   return {
@@ -117,6 +120,12 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
     // The tools of the chat read the code where no index does.
     ...(tools.length === 0 ? {} : { tools, ifNotIndexed: "warn" as const }),
   };
+}
+
+/** Returns the turn that a request runs again. Null: none. */
+async function repeatedTurn({ client, sessionId }: ChatState, place: ExecuteRequest): Promise<WireTurn | null> {
+  if (place.rerun) return await client.turns.get(place.rerun.turnId);
+  return place.retry === true && sessionId !== null ? await client.sessions.lastTurn(sessionId) : null;
 }
 
 /** A chat continues without tools that cannot be opened. */

@@ -9,6 +9,7 @@ import { readInstruction, readOptionalInstruction } from "../turn/read-instructi
 import { runInstruction } from "../turn/run-instruction.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { chosenSession, refuseContradiction, refuseSeveral, type TurnOptions } from "../turn/turn-options.ts";
+import { repeatedFiles } from "../turn/repeated-files.ts";
 import { ofThisFolder, turnRequest } from "../turn/turn-request.ts";
 import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { showProposal } from "../show/show-proposal.ts";
@@ -49,8 +50,9 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
     ...(await chosenPlace(client, options, options.repo ?? copy.repo)),
     ...(await chosenWorkspace(invocation, options)),
   };
+  const old = place.rerun ? await client.turns.get(place.rerun.turnId) : null;
   const request = {
-    ...(await turnRequest(invocation, options)),
+    ...(await turnRequest(invocation, options, await repeatedFiles(invocation, { client, turn: old }, options))),
     ...(await ofThisFolder(invocation, place)),
     ...place,
     ...(instruction === "" ? {} : { instruction }),

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import type { ExecuteAnswer, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 
@@ -85,6 +88,42 @@ test("[T7] [X1] [L1] a rerun may have another instruction, and takes the files a
   const piped = await world.run(["ask", "--rerun", "last:1"], { stdin: "from a pipe" });
   assert.equal(piped.exit, 0, piped.stderr);
   assert.equal((await shown(world, "last")).turn.instructionSummary, "from a pipe");
+});
+
+test("[T7] [X1] [L1] a rerun sends the files that the turn was given, as they are now, and names those that it cannot send", async (t) => {
+  const world = await withTurns(t);
+  await world.run(["ask", "-f", "src/greet.ts", "-f", "README.md", "with files"]);
+  await world.write("src/greet.ts", "export const greet = 1;\n");
+  world.git("commit", "-qam", "other");
+  await world.run(["session", "rerun", "last"]);
+  const files = async () =>
+    (await shown(world, "last")).turn.manifest.activeFiles.map(({ path, isTouched }) => [path, isTouched]);
+  assert.deepEqual((await files()).toSorted(), [
+    ["README.md", false],
+    ["src/greet.ts", false],
+  ]);
+  const request = (await world.run(["session", "show", "last", "--request"])).stdout;
+  assert.match(request, /export const greet = 1;/);
+  world.git("rm", "-q", "README.md");
+  world.git("commit", "-qm", "gone");
+  const { exit, stderr } = await world.run(["session", "rerun", "last"]);
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /^not sent: README\.md does not exist$/m);
+  assert.deepEqual(await files(), [["src/greet.ts", false]]);
+});
+
+test("[T7] [X1] [L1] a rerun in the folder of another repository sends none of its files in place of those of the turn", async (t) => {
+  const world = await withTurns(t);
+  const asked = await json<ExecuteAnswer>(world, ["ask", "-f", "README.md", "with a file"]);
+  const cwd = await temporaryFolder(t);
+  await writeFile(join(cwd, "README.md"), "another file");
+  const { exit, stderr } = await world.run(["session", "rerun", asked.turnId], { cwd });
+  assert.equal(exit, 0, stderr);
+  assert.match(
+    stderr,
+    /^not sent: README\.md of the earlier turn: not in this folder's repository; name each with --file/m,
+  );
+  assert.deepEqual((await shown(world, asked.sessionId)).turn.manifest.activeFiles, []);
 });
 
 test("[S5] [L1] session head moves the head by number or id, and the next instruction continues from there", async (t) => {

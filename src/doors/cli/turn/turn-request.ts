@@ -11,6 +11,7 @@ import { limits } from "../../../domain/limits.ts";
 import { gatherActiveFiles, wholeRoom, type ActiveFileSelection } from "../working-copy/active-files.ts";
 import { addedCopies, filesOfCopies } from "../working-copy/added-copies.ts";
 import { readAdded, type AddedRepositories } from "./added-repositories.ts";
+import { nothingRepeated, type RepeatedFiles } from "./repeated-files.ts";
 
 /**
  * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
@@ -25,14 +26,18 @@ export async function ofThisFolder(
   return { session: { metadata: { [folderKey]: hasGit ? root : invocation.io.cwd } } };
 }
 
-/** Builds the request of a turn, without the instruction and the session. */
-export async function turnRequest(invocation: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
+/** Builds the request of a turn, without the instruction and the session. `repeated`: the files of the turn that is run again. */
+export async function turnRequest(
+  invocation: CliInvocation,
+  options: TurnOptions,
+  repeated: RepeatedFiles = nothingRepeated,
+): Promise<ExecuteRequest> {
   const copy = await invocation.copy();
   const { cwd } = invocation.io;
   const copies = await addedCopies(invocation, options);
   const named = filesOfCopies(cwd, options.file ?? [], copies);
   const withModified = options.modified !== false;
-  const gathering = gatherActiveFiles({ copy, cwd, named: named.own, withModified });
+  const gathering = gatherActiveFiles({ copy, cwd, named: named.own, withModified, repeated: repeated.here });
   const heading = copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null;
   const changed = async (): Promise<readonly string[] | null> => (await gathering).changed;
   const [own, commit, around] = await Promise.all([
@@ -44,7 +49,10 @@ export async function turnRequest(invocation: CliInvocation, options: TurnOption
   const room = { files: wholeRoom.files - own.files.length, bytes: Math.max(0, wholeRoom.bytes - own.bytes) };
   const added = await readAdded(invocation, options, { copies, named: named.added, room });
   const files = [...own.files, ...added.files];
-  for (const line of skippedLines([...own.skipped, ...added.skipped])) {
+  const elsewhere = repeated.elsewhere
+    .filter((path) => files.every((file) => file.path !== path))
+    .map((path) => ({ path, reason: notHere }));
+  for (const line of skippedLines([...own.skipped, ...added.skipped, ...elsewhere])) {
     invocation.output.note(invocation.output.noteStyle.dim(`not sent: ${invocation.output.safeNote(line)}`));
   }
   return {
@@ -61,6 +69,8 @@ export async function turnRequest(invocation: CliInvocation, options: TurnOption
   };
 }
 
+const notHere =
+  "of the earlier turn: not in this folder's repository; name each with --file, and its folder with --add-dir";
 const skippedNamedMax = 3;
 
 /** Returns one line for each reason. */

@@ -38,6 +38,8 @@ export interface FileChoice {
   /** The paths as the caller wrote them, absolute or relative to `cwd`. */
   named: readonly string[];
   withModified: boolean;
+  /** Paths from the top of the copy, of files that a turn which is run again had. Those that cannot be sent are left out. */
+  repeated?: readonly string[];
   /** What files of other repositories leave of the room of the request. Absent: all of it. */
   room?: FileRoom;
 }
@@ -51,7 +53,7 @@ export interface FileRoom {
 export const wholeRoom: FileRoom = { files: limits.activeFilesPerTurnMax, bytes: limits.requestBodyBytesMax / 2 };
 
 export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
-  const { copy, cwd, named, withModified, room = wholeRoom } = choice;
+  const { copy, cwd, named, withModified, repeated = [], room = wholeRoom } = choice;
   const isAsked = withModified && copy.hasGit;
   const changes = isAsked ? await changesOf(copy.root) : null;
   const { modified: changed, removed } = changes ?? { modified: [], removed: [] };
@@ -72,7 +74,8 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
     const reason = add(path);
     if (reason !== null) throw new UsageError(`--file ${path}: ${reason}`, fileFix);
   }
-  for (const path of modified) {
+  const gone = new Set(removed.map(({ path }) => path));
+  for (const path of new Set([...modified, ...repeated.filter((each) => !gone.has(each))])) {
     const reason = wanted.has(path) ? null : add(path);
     if (reason !== null) gathered.skipped.push({ path, reason });
   }
