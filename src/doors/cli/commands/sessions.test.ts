@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
-import type { WireSession, WireTurn } from "../../../client/client.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
+import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
 
 async function withTwoTurns(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
@@ -120,4 +121,33 @@ test("[S2] [L1] session rename gives a name that stays", async (t) => {
   assert.equal((await world.run(["session", "rename", "last", "My name"])).exit, 0);
   await world.run(["ask", "--continue", "more"]);
   assert.match((await world.run(["session", "list"])).stdout, / My name$/m);
+});
+
+test("[L1] [T4] session show --answer prints an old answer byte for byte, also what a failed turn has of one", async (t) => {
+  const whole = "# One\n\nthe **first** answer";
+  const provider = scriptedProvider({
+    name: "offline",
+    script: ({ items }) =>
+      JSON.stringify(items.at(-1)).includes("fail")
+        ? [{ says: "half of it" }, { fails: "provider_refused_content" }]
+        : whole,
+  });
+  const world = await cliWorld(t, { providers: [provider] });
+  await world.run(["index"]);
+  await world.run(["ask", "one"]);
+  await world.run(["ask", "--continue", "now fail"]);
+  for (const named of [["last", "--turn", "1"], ["last:1"]]) {
+    const first = await world.run(["session", "show", ...named, "--answer"]);
+    assert.deepEqual([first.exit, first.stdout, first.stderr], [0, `${whole}\n`, ""]);
+  }
+  assert.match((await world.run(["session", "show", "last:1"])).stdout, /^ +answer: # One$/m);
+  const failed = await world.run(["session", "show", "--answer"]);
+  assert.deepEqual([failed.exit, failed.stdout], [0, "half of it\n"]);
+  assert.match(failed.stderr, /^error: .*\(provider_refused_content\)\n/);
+  const json = JSON.parse((await world.run(["session", "show", "--answer", "--json"])).stdout) as ExecuteAnswer;
+  assert.deepEqual([json.kind, json.text], ["error", "half of it"]);
+  const both = await world.run(["session", "show", "--answer", "--request"]);
+  assert.match(both.stderr, /--answer and --request contradict each other/);
+  const twice = await world.run(["session", "show", "last:1", "--turn", "1"]);
+  assert.match(twice.stderr, /last:1 names a turn already \(usage\)\nfix: leave out --turn/);
 });

@@ -7,7 +7,9 @@ import type { CliInvocation } from "../invocation.ts";
 import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { findTurnId, namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { refuseSeveral } from "../turn/turn-options.ts";
+import { printTurnFailure } from "../turn/turn-failure.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { writtenTime } from "../lookup/written-time.ts";
 import { dollars, duration, firstLine, plural } from "../output.ts";
@@ -122,6 +124,7 @@ function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
 
 export interface ShowOptions {
   turn?: number;
+  answer?: boolean;
   request?: boolean;
   response?: boolean;
   size?: boolean;
@@ -138,16 +141,18 @@ export async function showSession(
     return await (await import("../show/history-size.ts")).showSize(invocation, id, options);
   }
   const client = await invocation.client();
-  const session = await namedSession(client, id, (await invocation.copy()).repo);
-  const turn = await turnOf(client, session, options.turn);
+  const { session, turn } = await shownTurn(client, { id, number: options.turn }, (await invocation.copy()).repo);
   const { output } = invocation;
-  if (options.request === true || options.response === true) {
-    if (options.request && options.response) {
-      throw new UsageError("--request and --response contradict each other", "give one of them");
-    }
+  const part = refuseSeveral([
+    ["--answer", options.answer],
+    ["--request", options.request],
+    ["--response", options.response],
+  ]);
+  if (part !== null) {
     if (turn === null)
       throw new CommandFailed("not_found", "the session has no turn yet", 'begin it: aptove ask --session <id> "…"');
-    const read = options.request === true ? client.turns.request : client.turns.response;
+    if (part === "--answer") return await printAnswer(invocation, client, turn.id);
+    const read = part === "--request" ? client.turns.request : client.turns.response;
     output.write(await read(turn.id, options.step));
     return exitCodes.fine;
   }
@@ -167,15 +172,39 @@ export async function showSession(
   return exitCodes.fine;
 }
 
-/** Returns the turn with a sequence number; without a number, the newest. Null if the session is empty. */
-async function turnOf(
+/** Prints the text alone, so that a pipe gets nothing else. Of a turn that failed it is the output so far. */
+async function printAnswer(invocation: CliInvocation, client: AptoveClient, turnId: string): Promise<ExitCode> {
+  const answer = await client.turns.answer(turnId);
+  const { output } = invocation;
+  if (invocation.json) {
+    output.json(answer);
+    return exitCodes.fine;
+  }
+  output.write(answer.text);
+  if (answer.text !== "" && !answer.text.endsWith("\n")) output.line();
+  if (answer.kind === "error") printTurnFailure(invocation, answer);
+  else if (answer.text === "") output.note("the answer has no text");
+  return exitCodes.fine;
+}
+
+/**
+ * Returns a session and one of its turns: the one that `id` names as `<session>:<number>`, the one with the number, or else
+ * the newest. Null as the turn: the session is empty.
+ */
+async function shownTurn(
   client: AptoveClient,
-  session: WireSession,
-  number: number | undefined,
-): Promise<WireTurn | null> {
-  if (session.turnCount === 0) return null;
-  if (number === undefined) return await client.sessions.lastTurn(session.id);
-  return await client.turns.get(await turnNumbered(client, session, number));
+  { id, number }: { id: string | undefined; number: number | undefined },
+  repo: string,
+): Promise<{ session: WireSession; turn: WireTurn | null }> {
+  if (id?.includes(":") === true) {
+    if (number !== undefined) throw new UsageError(`${id} names a turn already`, "leave out --turn");
+    const turn = await client.turns.get(await findTurnId(client, id, repo));
+    return { session: await client.sessions.get(turn.sessionId), turn };
+  }
+  const session = await namedSession(client, id, repo);
+  if (session.turnCount === 0) return { session, turn: null };
+  if (number === undefined) return { session, turn: await client.sessions.lastTurn(session.id) };
+  return { session, turn: await client.turns.get(await turnNumbered(client, session, number)) };
 }
 
 export interface LogOptions {

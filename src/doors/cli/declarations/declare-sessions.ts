@@ -57,8 +57,9 @@ function addReadingCommands(session: Command, run: RunCommand): void {
   session
     .command("show")
     .description("show what a turn retrieved, sent and skipped, and why")
-    .argument("[id]", someSession)
+    .argument("[id]", `${someSession}; or a turn (\`<session>:<number>\`)`)
     .addOption(new Option("--turn <n>", "the number of the turn; default: the newest").argParser(wholeNumber(1, 1e9)))
+    .option("--answer", "print the text of the answer, also what a failed turn has of it")
     .option("--request", "print the exact request that was sent to the model")
     .option("--response", "print the exact response")
     .option("--size", "show the room that the session and its turns take; with --turn, only that turn")

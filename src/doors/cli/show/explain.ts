@@ -45,6 +45,7 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   const facts = [
     turnFacts(turn),
     `instruction: ${firstLine(turn.instructionSummary, 100)}`,
+    ...((turn.answerSummary ?? "") === "" ? [] : [`answer: ${firstLine(turn.answerSummary ?? "", 100)}`]),
     `contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
     historyWords(turn.manifest.history, turn.manifest.historyTurns),
     ...placeFacts(turn),
