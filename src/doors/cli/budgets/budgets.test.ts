@@ -45,6 +45,21 @@ test("[F11] [L1] budgets are set, shown with what is left, used up, and removed"
   assert.equal((await on.run(["ask", "more", "--continue"])).exit, 0);
 });
 
+test("[F11] [L1] a turn that waits for its budget says so in words, and has the exit code of a failure", async (t) => {
+  const on = await cliWorld(t);
+  assert.equal((await on.run(["ask", "hello"])).exit, 0);
+  await on.run(["budget", "set", "session", "1", "--tokens", "--wait"]);
+  const waiting = await on.run(["ask", "--continue", "more"]);
+  assert.deepEqual([waiting.exit, waiting.stdout], [1, ""]);
+  assert.match(
+    waiting.stderr,
+    /^the turn waits for approval: .*could use [\d,]+ tokens, but the budget of the session/m,
+  );
+  assert.match(waiting.stderr, /^there is no answer yet; allow or deny it: aptove chat -s \w{8}$/m);
+  assert.doesNotMatch(waiting.stderr, /pass_budget|[{}]/);
+  assert.equal((await on.run(["ask", "--continue", "again", "--json"])).exit, 1);
+});
+
 test("[F11] [L1] a budget that does not make sense is refused, with what to write", async (t) => {
   const on = await cliWorld(t);
   const fails = async (pattern: RegExp, ...argv: string[]): Promise<void> => {

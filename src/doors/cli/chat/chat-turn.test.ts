@@ -87,13 +87,14 @@ test("[V5] [T9] [L2] anything but yes denies the call and may say why; Ctrl-C le
 test("[V5] [L1] ask says how a waiting call is answered; piped, a chat asks nothing", async (t) => {
   const world = await scripted(t, launcher);
   const asked = await world.run(["ask", "launch it"]);
-  assert.equal(asked.exit, 0);
+  // A script must not take it for an answer.
+  assert.deepEqual([asked.exit, asked.stdout], [1, ""]);
   assert.match(
     asked.stderr,
     /launch {"at":1} waits for approval \(call .*\)[^]*allow or deny it: aptove chat -s [0-9a-f]{8}/,
   );
   const piped = await world.run(["chat"], { stdin: "launch it\n" });
-  assert.equal(piped.exit, 0);
+  assert.equal(piped.exit, 1);
   assert.match(piped.stderr, /not answered; the call waits until/);
   assert.doesNotMatch(piped.stdout + piped.stderr, /allow\?|y: yes/);
 });

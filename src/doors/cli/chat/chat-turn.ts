@@ -149,7 +149,8 @@ function follow(state: ChatState, answer: ExecuteAnswer): void {
   state.compactsNext = false;
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
-  state.lastFailed = answer.kind === "error";
+  // A turn that waits has no answer either.
+  state.lastFailed = answer.kind !== "answer";
   state.spent.costUsd += answer.usage.costUsd ?? 0;
 }
 

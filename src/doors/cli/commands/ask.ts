@@ -113,7 +113,8 @@ function explainEnd(invocation: CliInvocation, answer: ExecuteAnswer, { rerun }:
   if (rerun) {
     output.note(`compare: aptove session diff ${shortId(rerun.turnId)} ${shortId(answer.turnId)}`);
   }
-  if (waits.has("approval")) output.note(`allow or deny it: aptove chat -s ${shortId(answer.sessionId)}`);
+  if (waits.has("approval"))
+    output.note(`there is no answer yet; allow or deny it: aptove chat -s ${shortId(answer.sessionId)}`);
   if (waits.has("client")) output.note(clientCallNote);
 }
 
@@ -163,7 +164,7 @@ function exitOf(answer: ExecuteAnswer, wasStopped: boolean): ExitCode {
   if (wasStopped || answer.stopReason === "interrupted" || answer.errorCode === "interrupted") {
     return exitCodes.interrupted;
   }
-  // A script that reads the answer must not take a part for the whole.
-  const isWhole = answer.kind !== "error" && !incompleteStops.includes(answer.stopReason ?? "stop");
+  // A script that reads the answer must not take a part for the whole, or a turn that waits for an answer.
+  const isWhole = answer.kind === "answer" && !incompleteStops.includes(answer.stopReason ?? "stop");
   return isWhole ? exitCodes.fine : exitCodes.failed;
 }

@@ -7,6 +7,7 @@ import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../clien
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { bytes, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { waitingWords } from "../turn/waiting-call.ts";
 import { subagentLine } from "./subagent-lines.ts";
 import { totalWords } from "./usage-words.ts";
 
@@ -75,9 +76,8 @@ export class TurnRenderer implements TurnView {
   finish(answer: ExecuteAnswer): void {
     this.endLine();
     for (const call of answer.toolCalls) {
-      const asks = call.waitsFor === "approval" ? "waits for approval" : "waits for its result";
       // A person will decide about it, so nothing of it is hidden.
-      this.#note(`${call.name} ${visibleText(call.arguments)} ${asks} (call ${call.callId})`);
+      this.#note(waitingWords(call, visibleText(call.arguments)));
     }
     this.#output.note(this.#output.noteStyle.dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }

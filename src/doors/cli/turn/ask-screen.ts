@@ -6,6 +6,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { firstLine } from "../output.ts";
 import { endOfTurn, type TurnView } from "../show/render-turn.ts";
 import { OutputTerminal } from "../terminal/output-terminal.ts";
+import { waitingWords } from "./waiting-call.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 
 export class AskScreen implements TurnView {
@@ -39,9 +40,8 @@ export class AskScreen implements TurnView {
     this.#screen.settle(answer);
     const { output } = this.#call;
     const { dim } = output.noteStyle;
-    for (const { name, arguments: given, waitsFor, callId } of answer.toolCalls) {
-      const asks = waitsFor === "approval" ? "waits for approval" : "waits for its result";
-      output.note(dim(output.safeNote(`${name} ${firstLine(given, 80)} ${asks} (call ${callId})`)));
+    for (const call of answer.toolCalls) {
+      output.note(dim(output.safeNote(waitingWords(call, firstLine(call.arguments, 80)))));
     }
     output.note(dim(`— ${endOfTurn(answer, this.#startedAt)}`));
   }
