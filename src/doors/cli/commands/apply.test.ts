@@ -44,6 +44,19 @@ test("[X7] [L1] apply shows the changes of the last turn and writes them", async
   assert.equal(world.git("status", "--porcelain", "--ignored").includes("aptove"), false);
 });
 
+test("[X7] [L1] ask and apply print why changes are refused that no working copy may have", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const reason = 'path ".git/hooks/x" is inside .git';
+  const { stderr } = await world.run(["ask", "--mode", "edit", "create .git/hooks/x with:\nx\n"]);
+  assert.ok(stderr.includes(`warning: the proposed changes are not valid: ${reason}\n`), stderr);
+  const applied = await world.run(["apply", "--yes"]);
+  assert.equal(applied.exit, 1);
+  assert.ok(applied.stderr.includes(`the turn proposes changes that are not valid: ${reason}`), applied.stderr);
+  const chat = await world.run(["chat", "--mode", "edit"], { stdin: "create .git/hooks/x with: x\n" });
+  assert.ok(chat.stderr.includes(reason), chat.stderr);
+});
+
 test("[X7] without a terminal apply writes only with --yes", async (t) => {
   const world = await cliWorld(t);
   const file = await bundleFile(world, [{ path: "a", operation: "create", content: "x" }]);

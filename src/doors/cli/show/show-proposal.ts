@@ -4,7 +4,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
-import { planProposal, readTurnProposal } from "../working-copy/proposal.ts";
+import { planProposal, proposalFault, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
 
 /** Only a terminal gets the differences: a pipe has received the answer itself, with its block of files. */
@@ -14,6 +14,9 @@ export async function showProposal(
   answer: ExecuteAnswer,
 ): Promise<void> {
   const { output } = invocation;
+  const warning = output.noteStyle.yellow("warning:");
+  const fault = proposalFault(answer);
+  if (fault !== null) output.note(`${warning} the proposed changes are not valid: ${output.safeNote(fault)}`);
   if (answer.fileBundle === null) return;
   const { root, repo } = await invocation.copy();
   const proposal = await readTurnProposal(client, answer.turnId, repo).catch((error: unknown) => {
@@ -27,8 +30,7 @@ export async function showProposal(
   }
   const planned = planProposal(root, proposal);
   if ("fault" in planned) {
-    const word = output.noteStyle.yellow("warning:");
-    return output.note(`${word} the proposed changes cannot be written here: ${output.safeNote(planned.fault)}`);
+    return output.note(`${warning} the proposed changes cannot be written here: ${output.safeNote(planned.fault)}`);
   }
   const { changes } = planned;
   if (output.isTerminal) {

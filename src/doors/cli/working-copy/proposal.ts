@@ -4,7 +4,7 @@
  */
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import type { AptoveClient } from "../../../client/client.ts";
+import type { AptoveClient, ExecuteAnswer } from "../../../client/client.ts";
 import {
   parseBundleJson,
   planBundle,
@@ -33,6 +33,11 @@ export function parsedOrRefused(text: string): FileBundle {
   throw new CommandFailed("file_bundle_invalid", `the file bundle is not valid: ${parsed.fault}`, fix);
 }
 
+/** Returns why the changes that an answer proposes are none. Null: they are valid, or there are none. */
+export function proposalFault({ warnings }: ExecuteAnswer): string | null {
+  return warnings.find(({ code }) => code === "file_bundle_invalid")?.message ?? null;
+}
+
 /**
  * Returns the changes that a turn proposes for a repository. Paths of a session about several name their repositories (M7); `others`
  * are those for which the turn proposes changes too, each written in its own folder.
@@ -44,8 +49,8 @@ export async function readTurnProposal(
 ): Promise<Proposal & { others: string[] }> {
   const [turn, answer] = await Promise.all([client.turns.get(turnId), client.turns.answer(turnId)]);
   if (answer.fileBundle === null) {
-    const fault = turn.warnings.find((warning) => warning.code === "file_bundle_invalid");
-    const why = fault === undefined ? "proposes no changes" : `proposes changes that are not valid: ${fault.message}`;
+    const fault = proposalFault(answer);
+    const why = fault === null ? "proposes no changes" : `proposes changes that are not valid: ${fault}`;
     throw new CommandFailed("file_bundle_invalid", `the turn ${why}`, 'ask for changes: aptove ask --mode edit "…"');
   }
   // The paths came over the network and are about to be written, so they are checked again.
