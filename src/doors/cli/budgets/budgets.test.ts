@@ -41,7 +41,11 @@ test("[F11] [L1] budgets are set, shown with what is left, used up, and removed"
       ["org", 500],
     ],
   );
-  assert.equal((await on.run(["budget", "remove", budgets[0]?.id.slice(-8) ?? ""])).exit, 0);
+  assert.equal((await on.run(["budget", "remove", budgets[0]?.id.slice(-8, -2) ?? ""])).exit, 0);
+  const alike = await on.run(["budget", "remove", budgets[1]?.id.slice(0, 4) ?? ""]);
+  assert.match(alike.stderr, /matches 2 budgets: .* \(usage\)/);
+  const none = await on.run(["budget", "remove", "ffff"]);
+  assert.match(none.stderr, /there is no budget "ffff" \(not_found\)\nfix: see: aptove budget list/);
   assert.equal((await on.run(["ask", "more", "--continue"])).exit, 0);
 });
 

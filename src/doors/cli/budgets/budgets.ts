@@ -1,9 +1,9 @@
 /** `aptove budget set | list | remove` (F11). */
 import type { AptoveClient, WireBudget, WireBudgetStart } from "../../../client/client.ts";
 import { groupedNumber } from "../../../system/grouped-number.ts";
-import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { findSession, latestSession, shortId, shortIds } from "../lookup/find-by-id.ts";
+import { findById, findSession, latestSession, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { allKeys, allUsers, clientOf, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 import { dollars } from "../output.ts";
 
@@ -121,12 +121,7 @@ function moreText({ unknownUsdPerMillion: usd, onLimit }: WireBudget): string {
 
 export async function removeBudget(invocation: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
   const client = await clientOf(invocation, options);
-  const found = (await client.budgets.list()).filter(({ id }) => text.length >= 4 && id.endsWith(text.toLowerCase()));
-  const [budget, second] = found;
-  if (budget === undefined)
-    throw new CommandFailed("not_found", `there is no budget "${text}"`, "see: aptove budget list");
-  if (second !== undefined)
-    throw new UsageError(`"${text}" matches ${found.length} budgets`, "give the id as aptove budget list shows it");
+  const budget = findById(await client.budgets.list(), { what: "budget", text, list: "aptove budget list" });
   await client.budgets.remove(budget.id);
   if (invocation.json) invocation.output.json({ removed: budget.id });
   else invocation.output.line(`removed budget ${shortId(budget.id)}`);

@@ -127,9 +127,22 @@ export async function nullIfNotFound<T>(found: Promise<T>, code = "not_found"): 
 
 /** Finds the caller's deleted session by its id or a part of it. */
 export async function findRemoved(client: AptoveClient, text: string): Promise<WireSession> {
-  refuseShort(text, "aptove session list --removed");
-  const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
-  return theOnly(found, { what: "deleted session", text, list: "aptove session list --removed" });
+  const asked = { what: "deleted session", text, list: "aptove session list --removed" };
+  return findById(await client.sessions.listRemoved(), asked);
+}
+
+/** Finds the only one that has the text as its id or as a part of it. `list` is the command that lists them. */
+export function findById<T extends { id: string }>(
+  all: readonly T[],
+  asked: { what: string; text: string; list: string },
+): T {
+  refuseShort(asked.text, asked.list);
+  return theOnly(withPart(all, asked.text), asked);
+}
+
+/** Returns those that have the text as their id or as a part of it. */
+function withPart<T extends { id: string }>(all: readonly T[], text: string): T[] {
+  return isPart(text) ? all.filter(({ id }) => matches(id, text)) : [];
 }
 
 /** Finds the workspace of an id, of a part of an id, of the word `default`, or of its exact name. */
@@ -140,7 +153,7 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const asked = { what: "workspace", text, list: "aptove workspace list" };
-  const fits = workspacesThatFit(workspaces, text);
+  const fits = thoseNamed(workspaces, text);
   const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
   if (near !== null) {
     const known = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
@@ -150,13 +163,13 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   return theOnly(fits, asked);
 }
 
-/** Returns the workspaces that have the text as their name or as a part of their id. */
-export function workspacesThatFit<T extends { id: string; name?: string | null }>(
+/** Returns those that have the text as their name, or as their id or a part of it. */
+export function thoseNamed<T extends { id: string; name?: string | null }>(
   workspaces: readonly T[],
   text: string,
 ): T[] {
-  const isOfId = isPart(text);
-  return workspaces.filter(({ id, name }) => name === text || (isOfId && matches(id, text)));
+  const byId = new Set(withPart(workspaces, text));
+  return workspaces.filter((each) => each.name === text || byId.has(each));
 }
 
 /** Returns the workspace whose name or short id is similar to what was typed. */

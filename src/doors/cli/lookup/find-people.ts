@@ -4,6 +4,7 @@ import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
+import { thoseNamed } from "./find-by-id.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { LocalEngine } from "../ports.ts";
 
@@ -60,7 +61,7 @@ export async function allOrgs(operator: LocalEngine["operator"]): Promise<WireOr
   return found;
 }
 
-/** Finds a user by id, by the end of an id, by email, or by name. */
+/** Finds a user by id, by a part of an id, by email, or by name. */
 export async function findUser(client: AptoveClient, text: string): Promise<WireUser> {
   const users = await allUsers(client);
   const byEmail = users.find(({ email }) => email !== null && email === text.toLowerCase());
@@ -86,8 +87,7 @@ export function theOnly<T extends { id: string; name: string }>(
   text: string,
   { what, list }: { what: string; list: string },
 ): T {
-  const isMeant = ({ id, name }: T): boolean => name === text || (text.length >= 4 && id.endsWith(text.toLowerCase()));
-  const [found, second] = all.filter(isMeant);
+  const [found, second] = thoseNamed(all, text);
   if (found === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
   if (second !== undefined)
     throw new UsageError(`"${text}" matches more than one ${what}`, `give the id as ${list} shows it`);

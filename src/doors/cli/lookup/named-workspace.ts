@@ -1,7 +1,7 @@
 /** The workspace that a command names: by its id, a part of one, or its name, on this machine and at another server. */
 import { defaultWorkspaceId, isWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { findWorkspace, nullIfNotFound, workspacesThatFit } from "./find-by-id.ts";
+import { findWorkspace, nullIfNotFound, thoseNamed } from "./find-by-id.ts";
 import { reachedWorkspaces } from "./reached-workspaces.ts";
 
 /** Returns the id of the workspace that a command works in. Without a text: `default`. */
@@ -19,7 +19,7 @@ export async function namedWorkspace(invocation: CliInvocation, text: string | u
 export async function workspaceOrLabel(invocation: CliInvocation, text: string): Promise<string> {
   if (isWorkspaceId(text)) return text;
   const known = await knownWorkspaces(invocation);
-  return workspacesThatFit(known, text).length === 0 ? text : findWorkspace(known, text).id;
+  return thoseNamed(known, text).length === 0 ? text : findWorkspace(known, text).id;
 }
 
 async function knownWorkspaces(invocation: CliInvocation): Promise<{ id: string; name?: string | null }[]> {

@@ -60,7 +60,7 @@ test("[M3] [L1] a fault of a file, an id or a workspace is named", async (t) => 
   assert.match(listed.stderr, /not used: broken: the lines that begin with --- have no end/);
   const refusals: [string[], RegExp, number][] = [
     [["show", "f-none"], /there is no fact "f-none" \(not_found\)\nfix: see: aptove memory list/, 1],
-    [["forget", "f-none"], /there is no fact "f-none"/, 1],
+    [["forget", "f-none"], /there is no fact "f-none" \(not_found\)\nfix: see: aptove memory list/, 1],
     [["edit", "f-", " "], /the text of the fact is empty/, 2],
     [["add", "x".repeat(5_000)], /\(request_invalid\)|\(fact_invalid\)/, 1],
     [["list", "-w", "no such one"], /no workspace|neither the id nor the name/, 2],

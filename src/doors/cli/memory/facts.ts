@@ -5,7 +5,7 @@ import { isFactId } from "../../../domain/fact.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { findTurnId, shortId } from "../lookup/find-by-id.ts";
+import { findTurnId, nullIfNotFound, shortId } from "../lookup/find-by-id.ts";
 import { namedWorkspace } from "../lookup/named-workspace.ts";
 import { firstLine, plural } from "../output.ts";
 import { localTime } from "../show/explain.ts";
@@ -101,7 +101,7 @@ export async function forgetFact(
   const id = fact?.id ?? text;
   const question = fact === null ? null : `forget ${id} "${output.safeNote(firstLine(fact.text, 60))}" permanently?`;
   if (question !== null && !(await confirmUnlessYes(invocation, question, options))) return exitCodes.failed;
-  const forgotten = await memory.client.memory.forget(memory.workspaceId, id);
+  const forgotten = (await nullIfNotFound(memory.client.memory.forget(memory.workspaceId, id))) ?? notFound(text);
   if (invocation.json) output.json(forgotten);
   else for (const line of forgottenLines(id, forgotten)) output.line(line);
   return exitCodes.fine;

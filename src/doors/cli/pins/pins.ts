@@ -1,8 +1,8 @@
 /** `aptove session pin | unpin | pins`, and the same in a chat: what no compaction drops (M6). */
 import type { AptoveClient, WirePin, WirePinStart } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
-import { findTurnId, namedSession, shortId, shortIds } from "../lookup/find-by-id.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { findById, findTurnId, namedSession, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { firstLine, type CliOutput } from "../output.ts";
 
 /** The session in whose history a turn is. */
@@ -80,16 +80,9 @@ function printPins({ output, json }: CliInvocation, pins: readonly WirePin[]): v
   if (pins.length === 0) output.note("nothing is pinned; aptove session pin <turn> pins a turn");
 }
 
-/** Removes the pin whose id ends or begins with the text. Returns the pins that are left. */
+/** Removes the pin of an id, or of a part of one. Returns the pins that are left. */
 export async function removePin(client: AptoveClient, sessionId: string, text: string): Promise<WirePin[]> {
-  const part = text.toLowerCase();
-  const pins = await client.sessions.pins(sessionId);
-  const found = pins.filter(({ id }) => part.length >= 4 && (id.endsWith(part) || id.startsWith(part)));
-  const [pin] = found;
-  if (pin === undefined || found.length > 1) {
-    const why = pin === undefined ? `there is no pin "${text}"` : `"${text}" matches ${found.length} pins`;
-    throw new CommandFailed("not_found", why, "give at least 4 characters of its end: aptove session pins");
-  }
+  const pin = findById(await client.sessions.pins(sessionId), { what: "pin", text, list: "aptove session pins" });
   return await client.sessions.unpin(sessionId, pin.id);
 }
 
