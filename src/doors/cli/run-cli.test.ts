@@ -38,6 +38,7 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
   const cases: [string[], RegExp][] = [
     [["frob"], /unknown command 'frob' \(usage\)\nfix: see aptove --help/],
     [["aks"], /unknown command 'aks' \(usage\)\nfix: did you mean aptove ask\? Or see aptove --help/],
+    [["bogus"], /unknown command 'bogus' \(usage\)\nfix: see aptove --help$/m],
     [["check"], /fix: did you mean aptove config check\?/],
     [["fork"], /fix: did you mean aptove session fork\?/],
     [["verify"], /fix: did you mean aptove session verify\?/],

@@ -2,6 +2,7 @@
  * The command line's door: parses the arguments, runs one command, and turns its result into an exit code (L1). It
  * decides nothing about sessions: that is the engine's task, reached through the typed client.
  */
+import { distance } from "fastest-levenshtein";
 import { CommanderError, type Command } from "commander";
 import { CliInvocation, type GlobalOptions } from "./invocation.ts";
 import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.ts";
@@ -91,8 +92,18 @@ function wrongUse({ words, program }: Refusal): UsageError {
   const meant = unknown === undefined ? [] : commandsThatEndIn(program, unknown);
   const group = /^see (.*) --help$/.exec(help)?.[1] ?? "";
   if (meant.length === 0 && suggestion !== undefined)
-    meant.push(unknown === undefined ? suggestion : `${group} ${suggestion}`);
+    meant.push(...nearWords(message, suggestion).map((word) => (unknown === undefined ? word : `${group} ${word}`)));
   return new UsageError(message, meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`);
+}
+
+/** A word may differ from what was typed in this many letters. */
+const typoLettersMax = 2;
+
+/** Returns those words of commander's suggestion that are near. It also suggests the least far one of all commands. */
+function nearWords(message: string, suggestion: string): string[] {
+  const typed = /^unknown (?:command|option) '(.*)'$/s.exec(message)?.[1] ?? "";
+  const words = suggestion.replace(/^one of /, "").split(", ");
+  return words.filter((word) => distance(word, typed) <= typoLettersMax);
 }
 
 function isDebugged(io: CliIo): boolean {

@@ -267,7 +267,7 @@ async function fire(state: ChatState, rest: string): Promise<void> {
 async function diff(state: ChatState, rest: string): Promise<void> {
   const numbers = rest.split(/\s+/).filter((part) => part !== "");
   if (numbers.length !== 0 && numbers.length !== 2) throw new UsageError("give two turns, or none", "/diff 2 3");
-  const { showTurnDiff: showDiff } = await import("../show/turn-diff.ts");
+  const { pairOf, showTurnDiff: showDiff } = await import("../show/turn-diff.ts");
   const [first, second] = numbers;
   if (first !== undefined && second !== undefined) {
     const [a, b] = await Promise.all([turnOfNumber(state, first), turnOfNumber(state, second)]);
@@ -275,10 +275,9 @@ async function diff(state: ChatState, rest: string): Promise<void> {
     return;
   }
   const last = await lastTurn(state);
-  const turn = last === null ? null : await state.client.turns.summary(last);
-  const other = turn === null ? null : (turn.rerunOf ?? turn.parentId);
-  if (turn === null || other === null) return state.call.output.note("there are no two turns to compare yet");
-  await showDiff(state.call, state.client, { a: other, b: turn.id, sideBySide: false });
+  const pair = last === null ? null : await pairOf(state.client, last);
+  if (pair === null) return state.call.output.note("there are no two turns to compare yet");
+  await showDiff(state.call, state.client, { ...pair, sideBySide: false });
 }
 
 async function chooseMode(

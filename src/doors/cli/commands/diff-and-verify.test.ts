@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { flipBit } from "../../../../testing/stored-content.ts";
-import type { WireTurn, WireTurnDiff, WireVerifyReport } from "../../../client/client.ts";
+import type { WireSession, WireTurn, WireTurnDiff, WireVerifyReport } from "../../../client/client.ts";
 
 async function withTurns(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
@@ -28,6 +28,40 @@ test("[D1] [L1] session diff shows what a rerun with a changed file saw and answ
   assert.match(beside.stdout, /^first greet +\| second greet$/m);
   const json = await world.run(["session", "diff", "last:2", "last", "--json"]);
   assert.equal((JSON.parse(json.stdout) as WireTurnDiff).files.length, 1);
+});
+
+test("[D1] [L1] session diff without turns compares the last one with the one that it repeats, or else continues", async (t) => {
+  const world = await withTurns(t);
+  const numbers = async (...turns: string[]): Promise<string[]> => {
+    const { stdout, stderr } = await world.run(["session", "diff", ...turns]);
+    assert.equal(stderr, "");
+    return stdout
+      .split("\n")
+      .slice(0, 2)
+      .map((line) => /, (\d) of /.exec(line)?.[1] ?? line);
+  };
+  assert.deepEqual(await numbers(), ["1", "2"]);
+  await world.run(["ask", "-c", "third greet"]);
+  await world.run(["session", "rerun", "last"]);
+  assert.deepEqual(await numbers(), ["3", "4"]);
+  assert.deepEqual(await numbers("last:2"), ["1", "2"]);
+  const first = await world.run(["session", "diff", "last:1"]);
+  assert.equal(first.exit, 1);
+  assert.match(first.stderr, /repeats and continues no other turn \(not_found\)\nfix: name two turns/);
+});
+
+test("[L1] [T6] a turn that only the session above a new fork has is named in the fix", async (t) => {
+  const world = await withTurns(t);
+  const { session } = JSON.parse((await world.run(["session", "show", "--json"])).stdout) as { session: WireSession };
+  await world.run(["session", "fork", "last:1"]);
+  const { stderr } = await world.run(["session", "diff", "last:1", "last:2"]);
+  const above = `${session.id.slice(-8)}:1`;
+  assert.match(
+    stderr,
+    new RegExp(
+      `has no turn \\d \\(not_found\\)\nfix: it is a fork that has no turn of its own yet; .* turn ${above}\n`,
+    ),
+  );
 });
 
 test("[D2] [L1] session verify proves a session, and names the turn in which a byte is flipped", async (t) => {

@@ -1,20 +1,27 @@
 /** `aptove session diff | verify`: explains and proves answers (D1, D2). */
 import type { CliInvocation } from "../invocation.ts";
-import { exitCodes, type ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findTurnId, namedSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { whileWaiting } from "../show/progress-bar.ts";
-import { showTurnDiff } from "../show/turn-diff.ts";
+import { pairOf, showTurnDiff } from "../show/turn-diff.ts";
 
+/** Compares two turns. If there is no second one, the first is compared with the turn that it repeats, or else continues. */
 export async function compareTurns(
   invocation: CliInvocation,
-  turns: { a: string; b: string },
+  turns: { a: string | undefined; b: string | undefined },
   options: { sideBySide?: boolean },
 ): Promise<ExitCode> {
   const client = await invocation.client();
   const { repo } = await invocation.copy();
-  const [a, b] = await Promise.all([findTurnId(client, turns.a, repo), findTurnId(client, turns.b, repo)]);
-  return await showTurnDiff(invocation, client, { a, b, sideBySide: options.sideBySide === true });
+  const first = await findTurnId(client, turns.a ?? "last", repo);
+  const pair =
+    turns.b === undefined ? await pairOf(client, first) : { a: first, b: await findTurnId(client, turns.b, repo) };
+  if (pair === null) {
+    const message = `the turn ${shortId(first)} repeats and continues no other turn`;
+    throw new CommandFailed("not_found", message, "name two turns: aptove session diff <a> <b>");
+  }
+  return await showTurnDiff(invocation, client, { ...pair, sideBySide: options.sideBySide === true });
 }
 
 export async function checkSessionSeals(invocation: CliInvocation, id: string | undefined): Promise<ExitCode> {

@@ -90,3 +90,13 @@ test("[L1] an export that fails leaves the file that was there, and nothing besi
   assert.deepEqual(readdirSync(world.copy), before);
   assert.ok(!existsSync(join(world.copy, "absent")));
 });
+
+test("[O8] [L1] without the histories of the other tool, the fix is the command that names them", async (t) => {
+  const world = await cliWorld(t);
+  const { exit, stderr } = await world.run(["session", "import", "--from", "codex"], { env: { HOME: world.dataDir } });
+  assert.equal(exit, 2);
+  assert.match(
+    stderr,
+    /is not a file or folder \(usage\)\nfix: .*: aptove session import <file or folder> --from codex\n$/,
+  );
+});

@@ -131,10 +131,10 @@ function addComparingCommands(session: Command, run: RunCommand): void {
   session
     .command("diff")
     .description("compare what the model saw and answered in two turns")
-    .argument("<a>", theTurn)
-    .argument("<b>", theTurn)
+    .argument("[a]", `${theTurn}; default: \`last\``)
+    .argument("[b]", "another one; default: the turn that the first repeats, or else continues")
     .option("-y, --side-by-side", "show the texts side by side")
-    .action((a: string, b: string, options: { sideBySide?: boolean }) =>
+    .action((a: string | undefined, b: string | undefined, options: { sideBySide?: boolean }) =>
       run(async (call) => (await commands()).compareTurns(call, { a, b }, options)),
     );
   session

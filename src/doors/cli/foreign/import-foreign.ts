@@ -47,7 +47,10 @@ async function previewsOf(
   const { env, cwd } = invocation.io;
   const place = path === undefined ? historyHome(tool, { home: env["HOME"] ?? homedir(), env }) : resolve(cwd, path);
   const found = findHistories(tool, place);
-  if (found === null) throw new UsageError(`${place} is not a file or folder`, `name the histories of ${tool}`);
+  if (found === null) {
+    const how = `aptove session import <file or folder> --from ${tool}`;
+    throw new UsageError(`${place} is not a file or folder`, `name where the histories of ${tool} are: ${how}`);
+  }
   for (const link of found.links)
     invocation.output.note(`${invocation.output.safeNote(link)} is a link, and was left out`);
   const progress = new ProgressBar(invocation.output);

@@ -95,8 +95,15 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
   const { turns } = await client.sessions.turns(session.id, { before: number + 1, limit: 1 });
   const found = turns.find((turn) => turn.sequence === number);
   if (found !== undefined) return found.id;
-  const has = session.turnCount === 0 ? "it has none" : `it has 1 to ${session.turnCount}`;
-  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no turn ${number}`, has);
+  const fix = session.turnCount === 0 ? await fixOfEmpty(client, session) : `it has 1 to ${session.turnCount}`;
+  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no turn ${number}`, fix);
+}
+
+/** A fork has none of the turns above it, and `last` means the fork from the moment that it is there. */
+async function fixOfEmpty(client: AptoveClient, { id, originTurnId }: WireSession): Promise<string> {
+  if (originTurnId === null) return `it has no turn yet; begin it: aptove ask --session ${shortId(id)} "…"`;
+  const { sessionId, sequence } = await client.turns.summary(originTurnId);
+  return `it is a fork that has no turn of its own yet; it was forked from turn ${shortId(sessionId)}:${sequence}`;
 }
 
 /**

@@ -173,3 +173,10 @@ export async function showTurnDiff(
   else for (const line of await turnDiffLines(diff, sideBySide ? output.width : null, output)) output.line(line);
   return exitCodes.fine;
 }
+
+/** Returns the turn and the one to compare it with: the one that it repeats, or else the one that it continues. Null: there is none. */
+export async function pairOf(client: AptoveClient, turnId: string): Promise<{ a: string; b: string } | null> {
+  const { id, rerunOf, parentId } = await client.turns.summary(turnId);
+  const other = rerunOf ?? parentId;
+  return other === null ? null : { a: other, b: id };
+}
