@@ -147,7 +147,11 @@ test("[L2] [T6] /fork continues in another session, below the last turn or a num
 
 test("[L2] [T7] /rerun after /fork stays out of the session that was forked", async (t) => {
   const world = await scripted(t, () => "ok");
-  await world.run(["chat"], { stdin: "one\ntwo\n/fork\n/rerun\nthree\n" });
+  const { stderr } = await world.run(["chat"], { stdin: "one\ntwo\n/fork\n/rerun\nthree\n" });
+  assert.match(
+    stderr,
+    /the fork \w{8} is deleted: it had no turn of its own[^]*^the chat continues in session \w{8}$/m,
+  );
   const listed = JSON.parse((await world.run(["session", "list", "--json"])).stdout) as { sessions: WireSession[] };
   assert.deepEqual(
     listed.sessions.map(({ turnCount }) => turnCount),
@@ -233,4 +237,39 @@ test("[T9] [L2] a call of a client's tool is explained, and the next line contin
   const { stdout, stderr } = await world.run(["chat"], { stdin: "call it\ngo on\n" });
   assert.match(stderr, /theirs {} waits for its result \(call .*\)[^]*a tool of the client: send its result/);
   assert.equal(stdout, "went on\n");
+});
+
+test("[T5] [L2] while a turn runs in another program, a chat asks what to do with the line; a pipe gets a fix that it has", async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const world = await scripted(t, (call) => {
+    const text = JSON.stringify(call.items.at(-1));
+    if (!text.includes("slowly")) return text.includes("zebra") ? "black and white" : "ok";
+    begun.resolve();
+    return [{ says: ["slowly begins", gate.promise, " slowly ends"] }];
+  });
+  t.after(() => gate.resolve());
+  await world.run(["ask", "first"]);
+  const running = world.start(["ask", "-c", "slowly"]);
+  await begun.promise;
+  const piped = await world.run(["chat", "--continue"], { stdin: "now\n" });
+  assert.equal(piped.exit, 1);
+  assert.match(piped.stderr, /\(session_busy\)\nfix: wait for its end, or stop it: aptove session interrupt\n/);
+  const chat = chatting(world, "--continue");
+  chat.type("dropped");
+  await chat.saw("runs in another program");
+  chat.type("n");
+  await chat.saw("fix: wait for its end");
+  chat.type("zebra");
+  await chat.saw("runs in another program", 2);
+  chat.type("w");
+  gate.resolve();
+  await chat.saw("black and white");
+  chat.type("/quit");
+  assert.equal((await chat.finished).exit, 0);
+  assert.equal((await running.finished).exit, 0);
+  assert.deepEqual(
+    (await turns(world)).map(({ instructionSummary }) => instructionSummary),
+    ["first", "slowly", "zebra"],
+  );
 });

@@ -2,6 +2,7 @@
  * The turns of a chat: sending a line, steering while a turn runs, and continuing until no tool call waits (V4, V5).
  */
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest, WireTurn } from "../../../client/client.ts";
+import { CommandFailed } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
 import type { TurnView } from "../show/render-turn.ts";
@@ -185,4 +186,33 @@ async function steer(state: ChatState, { turnId }: RunningChatTurn, line: string
       call.output.note(`warning: the message could not be sent to the turn: ${call.output.safeNote(String(error))}`);
     lines.keep(text);
   }
+}
+
+/** What a person can do with a line while a turn of the session runs in another program (T5), each with its key. */
+const ways: Record<string, NonNullable<ExecuteRequest["ifBusy"]>> = { w: "queue", i: "interrupt", s: "steer" };
+const words = "w: wait for its end · i: stop it · s: send it this line · n: drop the line";
+
+/** Runs a line as a turn. If the session is busy, the person chooses what to do, and need not type the line again. */
+export async function runLine(state: ChatState, instruction: string): Promise<void> {
+  try {
+    await runChatTurn(state, { instruction });
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    const { lines, call } = state;
+    if (lines.isTerminal) call.output.note(`a turn of this session runs in another program\n${words}`);
+    const answer = (await lines.ask("what now? [w/i/s/N] ", "wisn"))?.trim().toLowerCase() ?? "";
+    const ifBusy = Object.hasOwn(ways, answer) ? ways[answer] : undefined;
+    if (ifBusy === undefined) throw error;
+    await runChatTurn(state, { instruction, ifBusy });
+  }
+}
+
+/** Returns the error with a fix for a chat, which has no options of `ask`. Any other error stays as it is. */
+export function busyInChat(error: unknown): unknown {
+  if (!isBusy(error)) return error;
+  return new CommandFailed("session_busy", error.message, "wait for its end, or stop it: aptove session interrupt");
+}
+
+function isBusy(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && error.code === "session_busy";
 }

@@ -19,7 +19,7 @@ import { nothingSpent, type ChatState, type ChatOptions } from "./chat-state.ts"
 import { newWatch } from "./subagent-notices.ts";
 import { statusLine } from "./status-line.ts";
 import { ChatTools } from "./chat-tools.ts";
-import { runChatTurn } from "./chat-turn.ts";
+import { busyInChat, runLine } from "./chat-turn.ts";
 import { chooseSession } from "./choose-session.ts";
 import { modelEntries } from "./model-list.ts";
 import { noteNewest, openInChat } from "./open-session.ts";
@@ -154,7 +154,7 @@ async function converse(state: ChatState): Promise<ExitCode> {
     if (text.startsWith("/")) {
       if ((await attempt(state, () => runSlashCommand(state, text))) === "quit") return exitCodes.fine;
     } else if (text !== "") {
-      await attempt(state, () => runChatTurn(state, { instruction: text }));
+      await attempt(state, () => runLine(state, text));
     }
   }
   if (state.hasLeft) return exitCodes.interrupted;
@@ -168,7 +168,7 @@ async function attempt<T>(state: ChatState, body: () => Promise<T>): Promise<T |
     return await body();
   } catch (error) {
     const debug = (call.io.env["APTOVE_DEBUG"] ?? "") !== "";
-    reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
+    reportFailure(busyInChat(error), call.output, { json: call.json, debug, server: call.server() });
     state.lastFailed = true;
     await leaveServer(state, error);
     return null;

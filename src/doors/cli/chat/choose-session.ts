@@ -31,8 +31,11 @@ export async function chooseSession(state: ChatState, words: string): Promise<Wi
     output.table(rows, { spare: [3], last: "cut" });
     output.note(output.noteStyle.dim(about));
     if (!state.lines.isTerminal) return null;
-    const answer = (await state.lines.ask("open which? (number, all, or words to look for) "))?.trim() ?? "";
-    if (answer === "") return null;
+    const answer =
+      (await state.lines.ask("open which? (number, all, or words to look for; Ctrl-C: none) "))?.trim() ?? "";
+    // A command is no answer. It runs next.
+    if (answer.startsWith("/")) state.lines.keep(answer);
+    if (answer === "" || answer.startsWith("/")) return null;
     const chosen = /^\d{1,3}$/.test(answer) ? sessions[Number(answer) - 1] : undefined;
     if (chosen !== undefined) return chosen;
     asked = /^\d{1,3}$/.test(answer) ? asked : answer;

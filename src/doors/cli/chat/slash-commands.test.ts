@@ -250,6 +250,9 @@ test("[L2] [S7] /sessions and --resume list the sessions about this repository, 
   await chat.saw("with these words");
   chat.input.write("1\r");
   await chat.saw("› and more");
+  chat.input.write("/sessions\r");
+  await chat.saw("all shows the others too", 2);
+  // A command is no word to look for.
   chat.input.write("/quit\r");
   assert.equal((await chat.finished).exit, 0);
   assert.deepEqual(

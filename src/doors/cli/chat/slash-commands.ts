@@ -219,9 +219,14 @@ async function rerun(state: ChatState, rest: string): Promise<void> {
   const place = hasOwn || turnId === null ? { retry: true } : { rerun: { turnId, asFork: isFreshFork } };
   // The rerun begins a fork of its own, beside the turn. The one without turns is not needed for it.
   if (isFreshFork) state.sessionId = null;
-  if (isFreshFork) await state.client.sessions.remove(session.id);
+  if (isFreshFork) {
+    await state.client.sessions.remove(session.id);
+    const why = "it had no turn of its own, and a rerun begins a fork beside the turn";
+    state.call.output.note(`the fork ${shortId(session.id)} is deleted: ${why}`);
+  }
   const model = state.modelSet === null ? {} : { model: state.modelSet };
-  await runChatTurn(state, { ...place, ...model, ...(rest === "" ? {} : { instruction: rest }) });
+  const answer = await runChatTurn(state, { ...place, ...model, ...(rest === "" ? {} : { instruction: rest }) });
+  if (isFreshFork) state.call.output.note(`the chat continues in session ${shortId(answer.sessionId)}`);
   state.call.output.note("/diff shows what it saw and answered differently");
 }
 
