@@ -66,10 +66,10 @@ export function findStopping(folder: DataFolder): { pid: number; url: string } |
   return pid !== undefined && isProcessAlive(pid) ? { pid, url } : null;
 }
 
-/** Marks the server as one that stops, and removes its key. Does not change the file of another server. */
-export function markStopping(folder: DataFolder, pid: number): void {
+/** Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. */
+export function markStopping(folder: DataFolder, key: string): void {
   const found = readServerFile(folder);
-  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0, stopping: pid, key: "" });
+  if (found?.key === key) writeServerFile(folder, { ...found, pid: 0, stopping: found.pid, key: "" });
 }
 
 /**

@@ -236,6 +236,27 @@ test("[L1] [B6] a server is found after its data folder got another name, and by
   await stop(server);
 });
 
+test("[L1] a second server on a data folder leaves the entry of the first, says so, and ends without it", async (t) => {
+  const world = await cliWorld(t);
+  const first = await serving(world);
+  const entry = serverFile(world);
+  const second = world.start(["serve", "--port", "0"]);
+  await second.saw("serves at");
+  await second.saw(`commands on this machine use the server at ${first.url} (pid ${process.pid})`);
+  assert.deepEqual(serverFile(world), entry);
+  second.signals.emit("SIGTERM");
+  assert.equal((await second.finished).exit, 0);
+  assert.deepEqual(serverFile(world), entry);
+  assert.match((await world.run(["doctor"])).stdout, new RegExp(`^ok server +${first.url}`, "m"));
+  assert.equal(await stop(first), 0);
+  assert.equal(serverFile(world).pid, 0);
+  // The entry of a server that was killed is replaced, also if another program has its process id.
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, pid: process.ppid }));
+  const third = await serving(world);
+  assert.equal(serverFile(world).pid, process.pid);
+  assert.equal(await stop(third), 0);
+});
+
 test("[L1] --server with a key uses that server; what needs this machine's data is refused", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
