@@ -5,6 +5,7 @@
 import type { Caller } from "../../../domain/caller.ts";
 import type { AgentContext, ContextVersionFacts, ConversationContext } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
+import { givenName } from "../../../domain/given-name.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -84,6 +85,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
+  const newName = (asked.given ?? request).session?.name;
+  if (newName !== undefined) givenName(newName);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
