@@ -92,7 +92,17 @@ function wrongUse({ words, program }: Refusal): UsageError {
   const group = /^see (.*) --help$/.exec(help)?.[1] ?? "";
   if (meant.length === 0 && suggestion !== undefined)
     meant.push(unknown === undefined ? suggestion : `${group} ${suggestion}`);
-  return new UsageError(message, meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`);
+  return new UsageError(
+    inPlainWords(message),
+    meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`,
+  );
+}
+
+/** Commander calls an argument of a command and one of an option by names of its own. */
+function inPlainWords(message: string): string {
+  return message
+    .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\./s, "<$2> cannot be '$1'.")
+    .replace(/^option '(.*?)' argument '(.*)' is invalid\./s, "$1 cannot be '$2'.");
 }
 
 function isDebugged(io: CliIo): boolean {
