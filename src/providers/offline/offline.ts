@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sha256 } from "../../domain/ids.ts";
+import { offlineModel } from "../../domain/models.ts";
 import type { AssistantItem, ToolCallItem } from "../../domain/history.ts";
 import { itemEvents, prepareLocalCall, readLocalCall, sendLocally } from "../local-wire.ts";
 import type { PreparedRequest, Provider, ProviderEvent } from "../provider.ts";
@@ -16,7 +17,7 @@ export interface OfflineOptions {
   tokenDelayMs?: number;
 }
 
-const name = "offline";
+const { provider: name, model: defaultModel } = offlineModel;
 /** More than its longest answer, which quotes a few chunks. */
 const outputTokensMax = 20_000;
 
@@ -24,7 +25,7 @@ export function offlineProvider({ tokenDelayMs = 0 }: OfflineOptions = {}): Prov
   return {
     name,
     account: "built-in",
-    defaultModel: "offline-1",
+    defaultModel,
     remembers: false,
     isFree: true,
     // Its answers are short, whatever the limit is.
