@@ -22,12 +22,21 @@ export function flipBit(dataDir: string, turnId: string, name: string): void {
     writeFileSync(file, flipped(readFileSync(file)));
     return;
   }
+  flipIn(dataDir, turnId, "blobs");
+}
+
+/** Changes one bit in the row of a finished turn. */
+export function flipRowBit(dataDir: string, turnId: string): void {
+  flipIn(dataDir, turnId, "sealed");
+}
+
+function flipIn(dataDir: string, turnId: string, column: "blobs" | "sealed"): void {
   withDatabase(dataDir, (database) => {
     const found = database.prepare(
-      "select id, blobs from contents where id = (select content_id from turns where id = ?)",
+      `select id, ${column} as bytes from contents where id = (select content_id from turns where id = ?)`,
     );
-    const { id, blobs } = found.get(turnId) as { id: number; blobs: Buffer };
-    database.prepare("update contents set blobs = ? where id = ?").run(flipped(blobs), id);
+    const { id, bytes } = found.get(turnId) as { id: number; bytes: Buffer };
+    database.prepare(`update contents set ${column} = ? where id = ?`).run(flipped(bytes), id);
   });
 }
 

@@ -66,4 +66,12 @@ export const doorFaults: readonly Mutant[] = [
     replace: "JSON.stringify([caller.role])",
     tests: ["src/engine/people/key-watch.test.ts"],
   },
+  {
+    name: "copy-finds-server",
+    does: "takes the server of another data folder for that of a copy (B6)",
+    file: "src/doors/cli/server-file.ts",
+    find: "found.folder === identityOf(folder) ? found : null",
+    replace: "found.folder.length > 0 ? found : null",
+    tests: ["src/doors/cli/commands/serve.test.ts"],
+  },
 ];

@@ -7,6 +7,7 @@ import { test, type TestContext } from "node:test";
 import { cliWorld } from "../../testing/cli.ts";
 import {
   flipBit,
+  flipRowBit,
   places,
   removeBlobs,
   removeRecords,
@@ -173,7 +174,7 @@ for (const store of places) {
     writeFileSync(records, bytes.fill(0x5a, 4_096));
     const made = await cli.run(["backup", join(folder, "copy")]);
     assert.equal(made.exit, 1);
-    assert.match(made.stderr, /could not be copied.*storage_failed/);
+    assert.match(made.stderr, /could not be copied.*\(records_damaged\)\nfix: .*docs\/backup\.md/);
     assert.ok(!readdirSync(join(folder, "copy")).includes("backup.json"));
   });
 
@@ -186,6 +187,26 @@ for (const store of places) {
     assert.match((await cli.run(["doctor"])).stdout, /-- turns +their contents were not read.*aptove doctor --deep/);
     const deep = await cli.run(["doctor", "--deep"]);
     assert.equal(deep.exit, 1);
-    assert.match(deep.stdout, new RegExp(`!! turns +turn ${one} of session ${one}: .*json.*checksum`));
+    assert.match(deep.stdout, new RegExp(`!! turn +${one} of session ${one}: .*json.*checksum`));
+  });
+
+  test(`[B3] [D2] doctor --deep names every turn that is damaged, also one whose row is, and says what to do (${store})`, async (t) => {
+    const { cli, turns } = await world(t, store);
+    const [one = assert.fail(), two = assert.fail(), three = assert.fail()] = turns;
+    flipRowBit(cli.dataDir, one);
+    flipBit(cli.dataDir, two, "run.json");
+    const { exit, stdout } = await cli.run(["doctor", "--deep", "--json"]);
+    assert.equal(exit, 1);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; detail: string; fix?: string }[] };
+    const [all, first, second, ...more] = checks.filter(({ name }) => /^turns?$/.test(name));
+    assert.equal(all?.detail, "3 turns read, 2 turns not whole");
+    assert.match(all?.fix ?? "", /docs\/backup\.md/);
+    const why = `the content of turn ${one} of session ${one} is damaged: its checksum does not match`;
+    assert.equal(first?.detail, `${one}: ${why}`);
+    assert.match(second?.detail ?? "", new RegExp(`^${two} of session ${two}: .*json.*checksum`));
+    assert.deepEqual(more, []);
+    const shown = await cli.run(["session", "show", one]);
+    assert.ok(shown.stderr.includes(`${why} (records_damaged)\nfix: `), shown.stderr);
+    assert.equal((await cli.run(["session", "show", three])).exit, 0);
   });
 }

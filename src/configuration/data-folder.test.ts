@@ -91,12 +91,13 @@ test("[B6] an error names a damaged version file", async (t) => {
   assert.ok(error.detail.includes(join(dir, "version")), error.detail);
 });
 
-test("[B6] a folder that cannot be created is an error with a fix", async (t) => {
-  const parent = await temporaryFolder(t);
-  writeFileSync(join(parent, "file"), "");
-  const error = thrownBy(() => openDataFolder(join(parent, "file", "data")));
-  assert.equal(error.code, "storage_failed");
-  assert.match(error.detail, /cannot be used \(ENOTDIR\).*APTOVE_DATA_DIR/);
+test("[B6] a data folder that is a file, or in one, is a fault of the setting, and not of the store", async (t) => {
+  const file = join(await temporaryFolder(t), "file");
+  writeFileSync(file, "");
+  for (const dir of [file, join(file, "data")]) {
+    const detail = `the data folder ${dir} is a file, or in a file; set APTOVE_DATA_DIR to a folder`;
+    assert.throws(() => openDataFolder(dir), hasCode("config_invalid", detail));
+  }
 });
 
 test("[B6] a folder that cannot be written is an error", async (t) => {

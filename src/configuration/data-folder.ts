@@ -107,7 +107,7 @@ export function inspectDataFolder(dir: string): DataFolder {
 
 /**
  * Creates the folder (mode 0700) if it is missing, and checks its version. Throws `data_newer` if a newer
- * version wrote it, and `storage_failed` or `storage_full` if it cannot be used.
+ * version wrote it, `config_invalid` if it is a file, and `storage_failed` or `storage_full` if it cannot be used.
  */
 export function openDataFolder(dir: string): DataFolder {
   const folder = dataFolderAt(dir);
@@ -154,6 +154,10 @@ function newer(dir: string, found: number): AptoveError {
 
 function unusable(dir: string, error: unknown): AptoveError {
   if (error instanceof AptoveError) return error;
+  if (systemCode(error) === "ENOTDIR") {
+    const detail = `the data folder ${dir} is a file, or in a file; set APTOVE_DATA_DIR to a folder`;
+    return new AptoveError("config_invalid", detail, { cause: error });
+  }
   const fix = "make it writable for this user, or set APTOVE_DATA_DIR to a writable folder";
   const code = storageFaultCode(error);
   const reason = `the data folder ${dir} cannot be used (${systemCode(error) || "unknown"}); ${fix}`;

@@ -117,6 +117,7 @@ export const errorCatalogue = {
   blob_exists: entry(500, "A different blob already has this name"),
   blobs_foreign: entry(500, "The blob store does not belong to these records"),
   records_refused: entry(500, "PostgreSQL refused the access to the records"),
+  records_damaged: entry(500, "Stored records are damaged"),
   records_lost: entry(500, "The records of these blobs are missing"),
   garbage_doubtful: entry(409, "Most of what is stored would be deleted"),
   storage_full: entry(507, "The storage device is full", true),

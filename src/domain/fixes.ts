@@ -104,10 +104,13 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   blob_exists: "collect the garbage of an interrupted import: aptove gc",
   blobs_foreign: "check blobs.url and records.url: aptove config show",
   records_refused: "check the user, the password and the database in records.url: aptove config show",
+  records_damaged:
+    "check the disk, and restore from a backup what the message names; docs/backup.md says how, for single turns and for all",
   records_lost: "put records.db back from a backup: aptove restore <folder>",
   garbage_doubtful: "if the records are complete, delete it with: aptove gc --even-most",
   storage_full: "free some disk space and try again",
-  storage_failed: "check the disk, and that the servers in records.url and blobs.url run: aptove config show",
+  storage_failed:
+    "correct what the message names, or check the disk; if records.url or blobs.url is set, check that its server runs: aptove config show",
   data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",
   index_missing: "index the repository first, at a server on its own machine: aptove index",
   index_mismatch: "build the index again: aptove index --rebuild",

@@ -209,6 +209,8 @@ export const limits = {
    */
   providerFirstByteMs: 120_000,
   providerIdleMs: 240_000,
+  /** How long a connection to a provider is kept for the next request, unless the provider names a shorter time. */
+  providerConnectionMs: 240_000,
   /**
    * How long the engine waits for the end of the body after the terminal event, so that the stored bytes are complete
    * (D3).

@@ -26,8 +26,11 @@ export function folderCheck(dir: string): Check {
   if (!existsSync(dir)) {
     return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first command creates it` };
   }
+  const found = statSync(dir);
+  if (!found.isDirectory())
+    return { name: "data folder", state: "failed", detail: `${dir} is a file`, fix: "set APTOVE_DATA_DIR to a folder" };
   accessSync(dir, constants.R_OK | constants.W_OK);
-  const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
+  const isPrivate = process.platform === "win32" || (found.mode & 0o077) === 0;
   if (isPrivate) return { name: "data folder", state: "ok", detail: dir };
   const detail = `${dir} can be read by other users`;
   return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };

@@ -195,7 +195,8 @@ export interface LocalEngine {
 /** A turn that cannot be read completely, or was changed. */
 export interface TurnFault {
   turnId: string;
-  sessionId: string;
+  /** Null: not even the row of the turn can be read. The reason names the session. */
+  sessionId: string | null;
   reason: string;
 }
 

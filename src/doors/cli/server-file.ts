@@ -1,8 +1,10 @@
 /**
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
  * the same machine. The server writes it when it listens. The key is new at each start, only that process accepts it, and it
- * is removed from the file when the server stops. The process id shows whether the server still runs.
+ * is removed from the file when the server stops. The process id shows whether the server still runs. A copy of the folder has
+ * a copy of the file, but the server is not its server: the file names the folder that it belongs to.
  */
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { writePrivateFile } from "../../system/durable-files.ts";
@@ -22,18 +24,26 @@ export interface ServerFile {
   configuration: string;
   /** The address of the server's records, without a password. */
   records: string;
+  /** The device and the inode of the data folder. A rename keeps them, a copy has others. Earlier versions did not write it. */
+  folder?: string;
 }
 
 function serverFile(folder: DataFolder): string {
   return join(folder.dir, "server.json");
 }
 
-/** Reads the file, whether its server runs or not. Null if there is no file that can be read. */
+function identityOf({ dir }: DataFolder): string {
+  const { dev, ino } = statSync(dir, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** Reads the file, whether its server runs or not. Null if there is no file of this folder that can be read. */
 export function readServerFile(folder: DataFolder): ServerFile | null {
   const text = readIfPresent(serverFile(folder))?.toString();
   if (text === undefined) return null;
   try {
-    return JSON.parse(text) as ServerFile;
+    const found = JSON.parse(text) as ServerFile;
+    return found.folder === undefined || found.folder === identityOf(folder) ? found : null;
   } catch {
     // The file is only a convenience. If it is damaged, the server is not found.
     return null;
@@ -47,7 +57,7 @@ export function findServer(folder: DataFolder): ServerFile | null {
 }
 
 export function writeServerFile(folder: DataFolder, server: ServerFile): void {
-  writePrivateFile(serverFile(folder), JSON.stringify(server));
+  writePrivateFile(serverFile(folder), JSON.stringify({ ...server, folder: identityOf(folder) }));
 }
 
 /** Returns the server of this folder that was asked to stop and has not ended. Null if there is none. */
@@ -56,10 +66,10 @@ export function findStopping(folder: DataFolder): { pid: number; url: string } |
   return pid !== undefined && isProcessAlive(pid) ? { pid, url } : null;
 }
 
-/** Marks the server as one that stops, and removes its key. Does not change the file of another server. */
-export function markStopping(folder: DataFolder, pid: number): void {
+/** Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. */
+export function markStopping(folder: DataFolder, key: string): void {
   const found = readServerFile(folder);
-  if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0, stopping: pid, key: "" });
+  if (found?.key === key) writeServerFile(folder, { ...found, pid: 0, stopping: found.pid, key: "" });
 }
 
 /**

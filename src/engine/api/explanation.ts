@@ -88,8 +88,8 @@ export interface HistoryTurn {
 /** The result of checking every stored turn. */
 export interface VerifyAllReport {
   turns: number;
-  /** The turns that cannot be read completely, or whose digest does not match. */
-  faults: { turnId: string; sessionId: string; reason: string }[];
+  /** The turns that cannot be read completely, or whose digest does not match. `sessionId` is null if not even the row can be read. */
+  faults: { turnId: string; sessionId: string | null; reason: string }[];
 }
 
 /** The result of verifying a session. */

@@ -1,5 +1,6 @@
 /** Checks every stored turn of all sessions and orgs, for the operator (B3, D2). */
 import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { operatorOnly } from "../access/access.ts";
 import type { VerifyAllReport } from "../api/explanation.ts";
@@ -18,13 +19,29 @@ export async function verifyAll(
   for (let after: string | null = null; ;) {
     const ids = await records.storage.turnIds({ after, limit: limits.pageSizeMax });
     for (const id of ids) {
-      const turn = await records.turns.get(id);
-      if (turn === null || turn.status === "pending") continue;
-      const reason = await turnFault(core, turn);
-      if (reason !== null) report.faults.push({ turnId: id, sessionId: turn.sessionId, reason });
+      const found = await check(core, id);
+      if (found === null) continue;
+      if (found.reason !== null) report.faults.push({ turnId: id, sessionId: found.sessionId, reason: found.reason });
       onTurn((report.turns += 1));
     }
     after = ids.at(-1) ?? null;
     if (after === null) return report;
+  }
+}
+
+/** Returns what is wrong with a turn. Null: it runs, or was purged. Records that do not answer are no fault of the turn. */
+async function check(
+  core: EngineCore,
+  id: string,
+): Promise<{ sessionId: string | null; reason: string | null } | null> {
+  let sessionId: string | null = null;
+  try {
+    const turn = await core.deps.records.turns.get(id);
+    if (turn === null || turn.status === "pending") return null;
+    sessionId = turn.sessionId;
+    return { sessionId, reason: await turnFault(core, turn) };
+  } catch (error) {
+    if (error instanceof AptoveError && error.code === "records_damaged") return { sessionId, reason: error.detail };
+    throw error;
   }
 }

@@ -348,16 +348,18 @@ test("[R2] where the wall clock of a machine counts leases, a step of it never e
   assert.equal((await later.engine.turns.get(alice, cut.turnId)).status, "failed");
 });
 
-test("[R2] [T11] a turn that a full disk ended says so, if its process lives to store the end", async (t) => {
-  const records = memoryRecords();
-  let isFull = true;
-  const { finish } = records.turns;
-  records.turns.finish = (end) =>
-    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finish.call(records.turns, end);
-  const { ask, engine } = await testEngine(t, { records });
-  const ended = await ask("one");
-  isFull = false;
-  await ask("two", { sessionId: ended.sessionId });
-  const turn = await engine.turns.get(alice, ended.id);
-  assert.equal(turn.status === "failed" && turn.failures[0].code, "storage_full");
-});
+for (const code of ["storage_full", "records_damaged"] as const) {
+  test(`[R2] [T11] a turn that a failing store ended says so, if its process lives to store the end (${code})`, async (t) => {
+    const records = memoryRecords();
+    let fails = true;
+    const { finish } = records.turns;
+    records.turns.finish = (end) =>
+      fails ? Promise.reject(new AptoveError(code, "as the test wants it")) : finish.call(records.turns, end);
+    const { ask, engine } = await testEngine(t, { records });
+    const ended = await ask("one");
+    fails = false;
+    await ask("two", { sessionId: ended.sessionId });
+    const turn = await engine.turns.get(alice, ended.id);
+    assert.equal(turn.status === "failed" && turn.failures[0].code, code);
+  });
+}

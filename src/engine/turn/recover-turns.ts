@@ -71,10 +71,12 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
+const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_damaged"];
+
 /** Returns why the turn failed: a store whose failure kept this process from ending its own turn, or the lost runner. */
 function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
   const known = unsettled.get(id);
-  return known?.code === "storage_full" || known?.code === "storage_failed" ? known : runnerLost;
+  return known !== undefined && storeFailures.includes(known.code) ? known : runnerLost;
 }
 
 /**

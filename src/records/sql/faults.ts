@@ -6,6 +6,8 @@ import { wrapMethods } from "../../system/wrap-methods.ts";
 
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];
 const fullDevice = ["SQLITE_FULL", "53100"];
+/** The file is no database, or its structure is damaged. PostgreSQL says it of a page or an index. */
+const damaged = /^(?:SQLITE_CORRUPT.*|SQLITE_NOTADB|XX00[12])$/;
 const undefinedTable = "42P01";
 
 /** Returns whether a unique index refused the row because another process was first. */
@@ -21,10 +23,14 @@ export function isUndefinedTable(error: unknown): boolean {
 /** PostgreSQL refuses the user, the password, or the address of the client; the database does not exist. */
 const refusedAccess = /^(?:28...|3D000)$/;
 
-/** Returns an engine's error as `storage_full`, `records_refused` or `storage_failed`. `what` names what failed. */
+/** Returns an engine's error as `storage_full`, `records_refused`, `records_damaged` or `storage_failed`. `what` names what failed. */
 export function recordsFault(what: string, error: unknown): AptoveError {
   if (error instanceof Error && refusedAccess.test(systemCode(error))) {
     return new AptoveError("records_refused", `${what}: PostgreSQL answers: ${error.message}`, { cause: error });
+  }
+  // A document that is not JSON was not written so.
+  if (error instanceof SyntaxError || (error instanceof Error && damaged.test(systemCode(error)))) {
+    return new AptoveError("records_damaged", `${what}: ${error.message}`, { cause: error });
   }
   if (!fullDevice.includes(systemCode(error))) return storageFault(what, error);
   return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });

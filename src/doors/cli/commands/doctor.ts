@@ -1,5 +1,6 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import type { Check } from "../../../domain/check.ts";
+import { fixes } from "../../../domain/fixes.ts";
 import {
   askProviders,
   configurationCheck,
@@ -15,6 +16,7 @@ import {
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { plural } from "../output.ts";
+import type { TurnFault } from "../ports.ts";
 import { findServer } from "../server-file.ts";
 
 /** Runs a check and adds what it found, or its failure. */
@@ -57,7 +59,8 @@ async function checkOwnData(invocation: CliInvocation, run: RunCheck, { deep }: 
     await run("records", async () =>
       recordsCheck(await (await invocation.local("checking the records")).recordsAbout()),
     );
-    await run("turns", () => (deep ? checkTurns(invocation) : { name: "turns", state: "note", detail: turnsUnread }));
+    if (deep) await checkTurns(invocation, run);
+    else await run("turns", () => ({ name: "turns", state: "note", detail: turnsUnread }));
     await run("sessions", () => checkSessions(invocation));
   }
   await run("live log", () => checkLive(invocation, isOpen));
@@ -148,17 +151,22 @@ async function checkStores(invocation: CliInvocation): Promise<Check> {
 
 const turnsUnread = "their contents were not read; check all of them: aptove doctor --deep";
 
-/** Reads every stored turn: a blob that is missing or damaged shows only when it is read. */
-async function checkTurns(invocation: CliInvocation): Promise<Check> {
-  const local = await invocation.local("checking the turns");
-  const { turns, faults } = await local.verifyAll(() => {});
-  const [fault] = faults;
-  if (fault === undefined)
-    return { name: "turns", state: "ok", detail: `${plural(turns, "turn")} read, all are whole` };
-  const more = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
-  const detail = `turn ${fault.turnId} of session ${fault.sessionId}: ${fault.reason}${more}`;
-  const fix = "put the blobs that are named back from a backup; see: aptove session verify <id>";
-  return { name: "turns", state: "failed", detail, fix };
+/** Reads every stored turn: what is missing or damaged shows only when it is read. Each turn that is not whole is a check. */
+async function checkTurns(invocation: CliInvocation, run: RunCheck): Promise<void> {
+  let faults: TurnFault[] = [];
+  await run("turns", async () => {
+    const local = await invocation.local("checking the turns");
+    const found = await local.verifyAll(() => {});
+    faults = found.faults;
+    const read = `${plural(found.turns, "turn")} read`;
+    if (faults.length === 0) return { name: "turns", state: "ok", detail: `${read}, all are whole` };
+    const detail = `${read}, ${plural(faults.length, "turn")} not whole`;
+    return { name: "turns", state: "failed", detail, fix: fixes.records_damaged };
+  });
+  for (const { turnId, sessionId, reason } of faults) {
+    const where = sessionId === null ? "" : ` of session ${sessionId}`;
+    await run("turn", () => ({ name: "turn", state: "failed", detail: `${turnId}${where}: ${reason}` }));
+  }
 }
 
 /** Checks that no session of this folder is hidden by an update, a moved folder or a new name. */

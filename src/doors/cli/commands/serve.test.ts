@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
@@ -201,6 +201,60 @@ test("[L1] a server that was killed is not taken for a running one", async (t) =
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
   writeFileSync(join(world.dataDir, "server.json"), "{damaged");
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
+});
+
+test("[L1] [B6] a copy of a data folder has no server, and what is done there changes nothing in the original", async (t) => {
+  const world = await cliWorld(t);
+  assert.equal((await world.run(["ask", "kept"])).exit, 0);
+  const server = await serving(world);
+  const { id } = (JSON.parse((await world.run(["session", "list", "--json"])).stdout) as { sessions: [{ id: string }] })
+    .sessions[0];
+  const dir = `${world.dataDir}-copy`;
+  cpSync(world.dataDir, dir, { recursive: true });
+  const inCopy = { env: { APTOVE_DATA_DIR: dir } };
+  assert.match((await world.run(["doctor"], inCopy)).stdout, /^-- server +not running/m);
+  const page = await world.run(["page"], inCopy);
+  assert.match(page.stderr, /no server runs on this data folder \(no_server\)/);
+  assert.equal((await world.run(["session", "delete", id, "--yes"], inCopy)).exit, 0);
+  assert.equal((await world.run(["session", "show", id], inCopy)).exit, 1);
+  assert.equal((await world.run(["session", "show", id])).exit, 0);
+  await stop(server);
+});
+
+test("[L1] [B6] a server is found after its data folder got another name, and by the file of an earlier version", async (t) => {
+  const world = await cliWorld(t);
+  const server = await serving(world);
+  const { folder, ...earlier } = serverFile(world);
+  assert.ok(folder !== undefined);
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(earlier));
+  assert.match((await world.run(["doctor"])).stdout, /^ok server +http/m);
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...earlier, folder }));
+  const dir = `${world.dataDir}-renamed`;
+  renameSync(world.dataDir, dir);
+  assert.match((await world.run(["doctor"], { env: { APTOVE_DATA_DIR: dir } })).stdout, /^ok server +http/m);
+  renameSync(dir, world.dataDir);
+  await stop(server);
+});
+
+test("[L1] a second server on a data folder leaves the entry of the first, says so, and ends without it", async (t) => {
+  const world = await cliWorld(t);
+  const first = await serving(world);
+  const entry = serverFile(world);
+  const second = world.start(["serve", "--port", "0"]);
+  await second.saw("serves at");
+  await second.saw(`commands on this machine use the server at ${first.url} (pid ${process.pid})`);
+  assert.deepEqual(serverFile(world), entry);
+  second.signals.emit("SIGTERM");
+  assert.equal((await second.finished).exit, 0);
+  assert.deepEqual(serverFile(world), entry);
+  assert.match((await world.run(["doctor"])).stdout, new RegExp(`^ok server +${first.url}`, "m"));
+  assert.equal(await stop(first), 0);
+  assert.equal(serverFile(world).pid, 0);
+  // The entry of a server that was killed is replaced, also if another program has its process id.
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, pid: process.ppid }));
+  const third = await serving(world);
+  assert.equal(serverFile(world).pid, process.pid);
+  assert.equal(await stop(third), 0);
 });
 
 test("[L1] --server with a key uses that server; what needs this machine's data is refused", async (t) => {

@@ -159,19 +159,20 @@ async function serveUntilStopped(
 ): Promise<ExitCode> {
   const { host, port } = call.loaded().configuration.serve;
   const { url, key } = await listenOrTell(call, local, { host, port });
-  await announce(call, local, { url, key });
+  const first = await announce(call, local, { url, key });
   // A program that reads JSON from standard error expects no other text there.
   const isRead = call.loaded().configuration.log.format === "json";
   const say = (lines: string[]): void => {
     if (isRead) return local.report(lines.join(" "));
     for (const line of lines) call.output.note(line);
   };
+  if (first !== null) say([`commands on this machine use the server at ${first.url} (pid ${first.pid})`]);
   if (!isLoopback(host)) say(plainHttp(host));
   const stopping = listenForStop(call.io.signals);
   try {
     await onReady(url);
     await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
-    markStopping(call.folder(), process.pid);
+    markStopping(call.folder(), key);
     const onWaiting = (wait: ClosingWait): void => {
       if (!call.json) say([stoppingLine(wait)]);
     };
@@ -196,13 +197,23 @@ function plainHttp(host: string): string[] {
   ];
 }
 
-/** Lets other commands of this person find the server. A key that an earlier version stored for them ends. */
-async function announce(call: CliInvocation, local: LocalEngine, at: { url: string; key: string }): Promise<void> {
+/**
+ * Lets other commands of this person find the server. A key that an earlier version stored for them ends. If another server of
+ * this data folder runs, commands find that one as before, and it is returned.
+ */
+async function announce(
+  call: CliInvocation,
+  local: LocalEngine,
+  at: { url: string; key: string },
+): Promise<{ url: string; pid: number } | null> {
+  const first = findServer(call.folder());
+  if (first !== null && (await answersAt(first.url))) return first;
   const { keyId } = readServerFile(call.folder()) ?? {};
   const isStored = (await allKeys(local.client)).some(({ id, revokedAt }) => id === keyId && revokedAt === null);
   if (keyId !== undefined && isStored) await local.client.keys.revoke(keyId);
   const configuration = call.fingerprint();
   writeServerFile(call.folder(), { pid: process.pid, ...at, configuration, records: call.recordsLocation() });
+  return null;
 }
 
 async function refuseSecondServer(call: CliInvocation): Promise<void> {

@@ -264,6 +264,19 @@ test("[L1] [W7] doctor and config check find a wrong key and a dead address, and
   }
 });
 
+test("[L1] [B6] a data folder that is a file is named as such, and doctor does not change who may read it", async (t) => {
+  const world = await cliWorld(t);
+  const file = join(world.copy, "notes.txt");
+  writeFileSync(file, "notes", { mode: 0o644 });
+  const inFile = { env: { APTOVE_DATA_DIR: file } };
+  const { exit, stdout } = await world.run(["doctor"], inFile);
+  assert.equal(exit, 1);
+  assert.match(stdout, /^!! data folder +\S+notes\.txt is a file\n +fix: set APTOVE_DATA_DIR to a folder$/m);
+  assert.doesNotMatch(stdout, /chmod/);
+  const listed = await world.run(["session", "list"], inFile);
+  assert.match(listed.stderr, /notes\.txt is a file, or in a file; set APTOVE_DATA_DIR to a folder \(config_invalid\)/);
+});
+
 test("[L1] doctor sees a damaged configuration, an open folder and a server", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);

@@ -43,7 +43,7 @@ function checkIntegrity(file: string): void {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   try {
     const found = database.pragma("integrity_check(1)", { simple: true });
-    if (found !== "ok") throw new AptoveError("storage_failed", `the rows are damaged: ${String(found)}`);
+    if (found !== "ok") throw new AptoveError("records_damaged", `the rows are damaged: ${String(found)}`);
   } finally {
     database.close();
   }

@@ -276,21 +276,22 @@ test("[B3] the log may be synced apart from a commit, and a checkpoint syncs, al
   }
 });
 
-test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never an empty result", async (context) => {
+test("[B3] a file that is no database and a damaged row are records_damaged, a folder is storage_failed, never an empty result", async (context) => {
   const file = await temporaryFile(context);
   const isFault = { name: "AptoveError", code: "storage_failed" };
+  const isDamage = { name: "AptoveError", code: "records_damaged" };
   await assert.rejects(openSqliteRecords({ file: dirname(dirname(file)) }), isFault);
 
   const store = await openSqliteRecords({ file });
   const session = await startSession(store);
   await withDatabase(file, (database) => database.prepare(`update sessions set doc = '{"name": '`).run());
-  await assert.rejects(store.sessions.get(session.id), isFault);
-  await assert.rejects(store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 1 }), isFault);
+  await assert.rejects(store.sessions.get(session.id), isDamage);
+  await assert.rejects(store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 1 }), isDamage);
   await store.close();
   await assert.rejects(store.sessions.get(session.id), isFault);
 
   const other = join(dirname(file), "notes.txt");
   await writeFile(other, "These are notes, and no database. ".repeat(100));
-  await assert.rejects(openSqliteRecords({ file: other }), isFault);
+  await assert.rejects(openSqliteRecords({ file: other }), isDamage);
   assert.match(await readFile(other, "utf8"), /^These are notes/);
 });

@@ -1,5 +1,5 @@
 /** A content as it is stored, and what is unpacked from it. */
-import { AptoveError } from "../../../../domain/errors.ts";
+import { AptoveError, failureOf } from "../../../../domain/errors.ts";
 import type { TextRow } from "../../tables.ts";
 import { emptyPart, type Part } from "./parts.ts";
 
@@ -28,6 +28,11 @@ export interface Seed {
   blobs: SeedBlobs | null;
 }
 
+export interface ContentOwner {
+  turn_id: string;
+  session_id: string;
+}
+
 export interface SeedBlobs {
   state: Part;
   others: Part;
@@ -35,7 +40,13 @@ export interface SeedBlobs {
 
 export const noSeed: Seed = { id: null, row: emptyPart, blobs: null };
 
-export function damagedContent(id: number, cause: unknown): AptoveError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new AptoveError("storage_failed", `the content ${id} of the records is damaged: ${why}`, { cause });
+/** `owner` is the turn whose content it is. Undefined: no turn has it. */
+export function damagedContent(
+  { id, owner }: { id: number; owner: ContentOwner | undefined },
+  cause: unknown,
+): AptoveError {
+  const why = typeof cause === "string" ? cause : failureOf(cause).message;
+  const what =
+    owner === undefined ? `the content ${id}` : `the content of turn ${owner.turn_id} of session ${owner.session_id}`;
+  return new AptoveError("records_damaged", `${what} is damaged: ${why}`, { cause });
 }

@@ -10,7 +10,15 @@ import { BoundedCache } from "../../../../system/bounded-cache.ts";
 import type { Step } from "../../../../domain/step.ts";
 import { textToSteps } from "../../steps.ts";
 import { BlobPack, type StoredEntry } from "./blob-pack.ts";
-import { damagedContent, noSeed, type ContentRow, type ContentText, type SealedRow, type Seed } from "./content-row.ts";
+import {
+  damagedContent,
+  noSeed,
+  type ContentOwner,
+  type ContentRow,
+  type ContentText,
+  type SealedRow,
+  type Seed,
+} from "./content-row.ts";
 import { emptyPart, type Part } from "./parts.ts";
 import { sealRow, unsealRow } from "./sealed-row.ts";
 
@@ -23,6 +31,7 @@ interface Statements {
   find: Database.Statement<[number], ContentRow>;
   hasBlobs: Database.Statement<[number]>;
   place: Database.Statement<[string], TurnPlace>;
+  owner: Database.Statement<[number], ContentOwner>;
 }
 
 interface TurnPlace {
@@ -63,11 +72,12 @@ export class Contents {
         `select t.depth, t.content_id, c.seed_id, (select value from store_facts where name = '${deletionsFact}') as deletions
           from turns t left join contents c on c.id = t.content_id where t.id = ?`,
       ),
+      owner: this.#database.prepare("select id as turn_id, session_id from turns where content_id = ?"),
     };
     return this.#statements;
   }
 
-  /** Returns the row and the steps of a content. Throws `storage_failed` if it is damaged. */
+  /** Returns the row and the steps of a content. Throws `records_damaged` if it is damaged. */
   row(id: number): SealedRow {
     const text = this.rowPart(id).bytes.toString();
     const end = text.indexOf("\n");
@@ -84,9 +94,17 @@ export class Contents {
     if (known !== undefined) return known;
     const content = this.find(id);
     const seed = content.seed_id === null ? emptyPart : this.rowPart(content.seed_id);
-    const row = ownPart(this.#unpack(id, () => unsealRow(content.sealed ?? Buffer.alloc(0), { seed, text: content })));
+    const row = ownPart(this.#unsealed(content, seed));
     this.#rows.set(String(id), row, sizeOf(row));
     return row;
+  }
+
+  #unsealed(content: ContentRow, seed: Part): Part {
+    try {
+      return unsealRow(content.sealed ?? Buffer.alloc(0), { seed, text: content });
+    } catch (cause) {
+      throw this.#damaged(content.id, cause);
+    }
   }
 
   /** Packs a row and its steps. */
@@ -166,7 +184,7 @@ export class Contents {
     try {
       return await this.pack(content).packedOthers(around, ownState);
     } catch (cause) {
-      throw damagedContent(content.id, cause);
+      throw this.#damaged(content.id, cause);
     }
   }
 
@@ -180,14 +198,14 @@ export class Contents {
   }
 
   /**
-   * Throws `storage_failed` if the bytes of the state in the content are damaged, or a content that has the rest is missing. `known` are
+   * Throws an error if the bytes of the state in the content are damaged, or a content that has the rest is missing. `known` are
    * contents that were found before; those that are found now are added.
    */
   async checkState(content: ContentRow, known: Set<number>): Promise<void> {
     await this.ownState(content);
     for (const id of this.pack(content).refs) {
       if (known.has(id)) continue;
-      if (this.#prepared.hasBlobs.get(id) === undefined) throw damagedContent(id, "its blobs are gone");
+      if (this.#prepared.hasBlobs.get(id) === undefined) throw this.#damaged(id, "its blobs are gone");
       known.add(id);
     }
   }
@@ -195,7 +213,7 @@ export class Contents {
   /** Returns the entry that a turn added to the history. */
   async ownEntry(id: number): Promise<Uint8Array> {
     const content = this.find(id);
-    if (content.blobs === null) throw damagedContent(id, "its blobs are gone");
+    if (content.blobs === null) throw this.#damaged(id, "its blobs are gone");
     return this.pack(content).ownEntry((await this.ownState(content)).bytes);
   }
 
@@ -221,15 +239,19 @@ export class Contents {
 
   find(id: number): ContentRow {
     const content = this.#prepared.find.get(id);
-    if (content === undefined) throw damagedContent(id, "it is missing");
+    if (content === undefined) throw this.#damaged(id, "it is missing");
     return content;
+  }
+
+  #damaged(id: number, cause: unknown): AptoveError {
+    return damagedContent({ id, owner: this.#prepared.owner.get(id) }, cause);
   }
 
   #unpack<T>(id: number, work: () => T): T {
     try {
       return work();
     } catch (cause) {
-      throw cause instanceof AptoveError ? cause : damagedContent(id, cause);
+      throw cause instanceof AptoveError ? cause : this.#damaged(id, cause);
     }
   }
 }
