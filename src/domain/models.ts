@@ -136,9 +136,6 @@ export function modelsOf(provider: string): string[] {
   return Object.keys(models).filter((model) => models[model]?.provider === provider);
 }
 
-/** The model that is built into the program (L3). It is the only one of its provider, and costs nothing. */
-export const offlineModel = { provider: "offline", model: "offline-1" } as const;
-
 /** Returns the cost in US dollars, or undefined if the price or the usage is not known. */
 export function costOf(model: string, usage: Usage): number | undefined {
   const info = modelInfo(model);

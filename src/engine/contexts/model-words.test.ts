@@ -36,18 +36,6 @@ test("[G3] names with a slash, and those of other makers, are the business of a 
   assert.deepEqual(readModelWords("models/gemini-3.8-flash", google), { model: "models/gemini-3.8-flash" });
 });
 
-test("[G3] [L3] the offline model has only its own name: an answer of it must not pass for one of another model", () => {
-  const current = agent("default", "offline");
-  const known = { agentContexts: [current], conversationContexts: [], current, isNamed: false };
-  for (const words of ["offline-1", "offline/offline-1"]) assert.equal(readModelWords(words, known).model, "offline-1");
-  for (const words of ["gpt-9", "offline/gpt-9", "claude-sonnet-5"]) {
-    assert.throws(() => readModelWords(words, known), { code: "provider_unknown", message: /aptove login$/ }, words);
-  }
-  // Another provider of a key answers to its own models.
-  const both = { ...known, agentContexts: [current, agent("anthropic")] };
-  assert.deepEqual(readModelWords("claude-sonnet-5", both), { model: "claude-sonnet-5", agentContextId: "anthropic" });
-});
-
 test("[G3] each configured provider has an agent context; what is configured is not replaced", () => {
   const providers = { keys: () => ["offline", "openai", "anthropic", "mine"].values(), get: () => undefined };
   const agentContexts = [agent("default", "openai"), agent("mine", "anthropic")];

@@ -4,7 +4,7 @@
  */
 import type { AgentContext } from "../../domain/context.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { modelInfo, offlineModel } from "../../domain/models.ts";
+import { modelInfo } from "../../domain/models.ts";
 import type { Providers, WorkspaceSettings } from "../dependencies.ts";
 import { quoted } from "./resolve-contexts.ts";
 
@@ -21,7 +21,7 @@ const ownNames = new Set(["openai", "anthropic", "google", "offline"]);
 /** Google writes its names also in this form. */
 const googlePrefix = "models/";
 /** The offline model answers without a key. It is no provider that a person configured. */
-const { provider: offline } = offlineModel;
+const offline = "offline";
 
 /**
  * Adds an agent context for each provider that can be called and that no context names, with the provider's name as its
@@ -52,7 +52,7 @@ export interface KnownForModels {
 
 /**
  * Reads `claude-sonnet-5`, `anthropic/claude-sonnet-5`, `review/claude-sonnet-5` and `context:review`. Throws
- * `context_unknown`, and `provider_unknown` for a provider that is not configured or a model that the offline one is not.
+ * `context_unknown`, and `provider_unknown` for a provider that is not configured.
  */
 export function readModelWords(words: string, known: KnownForModels): ModelWords {
   if (words.startsWith("context:")) return contextOf(words.slice("context:".length), known);
@@ -61,7 +61,7 @@ export function readModelWords(words: string, known: KnownForModels): ModelWords
   const { current } = known;
   if (slash > 0) {
     const context = contextFor(prefix, known);
-    if (context !== null) return { agentContextId: context.id, model: modelAt(context, words.slice(slash + 1)) };
+    if (context !== null) return { agentContextId: context.id, model: words.slice(slash + 1) };
     if (ownNames.has(current.provider) && !words.startsWith(googlePrefix)) {
       throw new AptoveError(
         "provider_unknown",
@@ -72,16 +72,7 @@ export function readModelWords(words: string, known: KnownForModels): ModelWords
   const provider = modelInfo(words)?.provider;
   const isElsewhere = provider !== undefined && provider !== current.provider && ownNames.has(current.provider);
   const other = isElsewhere && !known.isNamed ? contextFor(provider, known) : null;
-  return { ...(other !== null && { agentContextId: other.id }), model: modelAt(other ?? current, words) };
-}
-
-/** Returns the model. An answer of the offline model must not pass for one of another model, so it has only its own name. */
-function modelAt({ provider }: AgentContext, model: string): string {
-  if (provider !== offline || model === offlineModel.model) return model;
-  throw new AptoveError(
-    "provider_unknown",
-    `the built-in offline model answers here, and ${JSON.stringify(model)} is not its name; give the key of a provider: aptove login`,
-  );
+  return { ...(other !== null && { agentContextId: other.id }), model: words };
 }
 
 function contextOf(id: string, known: KnownForModels): ModelWords {

@@ -5,7 +5,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sha256 } from "../../domain/ids.ts";
-import { offlineModel } from "../../domain/models.ts";
 import type { AssistantItem, ToolCallItem } from "../../domain/history.ts";
 import { itemEvents, prepareLocalCall, readLocalCall, sendLocally } from "../local-wire.ts";
 import type { PreparedRequest, Provider, ProviderEvent } from "../provider.ts";
@@ -17,7 +16,7 @@ export interface OfflineOptions {
   tokenDelayMs?: number;
 }
 
-const { provider: name, model: defaultModel } = offlineModel;
+const name = "offline";
 /** More than its longest answer, which quotes a few chunks. */
 const outputTokensMax = 20_000;
 
@@ -25,7 +24,7 @@ export function offlineProvider({ tokenDelayMs = 0 }: OfflineOptions = {}): Prov
   return {
     name,
     account: "built-in",
-    defaultModel,
+    defaultModel: "offline-1",
     remembers: false,
     isFree: true,
     // Its answers are short, whatever the limit is.

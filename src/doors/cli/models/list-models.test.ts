@@ -35,7 +35,7 @@ test("[G3] [L3] without a key, another model than the offline one is refused wit
   assert.equal(refused.exit, 1);
   assert.match(
     refused.stderr,
-    /^error: the built-in offline model answers here, .*aptove login \(provider_unknown\)$/m,
+    /^error: "gpt-9" needs the key of a provider: aptove login; .*"offline-1" answers \(provider_unknown\)$/m,
   );
   assert.match((await on.run(["model", "list"])).stdout, /^offline\/offline-1 .*\$0, \$0, \$0$/m);
   assert.match((await on.run(["ask", "--dry-run", "x"])).stdout, /^price: \$0\.0000 to send/m);
