@@ -323,14 +323,8 @@ test("[U10] [G1] two versions of a context differ by field; a tool is found by i
 test("[U10] [Q2] a run of an index says what it does, for whom, and in which other process", () => {
   const run = { filesDone: 1_200, filesTotal: 4_000, bytesDone: 0, chunksWritten: 1, startedAt: "", pid: 7 };
   const own = { ...run, isHere: true, isRefresh: false };
-  assert.equal(
-    runWords({ ...own, phase: "chunking" }),
-    "Reads what changed: 1\u202f200 of 4\u202f000 files, 1 chunk written",
-  );
+  assert.equal(runWords({ ...own, phase: "chunking" }), "Reads what changed: 1,200 of 4,000 files, 1 chunk written");
   const other = { ...run, isHere: false, isRefresh: true, phase: "listing" as const };
-  assert.equal(
-    runWords(other),
-    "Compares by another program (process 7): 1\u202f200 of 4\u202f000 files, for a question",
-  );
+  assert.equal(runWords(other), "Compares by another program (process 7): 1,200 of 4,000 files, for a question");
   assert.equal(runWords({ ...own, phase: "waiting" }), "Waits until another run has ended");
 });

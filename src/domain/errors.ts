@@ -16,7 +16,7 @@ function entry(status: number, title: string, retryable = false): ErrorEntry {
 
 export const errorCatalogue = {
   // The request itself
-  request_invalid: entry(400, "The request does not match the schema of this route"),
+  request_invalid: entry(400, "The request is not valid"),
   body_too_large: entry(413, "The request body is larger than the limit"),
   instruction_empty: entry(422, "The instruction is empty"),
   instruction_too_large: entry(422, "The instruction is larger than the limit"),

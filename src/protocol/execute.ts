@@ -302,7 +302,7 @@ export const executeRequestSchema = executeFields
     }
     for (const field of notSteered) {
       if (request.ifBusy !== "steer" || !says(field)) continue;
-      const message = `"steer" cannot be combined with ${field}: a running turn accepts only a message`;
+      const message = `is "steer" and cannot be combined with ${field}: a running turn accepts only a message`;
       context.addIssue({ code: "custom", path: ["ifBusy"], message });
     }
   })

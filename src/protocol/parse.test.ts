@@ -13,14 +13,14 @@ function refusal(value: unknown, codes = {}): AptoveError {
 test("[H1] an unknown field is refused with its name and the nearest known one", () => {
   const error = refusal({ instrution: "hello" });
   assert.equal(error.code, "request_invalid");
-  assert.equal(error.detail, 'instrution: unknown field; the nearest known one is "instruction"');
+  assert.equal(error.detail, 'instrution is not known; the nearest known field is "instruction"');
 });
 
 test("[H1] unknown nested fields are named with their path", () => {
   const error = refusal({ activeFiles: [{ path: "a.ts", content: "", istouched: true }], session: { nme: "x" } });
   assert.deepEqual(error.facts["faults"], [
-    { field: "activeFiles[0].istouched", message: 'unknown field; the nearest known one is "isTouched"' },
-    { field: "session.nme", message: 'unknown field; the nearest known one is "name"' },
+    { field: "activeFiles[0].istouched", message: 'is not known; the nearest known field is "isTouched"' },
+    { field: "session.nme", message: 'is not known; the nearest known field is "name"' },
   ]);
 });
 
@@ -63,7 +63,7 @@ test("[H1] [T9] the answer to a call is exactly one of a result, an error and an
   for (const answer of [{}, { output: "", error: "e" }, { output: "", approved: true }, { reason: "r", error: "e" }]) {
     const error = refusal({ toolResults: [{ callId: "c", ...answer }] }, codes);
     assert.equal(error.code, "tool_feedback_invalid");
-    assert.match(error.detail, /^toolResults\[0\]: /);
+    assert.match(error.detail, /^toolResults\[0\] /);
   }
   const toolResults = [
     { callId: "a", output: "" },
@@ -76,7 +76,7 @@ test("[H1] [T9] the answer to a call is exactly one of a result, an error and an
 
 test("[E4] the code follows the field of the first fault", () => {
   assert.equal(refusal({ tools: [{ parameters: {} }] }, { tools: "tool_invalid" }).code, "tool_invalid");
-  assert.match(refusal({ tools: [{ parameters: {} }] }).detail, /^tools\[0\]\.name: /);
+  assert.match(refusal({ tools: [{ parameters: {} }] }).detail, /^tools\[0\]\.name is missing/);
 });
 
 test("null means absent, because clients in some languages write it", () => {
@@ -88,5 +88,49 @@ test("the error is bounded for a value that is not an object and for one with ve
   assert.equal(refusal([]).code, "request_invalid");
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`x${n}`, n]));
   assert.equal((refusal(many).facts["faults"] as unknown[]).length, 20);
-  assert.throws(() => parseWithSchema(z.strictObject({}), { a: 1 }), /a: unknown field/);
+  assert.throws(() => parseWithSchema(z.strictObject({}), { a: 1 }), /a is not known/);
+});
+
+test("[H1] each kind of fault is a sentence that begins with the field, and has nothing of the library's own words", () => {
+  const schema = z.strictObject({
+    name: z.string().min(1).max(3),
+    count: z.int().min(1).max(5),
+    share: z.number().gt(0).lt(1),
+    kind: z.enum(["old", "new"]),
+    labels: z.array(z.string()).min(1).max(2),
+    flag: z.boolean(),
+    by: z.discriminatedUnion("type", [z.object({ type: z.literal("user") }), z.object({ type: z.literal("key") })]),
+    at: z.union([z.string(), z.number()]),
+    page: z.url(),
+    own: z.string().refine((text) => text !== "bad", "is not a word"),
+  });
+  const right = {
+    ...{ name: "n", count: 1, share: 0.5, kind: "old", labels: ["a"], flag: true, by: { type: "user" }, at: 1 },
+    ...{ page: "https://a.example", own: "word" },
+  };
+  const faults: [object, string][] = [
+    [{ name: undefined }, "name is missing"],
+    [{ name: 5 }, "name is not text"],
+    [{ name: "" }, "name is too short; it must have at least 1 character"],
+    [{ name: "long" }, "name is too long; it must have at most 3 characters"],
+    [{ count: 0 }, "count is too small; it must be at least 1"],
+    [{ count: 6 }, "count is too large; it must be at most 5"],
+    [{ count: 1.5 }, "count is not a whole number"],
+    [{ share: 0 }, "share is too small; it must be more than 0"],
+    [{ share: 1 }, "share is too large; it must be less than 1"],
+    [{ kind: "odd" }, "kind is none of old, new"],
+    [{ labels: [] }, "labels is too short; it must have at least 1 element"],
+    [{ labels: ["a", "b", "c"] }, "labels is too long; it must have at most 2 elements"],
+    [{ labels: ["a", null] }, "labels[1] is not text"],
+    [{ flag: "yes" }, "flag is not true or false"],
+    [{ by: { type: "org" } }, "by.type is none of user, key"],
+    [{ at: true }, "at has none of its forms"],
+    [{ page: "here" }, "page is not an address"],
+    [{ own: "bad" }, "own is not a word"],
+    [{ nmae: 1 }, 'nmae is not known; the nearest known field is "name"'],
+  ];
+  for (const [change, detail] of faults) {
+    assert.equal(thrownBy(() => parseWithSchema(schema, { ...right, ...change })).detail, detail);
+  }
+  assert.equal(thrownBy(() => parseWithSchema(schema, [])).detail, "the request is not an object");
 });

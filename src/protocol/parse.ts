@@ -2,11 +2,13 @@
 import { closest } from "fastest-levenshtein";
 import * as z from "zod";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import { faultWords } from "../domain/fault-words.ts";
 
 /** One fault of a request, as the `faults` of the problem list it. */
 export interface FieldFault {
   /** The field, for example `activeFiles[0].path`. Empty for the whole value. */
   field: string;
+  /** What is wrong, as words that follow the field: `is missing`. */
   message: string;
 }
 
@@ -21,12 +23,12 @@ export function parseWithSchema<S extends z.ZodType>(
   value: unknown,
   codes: Readonly<Record<string, ErrorCode>> = {},
 ): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: faultWords });
   if (result.success) return result.data;
   const { issues } = result.error;
   const faults = issues.flatMap((issue) => faultsOf(schema, issue)).slice(0, faultsMax);
   const code = codes[String(issues[0]?.path[0] ?? "")] ?? "request_invalid";
-  const detail = faults.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
+  const detail = faults.map(({ field, message }) => `${field === "" ? "the request" : field} ${message}`).join("; ");
   throw new AptoveError(code, detail, { facts: { faults } });
 }
 
@@ -35,7 +37,7 @@ function faultsOf(schema: z.ZodType, issue: z.core.$ZodIssue): FieldFault[] {
   const known = knownFields(schema, issue.path);
   return issue.keys.map((key) => ({
     field: fieldName([...issue.path, key]),
-    message: known.length === 0 ? "unknown field" : `unknown field; the nearest known one is "${closest(key, known)}"`,
+    message: known.length === 0 ? "is not known" : `is not known; the nearest known field is "${closest(key, known)}"`,
   }));
 }
 

@@ -14,7 +14,7 @@ export const exportQuerySchema = z
   })
   .refine(({ turnId, format }) => turnId === undefined || format !== "markdown", {
     path: ["format"],
-    message: '"markdown" cannot be combined with turnId: it exports whole sessions',
+    message: 'is "markdown" and cannot be combined with turnId: it exports whole sessions',
   });
 
 export const importReportSchema = z

@@ -83,7 +83,11 @@ export const forestQuerySchema = z
   .superRefine(({ limit: _limit, ...one }, context) => {
     const [, second] = Object.entries(one).filter(([, value]) => value !== undefined);
     if (second === undefined) return;
-    context.addIssue({ code: "custom", path: [second[0]], message: "only one of cursor, q and below can be set" });
+    context.addIssue({
+      code: "custom",
+      path: [second[0]],
+      message: "cannot be set: only one of cursor, q and below can",
+    });
   });
 
 export const forestSchema = z

@@ -145,9 +145,9 @@ export function queryFlag() {
   return z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive" }).meta({ enum: ["true", "false"] });
 }
 
-/** A query parameter that is a whole number. It arrives as text, so the error describes the query parameter. */
+/** A query parameter that is a whole number. It arrives as text. */
 export function queryNumber(min: number, max?: number) {
-  const error = `the query parameter takes a whole number from ${min}${max === undefined ? " on" : ` to ${max}`}`;
+  const error = `is not a whole number from ${min}${max === undefined ? " on" : ` to ${max}`}`;
   const number = z.coerce.number({ error }).int({ error }).min(min, { error });
   return max === undefined ? number : number.max(max, { error });
 }

@@ -30,7 +30,7 @@ export interface Provider {
   readonly defaultModel: string;
   /** True if it remembers responses, so that a later call can name one instead of sending the history (C1). */
   readonly remembers: boolean;
-  /** True if its calls cost nothing, because the model is in this process (F11). Absent: the price is that of the table. */
+  /** True if its one model, the default one, is in this process: its calls cost nothing (F11), and it answers for no other model. Absent: the price is that of the table. */
   readonly isFree?: true;
   /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];

@@ -5,6 +5,7 @@
 import { distance } from "fastest-levenshtein";
 import * as z from "zod";
 import { toDotPath } from "zod/v4/core";
+import { faultWords } from "../domain/fault-words.ts";
 import { ToolFault } from "./tool-fault.ts";
 
 export interface ToolParameters<P extends z.ZodRawShape> {
@@ -69,7 +70,7 @@ function jsonSchemaOf(schema: z.ZodObject): Record<string, unknown> {
 }
 
 function parsed<S extends z.ZodObject>(schema: S, args: Record<string, unknown>): z.output<S> {
-  const result = schema.safeParse(withoutNulls(schema, args), { error: faultWords });
+  const result = schema.safeParse(withoutNulls(schema, args), { error: argumentWords });
   if (result.success) return result.data;
   const faults = result.error.issues.flatMap((issue) => faultsOf(schema, issue));
   throw new ToolFault(faults.slice(0, faultsMax).join("; "));
@@ -97,10 +98,10 @@ function closeness(name: string, known: string): number {
 }
 
 /** Returns the message for a fault that has no message in the schema. */
-function faultWords(issue: z.core.$ZodRawIssue): string | undefined {
+function argumentWords(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return "is missing";
   const expected = expectedOf(issue);
-  return expected === null ? undefined : `must be ${expected}, but is ${kindOf(issue.input)}`;
+  return expected === null ? faultWords(issue) : `must be ${expected}, but is ${kindOf(issue.input)}`;
 }
 
 function expectedOf(issue: z.core.$ZodRawIssue): string | null {

@@ -292,3 +292,29 @@ test("[U5] [U12] a turn gets a name at the keyboard, the tree shows it, and a fo
   );
   assert.deepEqual(tab.faults, []);
 });
+
+test("[U4] [U13] a turn is shown also if the turns were read before it began and the session after it ended", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const first = await world.engine.turns.run(world.owner, { instruction: "one" });
+  await first.finished;
+  const tab = await world.tab("/costs");
+  await tab.route(/\/api\/sessions\?/, (route) => route.abort());
+  const areRead = Promise.withResolvers<void>();
+  const hasEnded = Promise.withResolvers<void>();
+  await tab.route(/\/api\/sessions\/[^/?]+\/turns/, async (route) => {
+    const response = await route.fetch();
+    areRead.resolve();
+    await hasEnded.promise;
+    await route.fulfill({ response });
+  });
+  await tab.route(/\/api\/sessions\/[^/?]+$/, async (route) => {
+    await hasEnded.promise;
+    await route.continue();
+  });
+  await tab.getByRole("link", { name: /^one 1 turn/ }).click();
+  await areRead.promise;
+  const second = await world.engine.turns.run(world.owner, { instruction: "two", sessionId: first.sessionId });
+  await second.finished;
+  hasEnded.resolve();
+  await tab.getByText("answer 2").waitFor();
+});

@@ -57,3 +57,37 @@ test("[U5] [T7] a turn above the head is run again in a fork: the menu says so, 
   await tab.getByText("answer 3").waitFor();
   assert.equal((await world.engine.sessions.get(world.owner, first.sessionId)).headTurnId, third.turnId);
 });
+
+test("[U5] [U13] the first turn of a fork is shown also if it ends between the reads of the session and of its turns", async (t) => {
+  const ends = Promise.withResolvers<void>();
+  const world = await reasonsWorld(t, (_call, n) =>
+    n === 1 ? "answer 1" : [{ says: ["answer ", ends.promise, "2"] }],
+  );
+  const first = await world.run("one");
+  const tab = await world.tab(`/s/${first.sessionId}?fork=${first.turnId}`);
+  const isRead = Promise.withResolvers<void>();
+  const hasEnded = Promise.withResolvers<void>();
+  await tab.route(ofFork(first.sessionId), async (route) => {
+    const response = await route.fetch();
+    isRead.resolve();
+    await hasEnded.promise;
+    await route.fulfill({ response });
+  });
+  await tab.route(turnsOfFork(first.sessionId), async (route) => {
+    await hasEnded.promise;
+    await route.continue();
+  });
+  await tab.getByLabel("Instruction").fill("the fork");
+  await tab.getByRole("button", { name: "Run", exact: true }).click();
+  await isRead.promise;
+  const row = tab.getByRole("link", { name: /the fork/ });
+  await row.filter({ hasText: "running" }).waitFor();
+  ends.resolve();
+  await row.filter({ hasNotText: "running" }).waitFor();
+  hasEnded.resolve();
+  await tab.getByText("answer 2").waitFor();
+});
+
+/** The addresses of every session but this one, and of their turns. */
+const ofFork = (origin: string): RegExp => new RegExp(`/api/sessions/(?!${origin})[^/?]+$`);
+const turnsOfFork = (origin: string): RegExp => new RegExp(`/api/sessions/(?!${origin})[^/?]+/turns`);

@@ -277,7 +277,7 @@ test("[U4] [U11] of a change of 50,000 lines a bounded number is drawn, and more
   const { tab } = await withCalls(t, toolOf("changed", content));
   const diff = tab.locator(".diff");
   await tab.locator(".call summary").click();
-  await diff.getByText("+50\u202f000").waitFor();
+  await diff.getByText("+50,000").waitFor();
   assert.equal(await diff.locator("tr").count(), 400);
   await diff.getByRole("button", { name: /Show more/ }).click();
   await diff.locator("tr").nth(400).waitFor();

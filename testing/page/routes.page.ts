@@ -155,7 +155,11 @@ test("[U10] [U13] an admin makes a key, adds a person, edits a context and reads
 test("[U4] [U6] [U13] what does not exist says so, and a damaged turn shows what can still be read", async (t) => {
   const world = await filledWorld(t);
   const tab = await world.tab("/s/01999999-0000-7000-8000-000000000000");
-  await tab.getByText("you may not see it").first().waitFor();
+  const missing = tab.getByRole("alert").filter({ hasText: "you may not see it" });
+  assert.equal(await missing.getByText(/./).first().innerText(), "This does not exist, or you may not see it.");
+  assert.equal(await tab.getByText(/not exist/).count(), 1);
+  await missing.getByRole("link", { name: "Go to the sessions" }).click();
+  await tab.getByText("What should the model do?").waitFor();
   await tab.goto(`${world.url}/nothing/here`);
   assert.equal(tab.url().includes("nothing"), true);
   const turn = await world.engine.turns.run(world.owner, { instruction: "damage me" });

@@ -40,26 +40,49 @@ export class Thread {
   });
   readonly #stopWatching: () => void;
   #isClosed = false;
+  #loading: Promise<void> | null = null;
+  /** True if something may have changed since the load that runs has begun. */
+  #isStale = false;
 
   constructor(id: string) {
     this.id = id;
-    // The sessions are asked for regularly. If this one has changed, it is read again.
-    this.#stopWatching = effect(() => {
+    // The sessions are asked for regularly. If this one has changed, it is read again. A load that runs meanwhile may have read
+    // the session before the change and the turns after it, so another one follows it.
+    const mark = computed(() => {
       const row = [...(newest.value ?? []), openedSession.value].find((one) => one?.id === id);
+      return row == null ? null : markOf(row);
+    });
+    this.#stopWatching = effect(() => {
       const known = this.session.peek();
-      if (row != null && known !== null && markOf(row) !== markOf(known)) void this.load();
+      if (mark.value === null) return;
+      if (this.#loading !== null || (known !== null && mark.value !== markOf(known))) void this.load();
     });
   }
 
+  /** Resolves when everything is as new as this call, or failed. Calls during a load share one more load. Never rejects. */
   async load(): Promise<void> {
+    this.#isStale = true;
+    await (this.#loading ??= this.#loadUntilFresh().finally(() => (this.#loading = null)));
+  }
+
+  async #loadUntilFresh(): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      this.#isStale = false;
+      await this.#loadOnce();
+    }
+  }
+
+  async #loadOnce(): Promise<void> {
     try {
-      const [session, pins, names, page] = await Promise.all([
+      const [session, pins, names, turns] = await Promise.all([
         client.sessions.get(this.id),
         client.sessions.pins(this.id),
         client.sessions.turnNames(this.id),
-        client.sessions.turns(this.id, { limit: pageSize, texts: "whole" }),
+        this.#newestTurns(),
       ]);
-      const own = page.turns.toReversed();
+      // The session may have been read after the end of a turn that began after the turns were read.
+      const isBehind = (turns.at(-1)?.sequence ?? 0) < session.turnCount;
+      const own = isBehind ? await this.#newestTurns() : turns;
       const origin = own.length < pageSize ? await this.#origin(session) : [];
       if (this.#isClosed) return;
       batch(() => {
@@ -73,6 +96,11 @@ export class Thread {
     } catch (error) {
       this.failed.value = { words: wordsOf(error), code: codeOf(error) };
     }
+  }
+
+  async #newestTurns(): Promise<ListedTurn[]> {
+    const { turns } = await client.sessions.turns(this.id, { limit: pageSize, texts: "whole" });
+    return turns.toReversed();
   }
 
   /** Loads the turns before the oldest one that is shown. */

@@ -1,8 +1,9 @@
 /** Numbers, money and times as people read them. */
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+/** `17,241`, as the command line writes it. */
 export function count(value: number): string {
-  return whole.format(value).replaceAll(",", "\u202f");
+  return whole.format(value);
 }
 
 /** `1.2k`, `3.4M`: for places where the exact number is a title. */

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Failed } from "../api/loading.ts";
+import { pathTo } from "../routes.ts";
 
 /** Grey lines where text will be. They appear only if the answer takes a moment. */
 export function Loading({ lines = 3 }: { lines?: number }) {
@@ -36,13 +37,25 @@ export function Reload() {
 }
 
 const hints: Record<string, string> = {
-  not_found: "It does not exist, or you may not see it.",
   forbidden: "Your role does not allow this.",
   blob_missing: "Stored content is missing. `aptove session verify` names what is damaged.",
   blob_damaged: "Stored content is damaged. `aptove session verify` names what is damaged.",
 };
 
+/** Another attempt gives the same, so it leads back to what is there. */
+function Missing() {
+  return (
+    <div class="failed-state" role="alert">
+      <p>This does not exist, or you may not see it.</p>
+      <a class="button" href={pathTo("sessions")}>
+        Go to the sessions
+      </a>
+    </div>
+  );
+}
+
 export function FailedState({ failed, retry }: { failed: Failed; retry?: () => void }) {
+  if (failed.code === "not_found") return <Missing />;
   return (
     <div class="failed-state" role="alert">
       <p>{failed.words}</p>

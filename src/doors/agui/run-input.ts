@@ -2,6 +2,7 @@
 import type { AssistantMessage, ContentPart, Message, ResumeEntry, RunAgentInput } from "@ag-ui/core";
 import { RunAgentInputSchema } from "@ag-ui/core/schemas";
 import { AptoveError } from "../../domain/errors.ts";
+import { faultWords } from "../../domain/fault-words.ts";
 import type { ConversationItem } from "../../domain/history.ts";
 import type { InputPart } from "../../domain/input-part.ts";
 import type { ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
@@ -19,12 +20,12 @@ export interface RunInput {
 
 /** Throws `request_invalid`. */
 export function readRunInput(value: unknown): RunInput {
-  const parsed = RunAgentInputSchema.safeParse(value);
+  const parsed = RunAgentInputSchema.safeParse(value, { error: faultWords });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new AptoveError(
       "request_invalid",
-      `${issue?.path.join(".") || "the body"}: ${issue?.message ?? "is invalid"}`,
+      `${issue?.path.join(".") || "the body"} ${issue?.message ?? "is not valid"}`,
     );
   }
   const asked = parsed.data as RunAgentInput;

@@ -78,7 +78,7 @@ export function writeFailure(error: unknown, server: string | null): FailureRepo
 }
 
 /** Errors whose detail says everything that their title says. */
-const detailedCodes: readonly string[] = ["mode_unknown", "context_unknown", "provider_unknown"];
+const detailedCodes: readonly string[] = ["request_invalid", "mode_unknown", "context_unknown", "provider_unknown"];
 
 /**
  * Returns the message of an error. For `not_found` it is the detail alone: that the thing may also be hidden does not

@@ -37,6 +37,8 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
   const world = await cliWorld(t);
   const cases: [string[], RegExp][] = [
     [["frob"], /unknown command 'frob' \(usage\)\nfix: see aptove --help/],
+    [["budget", "set", "foo", "5"], /^error: <scope> cannot be 'foo'\. Allowed choices are session, /],
+    [["session", "list", "--status", "x"], /^error: --status <status> cannot be 'x'\. Allowed choices are /],
     [["aks"], /unknown command 'aks' \(usage\)\nfix: did you mean aptove ask\? Or see aptove --help/],
     [["bogus"], /unknown command 'bogus' \(usage\)\nfix: see aptove --help$/m],
     [["check"], /fix: did you mean aptove config check\?/],

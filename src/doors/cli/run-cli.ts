@@ -93,7 +93,17 @@ function wrongUse({ words, program }: Refusal): UsageError {
   const group = /^see (.*) --help$/.exec(help)?.[1] ?? "";
   if (meant.length === 0 && suggestion !== undefined)
     meant.push(...nearWords(message, suggestion).map((word) => (unknown === undefined ? word : `${group} ${word}`)));
-  return new UsageError(message, meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`);
+  return new UsageError(
+    inPlainWords(message),
+    meant.length === 0 ? help : `did you mean ${meant.join(" or ")}? Or ${help}`,
+  );
+}
+
+/** Commander calls an argument of a command and one of an option by names of its own. */
+function inPlainWords(message: string): string {
+  return message
+    .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\./s, "<$2> cannot be '$1'.")
+    .replace(/^option '(.*?)' argument '(.*)' is invalid\./s, "$1 cannot be '$2'.");
 }
 
 /** A word may differ from what was typed in this many letters. */

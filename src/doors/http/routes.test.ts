@@ -110,7 +110,7 @@ test("[S7] pages follow each other by a cursor, newest activity first, and filte
     await door.refused("request_invalid", `GET /api/sessions?${query}`);
   }
   const { detail } = await door.refused("request_invalid", "GET /api/sessions?limit=abc");
-  assert.equal(detail, "limit: the query parameter takes a whole number from 1 to 200");
+  assert.equal(detail, "limit is not a whole number from 1 to 200");
 });
 
 test("[T4] [H2] turns are listed newest first, as summaries; the last one is complete", async (t) => {

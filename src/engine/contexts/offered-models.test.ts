@@ -60,3 +60,15 @@ test("[G3] a request names a model, a model of another provider, or a context; w
   assert.equal(models.find(({ model }) => model === "claude-sonnet-5")?.price?.input, 2);
   assert.ok(reports.some((report) => report.includes('"openai" could not be listed')));
 });
+
+test("[G3] [F11] a model in this process answers for no other, and has the price 0 in the list, in an estimate and in what a turn has cost", async (t) => {
+  const provider = Object.assign(scriptedProvider(), { isFree: true as const });
+  const { engine, caller, ask } = await testEngine(t, { provider });
+  const [model] = await engine.contexts.models(caller, null);
+  assert.deepEqual(model?.price, { input: 0, cached: 0, output: 0 });
+  const { price } = await engine.turns.estimate(caller, { instruction: "hi" });
+  assert.deepEqual(price && [price.inputMinUsd, price.inputMaxUsd, price.outputUsdPerThousand], [0, 0, 0]);
+  const turn = await ask("hi");
+  assert.equal(turn.run.usage.costUsd, 0);
+  await assert.rejects(ask("hi", { model: "gpt-9" }), hasCode("provider_unknown", "aptove login"));
+});

@@ -47,11 +47,14 @@ async function modelsOfProvider(deps: EngineDependencies, provider: Provider): P
       provider: provider.name,
       model: id,
       contextTokens: window,
-      price: info?.price ?? null,
+      price: provider.isFree === true ? free : (info?.price ?? null),
       source: sourceOf(info),
     };
   });
 }
+
+/** The price of a model that is in this process. */
+const free = { input: 0, cached: 0, output: 0 };
 
 function sourceOf(info: ModelInfo | null): OfferedModel["source"] {
   return info === null ? null : { page: info.source, asOf: info.asOf };

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { browserSecretPrefix, isBrowserKey, type ApiKey, type Caller, type Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { givenName } from "../../domain/given-name.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noReader, noLimitedKey } from "../access/access.ts";
@@ -31,7 +32,8 @@ export function browsers(deps: EngineDependencies, watch: KeyWatch): Browsers {
   const codes = new Map<string, OpenCode>();
   return {
     code: (caller) => audited(deps, { by: caller, action: "browser.code" }, async () => newCode(deps, codes, caller)),
-    signIn: async (proof, name) => {
+    signIn: async (proof, wanted) => {
+      const name = givenName(wanted);
       if ("pairingCode" in proof) {
         const { device, token } = await devices(deps, watch).claim({ code: proof.pairingCode, name });
         return { keyId: device.id, secret: token, expiresAt: null };

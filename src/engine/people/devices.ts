@@ -13,6 +13,7 @@ import {
   type Pairing,
 } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { givenName } from "../../domain/given-name.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noReader, scopedToDevice, noLimitedKey } from "../access/access.ts";
@@ -103,7 +104,7 @@ async function claim(
     label: pairingLabel(text),
     hash: sha256(text),
     at,
-    key: { id: newId(), name, ...token.kept, createdAt: at, ...unused },
+    key: { id: newId(), name: givenName(name), ...token.kept, createdAt: at, ...unused },
     deviceIds: [...(deviceId !== undefined && isDeviceId(deviceId) ? [deviceId] : []), newId()],
   });
   if (result.outcome === "refused" || !isToken(result.key)) {

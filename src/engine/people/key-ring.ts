@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { localOrgId, operatorId, secretPrefix, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { givenName } from "../../domain/given-name.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { adminOnly, noLimitedKey, noReader, ownsWorkspaces, scopedToDevice } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -98,7 +99,7 @@ async function createKey(
     id: newId(),
     orgId: caller.orgId,
     userId,
-    name,
+    name: givenName(name),
     ...kept,
     deviceId: null,
     roleMax: caller.role,

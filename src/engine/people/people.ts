@@ -2,6 +2,7 @@
 import { type Caller, type Org, type User, type UserPatch, operatorId } from "../../domain/caller.ts";
 import type { AuditAction } from "../../domain/audit.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { givenName } from "../../domain/given-name.ts";
 import { newId } from "../../domain/ids.ts";
 import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
@@ -23,7 +24,7 @@ export function people(deps: EngineDependencies, watch: KeyWatch): Omit<People, 
       audited(deps, { by: caller, action: "org.rename", target: id }, async () => {
         if (id !== caller.orgId) throw noOrg(id);
         adminOnly(caller, "change an org");
-        return (await deps.records.people.updateOrg(id, { name })) ?? (await ownOrg(deps, id));
+        return (await deps.records.people.updateOrg(id, { name: givenName(name) })) ?? (await ownOrg(deps, id));
       }),
     users: async (caller, page = {}) => {
       const { rows, next } = await pageBy(page, (asked) =>
@@ -51,7 +52,7 @@ export function operator(deps: EngineDependencies, watch: KeyWatch): Operator {
   const actor = (orgId: string): Caller => ({ orgId, userId: operatorId, role: "admin" });
   return {
     createOrg: async (name) => {
-      const org: Org = { id: newId(), name, createdAt: now(), suspendedAt: null };
+      const org: Org = { id: newId(), name: givenName(name), createdAt: now(), suspendedAt: null };
       await audited(deps, { by: actor(org.id), action: "org.create", target: org.id }, () =>
         records.people.insertOrg(org),
       );
@@ -102,7 +103,7 @@ async function addUser(deps: EngineDependencies, caller: Caller, start: UserStar
   const user: User = {
     id: newId(),
     orgId,
-    name: start.name,
+    name: givenName(start.name),
     email: foldedEmail(start.email ?? null),
     externalId: start.externalId ?? null,
     role: start.role ?? "member",
@@ -122,6 +123,7 @@ async function changeUser(
   adminOnly(caller, "change people");
   const patch: UserPatch = {
     ...rest,
+    ...(rest.name !== undefined && { name: givenName(rest.name) }),
     ...(email !== undefined && { email: foldedEmail(email) }),
     ...(disabled !== undefined && { disabledAt: disabled ? (disabledAt ?? deps.now()) : null }),
   };

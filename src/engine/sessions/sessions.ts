@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { oneLine } from "../../domain/one-line.ts";
+import { givenName } from "../../domain/given-name.ts";
 import { inheritedMarks } from "../../domain/pin.ts";
 import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { repositoriesFault, repositoryNames } from "../../domain/repositories.ts";
@@ -26,7 +26,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
   mayWrite(caller);
   const origin = start.forkOf === undefined ? null : await forkOrigin(deps, caller, start.forkOf);
   const from = origin?.session ?? null;
-  const name = start.name ?? from?.name ?? "Untitled";
+  const name = start.name === undefined ? (from?.name ?? "Untitled") : givenName(start.name);
   const workspaceId = workspaceOfNew(caller, start.workspaceId ?? from?.workspaceId);
   const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, withProviderContexts(settings));
@@ -94,7 +94,7 @@ export async function updateSession(
   { id, patch }: { id: string; patch: SessionPatch },
 ): Promise<Session> {
   const session = await changeableSession(deps, caller, id);
-  const named = patch.name !== undefined && { name: oneLine(patch.name) };
+  const named = patch.name !== undefined && { name: givenName(patch.name) };
   const change = { ...patch, ...named, ...(await chosenBy(deps, caller, { session, patch })) };
   const updated = await deps.records.sessions.update(id, change, deps.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);

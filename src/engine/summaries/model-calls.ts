@@ -90,7 +90,7 @@ export class ModelCalls {
     const answer = this.#provider.send(request, this.#signal);
     const end = withCounts(await activity.within(() => listen(answer, { chunks, written })));
     const model = end.type === "finished" ? end.model : request.model;
-    const usage = priced(model, end.usage);
+    const usage = priced(this.#provider, model, end.usage);
     const responded =
       end.type === "finished"
         ? { responseId: end.responseId, stopReason: end.stopReason, code: null }

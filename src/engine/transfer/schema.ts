@@ -3,6 +3,7 @@
  * faults in it at every door. So this room is an edge of the program, and may use zod.
  */
 import * as z from "zod";
+import { faultWords } from "../../domain/fault-words.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";
@@ -115,28 +116,3 @@ function firstFault({ issues }: z.ZodError): { path: PropertyKey[]; message: str
   const path = issue.code === "unrecognized_keys" ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
   return { path, message: issue.message };
 }
-
-/** Returns the text of a fault for which a schema has no message of its own. */
-function faultWords(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.input === undefined) return "is missing";
-  switch (issue.code) {
-    case "invalid_type":
-      return `is not ${typeWords[issue.expected] ?? issue.expected}`;
-    case "unrecognized_keys":
-      return "is not known";
-    case "invalid_value":
-      return issue.values.length === 1 ? `is not ${String(issue.values[0])}` : `is none of ${issue.values.join(", ")}`;
-    case "invalid_union":
-      return Array.isArray(issue.options) ? `is none of ${issue.options.join(", ")}` : "has none of its forms";
-    default:
-      return undefined;
-  }
-}
-
-const typeWords: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
-  string: "text",
-  number: "a number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-};

@@ -3,16 +3,18 @@ import { foresee, type ForeseenBudget } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { costOf, modelFamily } from "../../domain/models.ts";
+import { modelFamily } from "../../domain/models.ts";
 import { countedContext, type Usage } from "../../domain/usage.ts";
 import { budgetTargets } from "../access/budgets.ts";
 import type { EstimatedPrice, TurnEstimate, TurnRequest } from "../engine.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { estimateTokens } from "./prepare/choose-chunks.ts";
 import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
+import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
 import type { ParentTurn, TurnPlan } from "./prepare/turn-plan.ts";
 import { callBound } from "./run/call-bound.ts";
+import { priced } from "./run/model-step.ts";
 import { placeAndAccept } from "./run-turn.ts";
 
 /** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
@@ -30,7 +32,7 @@ export async function estimateTurn(core: EngineCore, caller: Caller, asked: Turn
     model: accepted.model,
     contextTokens: window,
     tokens,
-    price: priceOf(accepted.model, tokens, accepted.settings.maxOutputTokens ?? null),
+    price: priceOf(accepted, tokens, accepted.settings.maxOutputTokens ?? null),
     budgets: await budgetsOf(core, plan, { parent: place.parent, sessionId: place.session?.id ?? newId() }),
     isSummarisedFirst: plan.isTooLong,
     manifest: plan.manifest,
@@ -89,11 +91,12 @@ function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ParentTu
 const nothing: Usage = { input: 0, output: 0, cached: 0, reasoning: 0, total: 0 };
 
 function priceOf(
-  model: string,
+  { provider, model }: Pick<AcceptedRequest, "provider" | "model">,
   { total, cachedMax: cached }: TurnEstimate["tokens"],
   maxOutput: number | null,
 ): EstimatedPrice | null {
-  const cost = (usage: Partial<Usage>): number | null => costOf(model, { ...nothing, ...usage }) ?? null;
+  const cost = (usage: Partial<Usage>): number | null =>
+    priced(provider, model, { ...nothing, ...usage }).costUsd ?? null;
   const min = cost({ input: total, cached });
   // The most expensive way to send it: everything is written to the cache.
   const max = cost({ input: total, written: total });

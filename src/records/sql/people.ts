@@ -1,6 +1,7 @@
 /** Orgs and users in SQL (H4). */
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { Org, User, UserPatch } from "../../domain/caller.ts";
+import { storedName } from "../../domain/given-name.ts";
 import type { AgePage, PeopleRecords, UserUpdate } from "../people.ts";
 import { isUniqueViolation } from "./faults.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -115,15 +116,16 @@ export function oldestFirst({ limit }: AgePage) {
     select.orderBy("created_at").orderBy("id").limit(limit);
 }
 
-function orgToRow({ id, createdAt, suspendedAt, ...doc }: Org): Tables["orgs"] {
+export function orgToRow({ id, createdAt, suspendedAt, ...doc }: Org): Tables["orgs"] {
   return { id, created_at: createdAt, suspended_at: suspendedAt, doc: JSON.stringify(doc) };
 }
 
 export function rowToOrg({ id, created_at, suspended_at, doc }: Tables["orgs"]): Org {
-  return { id, createdAt: created_at, suspendedAt: suspended_at, ...(JSON.parse(doc) as Pick<Org, "name">) };
+  const { name } = JSON.parse(doc) as Pick<Org, "name">;
+  return { id, createdAt: created_at, suspendedAt: suspended_at, name: storedName(name, id) };
 }
 
-function userToRow({ id, orgId, createdAt, role, email, externalId, disabledAt, ...doc }: User): UserRow {
+export function userToRow({ id, orgId, createdAt, role, email, externalId, disabledAt, ...doc }: User): UserRow {
   return {
     id,
     org_id: orgId,
@@ -141,7 +143,7 @@ export function rowToUser(row: UserRow): User {
   return {
     id: row.id,
     orgId: row.org_id,
-    name,
+    name: storedName(name, row.id),
     email: row.email,
     externalId: row.external_id,
     role: row.role,

@@ -292,7 +292,7 @@ test("[G3] [L2] [H1] /model lists what the providers really offer, with window a
 test("[G3] [L3] with the offline model alone, /model lists that one", async (t) => {
   const on = await cliWorld(t);
   const { stdout } = await on.run(["chat"], { stdin: "/model\n" });
-  assert.match(stdout, /^ *\S*offline\S*(?: +[\d,]+ tokens)?\n$/);
+  assert.match(stdout, /^ *\S*offline\S*(?: +[\d,]+ tokens)? +\$0 in, \$0 out per million\n$/);
 });
 
 test("[C6] [L2] /compact has the next line begin with a summary, once; with a line it sends that at once", async (t) => {

@@ -21,7 +21,7 @@ const filePart = z.object({
   file_id: z.string().nullish(),
 });
 const contentPart = z.discriminatedUnion("type", [textPart, refusalPart, imagePart, filePart], {
-  error: "Supported values are: 'input_text', 'input_image', 'input_file', 'output_text', 'refusal'",
+  error: "is none of the supported values: 'input_text', 'input_image', 'input_file', 'output_text', 'refusal'",
 });
 const content = z.union([z.string(), z.array(contentPart)]);
 

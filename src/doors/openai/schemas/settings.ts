@@ -4,7 +4,7 @@ import * as z from "zod";
 /** Pairs of text, of which OpenAI takes 16. */
 export const wireMetadata = z
   .record(z.string().max(64), z.string().max(512))
-  .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs are allowed");
+  .refine((pairs) => Object.keys(pairs).length <= 16, "has more than 16 pairs");
 
 export const effortSchema = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 export const verbositySchema = z.enum(["low", "medium", "high"]);

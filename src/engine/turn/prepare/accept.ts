@@ -5,6 +5,7 @@
 import type { Caller } from "../../../domain/caller.ts";
 import type { AgentContext, ContextVersionFacts, ConversationContext } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
+import { givenName } from "../../../domain/given-name.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -84,6 +85,8 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
+  const newName = (asked.given ?? request).session?.name;
+  if (newName !== undefined) givenName(newName);
   const workspaceId =
     session === null
       ? workspaceOfNew(caller, request.workspaceId)
@@ -212,7 +215,7 @@ async function chooseModel(
   };
   const model: ModelChoice = {
     provider,
-    model: chosen ?? modelOf(conversationContext, provider),
+    model: chosen === undefined ? modelOf(conversationContext, provider) : chosenOf(provider, chosen),
     settings: { ...conversationContext.settings, ...choice.settings },
     history: provider.remembers && deps.isReplayOnly !== true ? (conversationContext.history ?? "chain") : "replay",
     compacts: request.compact === true,
@@ -225,6 +228,13 @@ export function modelOf({ model }: ConversationContext, provider: Provider): str
   const owner = model === null ? undefined : modelInfo(model)?.provider;
   const isOthers = owner !== undefined && owner !== provider.name && modelsOf(provider.name).length > 0;
   return isOthers ? provider.defaultModel : (model ?? provider.defaultModel);
+}
+
+/** An answer of the offline model must not pass for one of another model (G3, L3). Throws `provider_unknown`. */
+function chosenOf(provider: Provider, model: string): string {
+  if (provider.isFree !== true || model === provider.defaultModel) return model;
+  const detail = `${JSON.stringify(model)} needs the key of a provider: aptove login; without one only ${JSON.stringify(provider.defaultModel)} answers`;
+  throw new AptoveError("provider_unknown", detail);
 }
 
 interface OfferedBeside {

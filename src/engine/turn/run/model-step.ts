@@ -3,7 +3,7 @@ import type { Failure, Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
 import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
-import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import type { Provider, ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
@@ -45,7 +45,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   // Messages that were cut short end before their step ends.
   recorder.endAll();
   const model = end.type === "finished" ? end.model : request.request.model;
-  const usage = priced(model, end.usage);
+  const usage = priced(provider, model, end.usage);
   await held.settle({ model, usage: end.usage });
   if (end.type === "finished" && end.isUsageEstimated === true) warnOfEstimate(run);
   if (end.type === "failed" && end.contextTokens !== undefined) core.windows.learn(plan.accepted, end.contextTokens);
@@ -96,7 +96,7 @@ async function watchedCall(
     end.type === "finished"
       ? { model: end.model, responseId: end.responseId, stopReason: end.stopReason, code: null }
       : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
-  activity.end({ ...reported, usage: priced(reported.model, end.usage), firstOutputMs });
+  activity.end({ ...reported, usage: priced(accepted.provider, reported.model, end.usage), firstOutputMs });
   return end;
 }
 
@@ -106,8 +106,8 @@ export function withCounts(end: CallEnd): CallEnd {
 }
 
 /** Returns the usage with its price, if that is known. */
-export function priced(model: string, usage: Usage): Usage {
-  const costUsd = costOf(model, usage);
+export function priced({ isFree }: Pick<Provider, "isFree">, model: string, usage: Usage): Usage {
+  const costUsd = isFree === true ? 0 : costOf(model, usage);
   return costUsd === undefined ? usage : { ...usage, costUsd };
 }
 

@@ -1,4 +1,5 @@
 /** Converts a session to a row, and back. */
+import { storedName } from "../../../domain/given-name.ts";
 import type { Session } from "../../../domain/session.ts";
 import { detailsOf, foldedText, storableText } from "../../search-text.ts";
 import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
@@ -58,7 +59,8 @@ export function sessionToRow(session: Session): SessionRow {
 }
 
 export function rowToSession(row: SessionRow): Session {
-  return { ...columnFields(row), ...fullJson<DocumentFields>(row.doc, defaults) };
+  const rest = fullJson<DocumentFields>(row.doc, defaults);
+  return { ...columnFields(row), ...rest, name: storedName(rest.name, row.id) };
 }
 
 /** Returns the fields of a session that have a column of their own, so that the store can sort, find or change by them. */
