@@ -72,7 +72,7 @@ test("[U10] [U13] an admin makes a key, watches an index being built, reads what
   await checks.getByRole("listitem").filter({ hasText: "blobs" }).getByText("is checked").waitFor();
   bucket.resolve();
   await checks.getByText("the bucket does not answer").waitFor();
-  await checks.getByText(/^What to do: check the disk/).waitFor();
+  await checks.getByText(/^What to do: correct what the message names, or check the disk/).waitFor();
   await checks.getByText("1 of 3 parts failed.").waitFor();
   inspections[1] = { name: "blobs", look: async () => ({ state: "ok", detail: "in the data folder" }) };
   await checks.getByRole("button", { name: "Run again" }).click();

@@ -33,7 +33,7 @@ test("[U5] [U11] [U12] a turn with 10,000 forks is a few rows in the tree and in
   await ran(world, "two", { sessionId: first.sessionId });
   await forkOften(world, first.turnId, 10_000);
   const tab = await world.tab(`/s/${first.sessionId}/t/tree`);
-  const more = tab.getByRole("treeitem", { name: /9\s997 more forks/ });
+  const more = tab.getByRole("treeitem", { name: /9,997 more forks/ });
   await more.waitFor();
   assert.equal(await tab.getByRole("treeitem").count(), 6);
   await more.click();
@@ -46,12 +46,12 @@ test("[U5] [U11] [U12] a turn with 10,000 forks is a few rows in the tree and in
   await tab.keyboard.press("End");
   await focused("one").waitFor();
   await tab.keyboard.press("ArrowUp");
-  await focused(/9\s950 more forks/).waitFor();
+  await focused(/9,950 more forks/).waitFor();
   await tab.keyboard.press("Enter");
   await focused("fork 9949").waitFor();
 
   await tab.goto(`${world.url}/map`);
-  const left = tab.getByRole("treeitem", { name: /9\s997 more forks of turn 1/ });
+  const left = tab.getByRole("treeitem", { name: /9,997 more forks of turn 1/ });
   await left.waitFor();
   await left.click();
   await focused("fork 9996").waitFor();
