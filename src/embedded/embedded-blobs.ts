@@ -27,6 +27,8 @@ interface EndingTurn {
   history: SharedHistory | null;
 }
 
+export type NewTurn = Pick<Turn, "id" | "blobs">;
+
 interface EndBlobs {
   toSeal: BlobsToSeal;
   /** The keys of those that were stored alone while the turn ran. */
@@ -47,12 +49,12 @@ export class EmbeddedBlobs implements BlobStore, BlobSource {
   }
 
   /** Puts a blob in a transaction. A turn that the transaction inserts has no content yet that could have the blob. */
-  async putIn(tx: Kysely<Tables>, { key, bytes, newTurnId }: BlobWrite & { newTurnId?: string }): Promise<void> {
+  async putIn(tx: Kysely<Tables>, { key, bytes, newTurn }: BlobWrite & { newTurn?: NewTurn }): Promise<void> {
     checkBlobKey(key);
     checkBlobLength(key, bytes);
-    const isOfNewTurn = newTurnId !== undefined && key.startsWith(folderOf(newTurnId));
-    // The end of the turn takes it into the turn's content.
-    const frame = await packBlob(bytes, { isKept: !isOfNewTurn });
+    const isOfNewTurn = newTurn !== undefined && key.startsWith(folderOf(newTurn.id));
+    // The end of the turn takes its opening into its content. The other blobs stay where they are.
+    const frame = await packBlob(bytes, { isKept: key !== newTurn?.blobs.opening });
     const packed = isOfNewTurn ? null : await this.#packed.find(tx, key);
     const kept = packed === null ? await insertOrFind(tx, key, frame) : await packed.read();
     if (kept === null) return;

@@ -51,6 +51,26 @@ test("[B3] [K5] only the step before a tool does not wait for the disk, and the 
   assert.equal(syncs.mock.callCount(), 3);
 });
 
+test("[K5] [K6] only the opening, which the end of the turn takes away, is stored without compression", async (context) => {
+  const { store } = await openStore(context);
+  const session = await startSession(store.records);
+  const { turn, ...opening } = openingOf(draftOf(await readSession(store.records, session.id)));
+  const blob = (name: string) => ({
+    key: `turns/${turn.id}/${name}.json`,
+    bytes: Buffer.from("the same words ".repeat(100)),
+  });
+  const blobs = { ...turn.blobs, opening: blob("opening").key };
+  const opened = await store.turnStore.open({ ...opening, turn: { ...turn, blobs } }, [
+    blob("opening"),
+    blob("part-1"),
+  ]);
+  assert.equal(opened.outcome, "opened");
+  const [plain = 0, packed = 0] = await Promise.all(
+    ["opening", "part-1"].map((name) => store.blobs.size(blob(name).key)),
+  );
+  assert.ok((plain ?? 0) > 1_500 && (packed ?? 0) < 100, `${plain} and ${packed} bytes`);
+});
+
 test("[B1] [K5] an opening that is refused leaves no blob, and one that is stored has its blobs", async (context) => {
   const { store } = await openStore(context);
   const session = await startSession(store.records);

@@ -13,7 +13,7 @@ import type { Tables } from "../records/sql/tables.ts";
 import { finishPrepared, openRow } from "../records/sql/turns.ts";
 import type { BlobWrite, TurnStore } from "../records/turn-store.ts";
 import type { StoreCheck } from "./check-store.ts";
-import { EmbeddedBlobs } from "./embedded-blobs.ts";
+import { EmbeddedBlobs, type NewTurn } from "./embedded-blobs.ts";
 
 export interface EmbeddedStore {
   /** `close` closes the file, and with it everything here. */
@@ -40,14 +40,14 @@ function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
   const { db, unsynced, dialect } = engine;
   const putAll = async (
     tx: Transaction<Tables>,
-    { writes, ...of }: { writes: readonly BlobWrite[]; newTurnId?: string },
+    { writes, ...of }: { writes: readonly BlobWrite[]; newTurn?: NewTurn },
   ): Promise<void> => {
     for (const write of writes) await blobs.putIn(tx, { ...write, ...of });
   };
   return {
     open: (opening, writes) =>
       named("turns.open", () => {
-        const also = (tx: Transaction<Tables>): Promise<void> => putAll(tx, { writes, newTurnId: opening.turn.id });
+        const also = (tx: Transaction<Tables>): Promise<void> => putAll(tx, { writes, newTurn: opening.turn });
         return openRow(db, dialect, { opening, also });
       }),
     advance: ({ runnerId, step, survives }, writes) =>
