@@ -92,6 +92,8 @@ async function turnsFinished(
   turns: readonly TranscribedTurn[],
 ): Promise<void> {
   const { report } = dependencies;
+  // A turn that is written late, because a person edited its file, does not replace one that finished after it.
+  const last = turns.at(-1);
   let left = turns;
   const what = (): string => {
     const ids = left.map(({ turnId }) => turnId).join(", ");
@@ -99,7 +101,7 @@ async function turnsFinished(
   };
   try {
     for (let attempt = 1; attempt <= attemptsMax && left.length > 0; attempt += 1) {
-      left = await LockedTranscripts.run(dependencies, workspaceId, (locked) => writeTurns(locked, left));
+      left = await LockedTranscripts.run(dependencies, workspaceId, (locked) => writeTurns(locked, left, last));
     }
     if (left.length > 0)
       report(`could not write ${what()}: another program keeps changing the file; the next turn writes it`);

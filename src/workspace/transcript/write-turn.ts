@@ -28,15 +28,16 @@ interface Change {
 
 /**
  * Writes turns in their order. Returns those of which nothing is written, because another writer changed the file in the meantime. Only the
- * last turn makes its session the current one: `session.md` would be moved for each of them, to be replaced at once.
+ * turn `last` makes its session the current one: `session.md` would be moved for each of them, to be replaced at once.
  */
 export async function writeTurns(
   transcripts: LockedTranscripts,
   turns: readonly TranscribedTurn[],
+  last: TranscribedTurn | undefined,
 ): Promise<TranscribedTurn[]> {
   const left: TranscribedTurn[] = [];
   for (const turn of turns) {
-    if (!(await writeTurn(transcripts, turn, { isLast: turn === turns.at(-1) }))) left.push(turn);
+    if (!(await writeTurn(transcripts, turn, { isLast: turn === last }))) left.push(turn);
   }
   return left;
 }
