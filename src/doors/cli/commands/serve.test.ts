@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { cpSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
 import type { ServerFile } from "../server-file.ts";
 
@@ -75,12 +75,18 @@ test("[L1] an address that is not of this machine is refused, and the fix names 
 
 const slow = { env: { APTOVE_OFFLINE_DELAY_MS: "20" } };
 
-test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) => {
+/** Returns a server in the middle of an answer, and the call that waits for it. */
+async function answering(t: TestContext) {
   const world = await cliWorld(t);
   await world.run(["index"]);
   const server = await serving(world, ["serve", "--port", "0"], slow);
   const asked = world.start(["ask", "how is a user greeted?"], slow);
   await asked.saw("built-in");
+  return { world, server, asked };
+}
+
+test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) => {
+  const { server, asked } = await answering(t);
   assert.equal(await stop(server), 0);
   const { exit, stdout } = await asked.finished;
   assert.equal(exit, 0);
@@ -88,11 +94,7 @@ test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) 
 });
 
 test("[L1] [R4] a stopping server says what it waits for, and a second one is refused with this reason", async (t) => {
-  const world = await cliWorld(t);
-  await world.run(["index"]);
-  const server = await serving(world, ["serve", "--port", "0"], slow);
-  const asked = world.start(["ask", "how is a user greeted?"], slow);
-  await asked.saw("built-in");
+  const { world, server, asked } = await answering(t);
   server.call.signals.emit("SIGINT");
   await server.call.saw("stopping: waits up to 10 s until 1 running turn ends; a second Ctrl-C stops at once");
   const { port } = new URL(server.url);
@@ -115,11 +117,7 @@ test("[L1] [R4] a server without running turns says so and stops", async (t) => 
 });
 
 test("[L1] a second signal ends the server at once, with 130", async (t) => {
-  const world = await cliWorld(t);
-  await world.run(["index"]);
-  const server = await serving(world, ["serve", "--port", "0"], slow);
-  const asked = world.start(["ask", "how is a user greeted?"], slow);
-  await asked.saw("built-in");
+  const { server, asked } = await answering(t);
   server.call.signals.emit("SIGINT");
   server.call.signals.emit("SIGINT");
   assert.equal((await server.call.finished).exit, 130);
