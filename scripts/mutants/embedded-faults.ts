@@ -43,8 +43,8 @@ export const embeddedFaults: readonly Mutant[] = [
     name: "embedded-opening-without-blobs",
     does: "opens a turn without its blobs (B1)",
     file: "src/embedded/embedded-store.ts",
-    find: "putAll(tx, { writes, newTurnId: opening.turn.id })",
-    replace: "putAll(tx, { writes: writes.slice(1), newTurnId: opening.turn.id })",
+    find: "putAll(tx, { writes, newTurn: opening.turn })",
+    replace: "putAll(tx, { writes: writes.slice(1), newTurn: opening.turn })",
     tests: embedded,
   },
   {

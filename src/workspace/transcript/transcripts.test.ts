@@ -194,53 +194,6 @@ suite("a turn that finished", () => {
     assert.equal(world.conversations.earlierAsked, 0);
   });
 
-  test("[W4] together with others is in its own file, and only the last one's session is moved to session.md", async () => {
-    const moves: string[] = [];
-    const store = memoryTranscripts();
-    const move = store.move.bind(store);
-    store.move = (workspaceId, from, to) => {
-      moves.push(`${from} ${to}`);
-      return move(workspaceId, from, to);
-    };
-    const { world, session } = await begun(store);
-    const others = ["a", "b", "c"].map(() => world.conversations.begin());
-    await world.finish(...others.map((other) => world.conversations.say(other, asked("one", "1"))));
-    moves.length = 0;
-    const turns = [session, ...others].map((each) => world.conversations.say(each, asked("two", "2")));
-    const [, middle = "", last = ""] = others;
-    await world.transcripts.turnsFinished(id, [...turns, world.conversations.say(middle, asked("three", "3"))]);
-    assert.deepEqual(moves, [
-      `${currentTranscriptName} ${asideTranscriptName(last)}`,
-      `${asideTranscriptName(middle)} ${currentTranscriptName}`,
-    ]);
-    assert.deepEqual(await world.messages(), world.conversations.messagesOf(middle));
-    for (const each of [session, others[0] ?? "", last]) {
-      assert.deepEqual(await world.messages(asideTranscriptName(each)), world.conversations.messagesOf(each));
-    }
-  });
-
-  test("[W4] that is written late, because its file was changed meanwhile, does not replace one that finished after it", async () => {
-    const store = memoryTranscripts();
-    const { world, session } = await begun(store);
-    const [first = "", last = ""] = ["a", "b"].map(() => world.conversations.begin());
-    for (const each of [first, last, session]) await world.finish(world.conversations.say(each, asked("one", "1")));
-    const append = store.append.bind(store);
-    let isChanged = false;
-    store.append = async (workspaceId, name, change) => {
-      if (name !== asideTranscriptName(first) || isChanged) return await append(workspaceId, name, change);
-      isChanged = true;
-      return null;
-    };
-    const late = createTranscripts({ store, now: () => world.now, report: (message) => world.reports.push(message) });
-    await late.turnsFinished(
-      id,
-      [first, last].map((each) => world.conversations.say(each, asked("two", "2"))),
-    );
-    assert.ok(isChanged);
-    assert.deepEqual(await world.messages(), world.conversations.messagesOf(last));
-    assert.deepEqual(await world.messages(asideTranscriptName(first)), world.conversations.messagesOf(first));
-  });
-
   test("[W3] of a fork begins with a copy of its origin's file", async () => {
     const { world, session } = await begun();
     const fork = world.conversations.begin({ at: 5, below: world.conversations.headOf(session) });
