@@ -15,9 +15,15 @@ import { makeBackup, restoreBackup } from "./backup.ts";
 
 const version = "1.2.3";
 
-async function open(context: TestContext, dataDir: string, store: Place): Promise<Aptove> {
+interface Opening {
+  dataDir: string;
+  store?: Place;
+  script?: NonNullable<Parameters<typeof scriptedProvider>[0]>["script"];
+}
+
+async function open(context: TestContext, { dataDir, store = "database", script }: Opening): Promise<Aptove> {
   const agent = { id: "default", name: "Default", provider: "scripted", index: "local" };
-  const providers = [scriptedProvider({ script: (_call, n) => `answer ${n}` })];
+  const providers = [scriptedProvider({ script: script ?? ((_call, n) => `answer ${n}`) })];
   const env = { APTOVE_BLOBS_STORE: store };
   const aptove = await createAptove({ dataDir, env, providers, agentContexts: [agent] });
   context.after(() => aptove.engine.close({ graceMs: 0 }));
@@ -27,7 +33,7 @@ async function open(context: TestContext, dataDir: string, store: Place): Promis
 for (const store of places) {
   test(`[B1] [B3] a backup that is made during turns and purges has every turn that was acknowledged, whole (${store})`, async (t) => {
     const dir = await temporaryFolder(t);
-    const { engine } = await open(t, join(dir, "data"), store);
+    const { engine } = await open(t, { dataDir: join(dir, "data"), store });
     const owner = await engine.keys.owner();
     const ask = async (instruction: string, sessionId?: string) => {
       const turn = await engine.turns.run(owner, {
@@ -59,7 +65,7 @@ for (const store of places) {
 
     const restored = dataFolderAt(join(dir, "restored"));
     await restoreBackup({ folder: restored, copy, version });
-    const again = (await open(t, restored.dir, store)).engine;
+    const again = (await open(t, { dataDir: restored.dir, store })).engine;
     const { sessions } = await again.sessions.list(owner, { limit: 100 });
     const found = new Set(sessions.map((session) => session.id));
     for (const { sessionId, id } of kept) {
@@ -72,6 +78,31 @@ for (const store of places) {
       assert.equal(result.fault, null);
     }
     assert.ok(verified >= kept.length);
+  });
+}
+
+for (const way of ["a restored backup", "a copied folder"]) {
+  test(`[R2] in ${way}, a turn that goes on in the original is lost, and its session continues`, async (t) => {
+    const dir = await temporaryFolder(t);
+    const script = () => [{ waits: new Promise<void>(() => {}) }];
+    const { engine, folder } = await open(t, { dataDir: join(dir, "data"), script });
+    const owner = await engine.keys.owner();
+    const running = await engine.turns.run(owner, { instruction: "one", repo: null });
+    const copied = dataFolderAt(join(dir, "copied"));
+    if (way === "a copied folder") cpSync(folder.dir, copied.dir, { recursive: true });
+    else {
+      await makeBackup({ folder, copy: join(dir, "backup"), version });
+      await restoreBackup({ folder: copied, copy: join(dir, "backup"), version });
+    }
+
+    const again = (await open(t, { dataDir: copied.dir })).engine;
+    const lost = await again.turns.get(owner, running.turnId);
+    assert.equal(lost.status === "failed" && lost.failures[0].code, "runner_lost");
+    const next = await again.turns.run(owner, { instruction: "two", repo: null, sessionId: running.sessionId });
+    assert.equal((await next.finished).status, "completed");
+
+    const beside = (await open(t, { dataDir: folder.dir })).engine;
+    assert.equal((await beside.turns.get(owner, running.turnId)).status, "pending", "its process lives");
   });
 }
 

@@ -4,8 +4,10 @@ import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
 import type { Runner } from "../records/record-store.ts";
 import { isProcessAlive } from "../system/processes.ts";
+import { fileIdentity } from "../system/read-files.ts";
 
-export function thisRunner(): Runner {
+/** Returns this process as a runner. `records` is the database of this machine that it serves, or null if its records are elsewhere. */
+export function thisRunner(records: string | null): Runner {
   return {
     id: newId(),
     host: hostname(),
@@ -13,17 +15,20 @@ export function thisRunner(): Runner {
     pid: process.pid,
     processStart: processStart(process.pid),
     startedAt: Date.now(),
+    ...(records !== null && { records: fileIdentity(records) }),
   };
 }
 
 /**
- * Returns whether the process of a runner is alive, or null if it runs on another machine or is stopped. A process of an earlier boot is
- * dead. The start time is compared too, because the system reuses process ids.
+ * Returns whether the process of another runner is alive and serves the same records, or null if it runs on another machine or is stopped.
+ * A process of an earlier boot is dead. The start time is compared too, because the system reuses process ids. A copy of the records has
+ * their runners, but the process of such a runner never ends a turn in the copy, so there it counts as dead.
  */
-export function isAlive(runner: Runner): boolean | null {
+export function isAlive(runner: Runner, self: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
   if (!isProcessAlive(runner.pid)) return false;
+  if (runner.records !== undefined && self.records !== undefined && runner.records !== self.records) return false;
   // A process that is stopped does nothing for its turns. Then only its leases decide.
   const isSame = runner.processStart === "" || processStart(runner.pid) === runner.processStart;
   return isSame && isStopped(runner.pid) ? null : isSame;

@@ -4,12 +4,11 @@
  * is removed from the file when the server stops. The process id shows whether the server still runs. A copy of the folder has
  * a copy of the file, but the server is not its server: the file names the folder that it belongs to.
  */
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { writePrivateFile } from "../../system/durable-files.ts";
 import { isProcessAlive } from "../../system/processes.ts";
-import { readIfPresent } from "../../system/read-files.ts";
+import { fileIdentity, readIfPresent } from "../../system/read-files.ts";
 
 export interface ServerFile {
   /** The process id of the server. 0 means that it has stopped, or stops. */
@@ -24,17 +23,12 @@ export interface ServerFile {
   configuration: string;
   /** The address of the server's records, without a password. */
   records: string;
-  /** The device and the inode of the data folder. A rename keeps them, a copy has others. Earlier versions did not write it. */
+  /** The identity of the data folder, which a copy of it does not share. Earlier versions did not write it. */
   folder?: string;
 }
 
 function serverFile(folder: DataFolder): string {
   return join(folder.dir, "server.json");
-}
-
-function identityOf({ dir }: DataFolder): string {
-  const { dev, ino } = statSync(dir, { bigint: true });
-  return `${dev}:${ino}`;
 }
 
 /** Reads the file, whether its server runs or not. Null if there is no file of this folder that can be read. */
@@ -43,7 +37,7 @@ export function readServerFile(folder: DataFolder): ServerFile | null {
   if (text === undefined) return null;
   try {
     const found = JSON.parse(text) as ServerFile;
-    return found.folder === undefined || found.folder === identityOf(folder) ? found : null;
+    return found.folder === undefined || found.folder === fileIdentity(folder.dir) ? found : null;
   } catch {
     // The file is only a convenience. If it is damaged, the server is not found.
     return null;
@@ -57,7 +51,7 @@ export function findServer(folder: DataFolder): ServerFile | null {
 }
 
 export function writeServerFile(folder: DataFolder, server: ServerFile): void {
-  writePrivateFile(serverFile(folder), JSON.stringify({ ...server, folder: identityOf(folder) }));
+  writePrivateFile(serverFile(folder), JSON.stringify({ ...server, folder: fileIdentity(folder.dir) }));
 }
 
 /** Returns the server of this folder that was asked to stop and has not ended. Null if there is none. */
