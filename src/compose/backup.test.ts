@@ -1,6 +1,6 @@
 /** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
@@ -112,9 +112,12 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
   const made = await cli.run(["backup", copy, "--json"]);
   assert.equal(made.exit, 0, made.stderr);
-  assert.equal((JSON.parse(made.stdout) as { turns: number }).turns, 1);
-  assert.match((await cli.run(["backup", copy])).stderr, /is not empty.*backup_invalid/);
-  assert.match((await cli.run(["restore", copy])).stderr, /already has sessions.*backup_invalid/);
+  const { turns, bytes } = JSON.parse(made.stdout) as { turns: number; bytes: number };
+  assert.equal(turns, 1);
+  assert.ok(bytes > statSync(join(copy, "records.db")).size, "the size is that of the copy");
+  const isFull = /cannot be made or restored here: .* is not empty; name a folder .*backup_refused/;
+  assert.match((await cli.run(["backup", copy])).stderr, isFull);
+  assert.match((await cli.run(["restore", copy])).stderr, /already has sessions.*backup_refused/);
   const records = join(cli.dataDir, "records.db");
   for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
 
@@ -131,6 +134,32 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   assert.equal(restored.exit, 0, restored.stderr);
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);
 });
+
+for (const store of places) {
+  test(`[B3] after a restore that was killed, no command begins new records, and the restore can be repeated (${store})`, async (t) => {
+    const cli = await cliWorld(t, { store });
+    const copy = join(await temporaryFolder(t), "copy");
+    assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
+    assert.equal((await cli.run(["backup", copy])).exit, 0);
+    for (const name of ["records.db", "blobs", "workspaces"])
+      rmSync(join(cli.dataDir, name), { recursive: true, force: true });
+    // A restore writes the rows first beside their place.
+    const aside = join(cli.dataDir, "records.db.restoring");
+    writeFileSync(aside, readFileSync(join(copy, "records.db")).subarray(0, 4_096));
+    for (const command of [["session", "list"], ["ask", "again"], ["doctor"]]) {
+      const { exit, stdout, stderr } = await cli.run(command);
+      assert.equal(exit, 1);
+      assert.match(stdout + stderr, /has no records yet; to begin .* delete .*restoring/);
+      assert.match(stdout + stderr, /fix: .*run the same aptove restore again/);
+    }
+    assert.match((await cli.run(["backup", `${copy}-2`])).stderr, /has no records, so there is nothing to copy/);
+    assert.equal(existsSync(join(cli.dataDir, "records.db")), false);
+    const restored = await cli.run(["restore", copy]);
+    assert.equal(restored.exit, 0, restored.stderr);
+    assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+    assert.equal(existsSync(aside), false);
+  });
+}
 
 test("[B4] [K4] a data folder that lost its records is no empty installation: nothing starts, and nothing is deleted", async (t) => {
   const cli = await cliWorld(t, { store: "files" });
