@@ -34,7 +34,7 @@ export async function printSessionList(invocation: CliInvocation, asked: ListOpt
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
   const { output } = invocation;
   if (invocation.json) output.json({ sessions, nextCursor, hidden });
-  else if (sessions.length === 0) output.note(emptyList(options, hidden));
+  else if (sessions.length === 0) output.note(await emptyList(client, options, hidden));
   else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
   if (nextCursor !== null && !invocation.json)
     output.note(`there are more; see them with --limit ${options.limit * 2}`);
@@ -42,9 +42,10 @@ export async function printSessionList(invocation: CliInvocation, asked: ListOpt
   return exitCodes.fine;
 }
 
-function emptyList({ removed }: ListOptions, hidden: number | null): string {
+async function emptyList(client: AptoveClient, { removed }: ListOptions, hidden: number | null): Promise<string> {
   if (removed === true) return "there are no deleted sessions";
-  return hidden === null || hidden === 0 ? noSessions : `no session matches; ${hiddenNote(hidden)}`;
+  if (hidden !== null && hidden > 0) return `no session matches; ${hiddenNote(hidden)}`;
+  return (await client.me()).role === "reader" ? "there are no sessions yet that you may read" : noSessions;
 }
 
 function hiddenNote(hidden: number): string {
