@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
 
@@ -150,4 +151,32 @@ test("[L1] [T4] session show --answer prints an old answer byte for byte, also w
   assert.match(both.stderr, /--answer and --request contradict each other/);
   const twice = await world.run(["session", "show", "last:1", "--turn", "1"]);
   assert.match(twice.stderr, /last:1 names a turn already \(usage\)\nfix: leave out --turn/);
+});
+
+test("[S7] [T10] an interrupted turn is the same in list, show and log: its state, and tokens that are unknown", async (t) => {
+  const world = await cliWorld(t);
+  const call = world.start(["ask", "greet", "--new"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
+  await call.saw("built-in");
+  call.signals.emit("SIGINT");
+  assert.equal((await call.finished).exit, 130);
+  assert.match((await world.run(["session", "list"])).stdout, / interrupted +1 turn +tokens unknown /);
+  const shown = (await world.run(["session", "show"])).stdout;
+  assert.match(shown, /^turns +1, the last interrupted$/m);
+  assert.match(shown, /^tokens +unknown$/m);
+  assert.match((await world.run(["session", "log"])).stdout, / interrupted /);
+  await world.run(["ask", "--continue", "again"]);
+  assert.match((await world.run(["session", "list"])).stdout, / completed +2 turns +[1-9]\d* tokens /);
+});
+
+test("[S7] [L1] on a terminal the columns of session list have headings, which leave with their column", async (t) => {
+  const world = await withTwoTurns(t);
+  const headings = async (columns: number): Promise<string[]> => {
+    const terminal = new TestTerminal({ columns, rows: 24 });
+    await world.run(["session", "list"], { terminal });
+    return (await terminal.lines())[0]?.trimEnd().split(/ {2,}/) ?? [];
+  };
+  const [first, last] = ["session", "name"];
+  const all = [first, "last used", "last turn", "turns", "tokens", "repository", "agent/conversation", last];
+  assert.deepEqual(await headings(200), all);
+  assert.deepEqual(await headings(60), [first, "last used", "turns", last]);
 });

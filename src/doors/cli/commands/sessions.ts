@@ -1,18 +1,19 @@
 /** `aptove session list | show | log` (L1, S7). */
-import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { SessionListOptions } from "../../../client/sessions.ts";
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
+import { printSessionRows } from "../show/session-rows.ts";
+import { lastEndOf, turnEnd } from "../show/turn-end.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findTurnId, namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseSeveral } from "../turn/turn-options.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { writtenTime } from "../lookup/written-time.ts";
-import { dollars, duration, firstLine, plural } from "../output.ts";
+import { duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
   repo?: string;
@@ -35,7 +36,7 @@ export async function printSessionList(invocation: CliInvocation, asked: ListOpt
   const { output } = invocation;
   if (invocation.json) output.json({ sessions, nextCursor, hidden });
   else if (sessions.length === 0) output.note(await emptyList(client, options, hidden));
-  else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
+  else await printSessionRows(client, sessions, output);
   if (nextCursor !== null && !invocation.json)
     output.note(`there are more; see them with --limit ${options.limit * 2}`);
   if (sessions.length > 0 && hidden !== null && hidden > 0 && !invocation.json) output.note(hiddenNote(hidden));
@@ -94,35 +95,6 @@ function filtersOf({ repo, label, metadata, workspace, status, since }: ListOpti
   };
 }
 
-/** The same columns in each row, so that those without room can be left out. */
-function sessionRows(sessions: WireSession[]): string[][] {
-  const short = shortIds(sessions.map((session) => session.id));
-  const hasWorkspaces = sessions.some(({ workspaceId }) => workspaceId !== null);
-  return sessions.map((session) => [
-    short.get(session.id) ?? session.id,
-    localTime(session.activeAt).slice(0, 16),
-    session.lastTurnStatus ?? "empty",
-    plural(session.turnCount, "turn"),
-    tokensAndCost(session),
-    repositoryCell(session),
-    `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
-    ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
-    session.summary === null
-      ? firstLine(session.name, 60)
-      : `${firstLine(session.name, 60)}: ${firstLine(session.summary.text, 100)}`,
-  ]);
-}
-
-/** The first repository, and how many more there are. */
-function repositoryCell({ repo, otherRepos }: WireSession): string {
-  return `${repo ?? "-"}${otherRepos.length === 0 ? "" : ` +${otherRepos.length}`}`;
-}
-
-function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
-  const tokens = `${groupedNumber(tokensTotal)} tokens`;
-  return costUsd > 0 ? `${tokens} ${dollars(costUsd)}` : tokens;
-}
-
 export interface ShowOptions {
   turn?: number;
   answer?: boolean;
@@ -162,7 +134,7 @@ export async function showSession(
     output.json({ session, turn, summary });
     return exitCodes.fine;
   }
-  for (const line of sessionLines(session, output)) output.line(line);
+  for (const line of sessionLines(session, output, await lastEndOf(client, session, turn))) output.line(line);
   if (summary !== null) {
     output.line();
     for (const line of shownSummary(summary, output)) output.line(line);
@@ -271,19 +243,13 @@ async function showGraph(invocation: CliInvocation, graph: WireSessionGraph, lim
   return exitCodes.fine;
 }
 
-/** A turn that was stopped counts as completed with the text so far, so the list marks it. */
-function turnState({ status, failures, stopReason }: WireTurn): string {
-  if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
-  return status === "completed" && stopReason === "interrupted" ? stopReason : status;
-}
-
 function logRows(turns: WireTurn[], session: WireSession): string[][] {
   const short = shortIds(turns.map((turn) => turn.id));
   return turns.map((turn) => [
     turn.id === session.headTurnId ? "*" : " ",
     String(turn.sequence),
     short.get(turn.id) ?? turn.id,
-    turnState(turn),
+    turnEnd(turn),
     localTime(turn.createdAt),
     turn.run === null ? "" : duration(turn.run.durationMs),
     turnCounts(turn),

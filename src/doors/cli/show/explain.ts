@@ -1,19 +1,22 @@
 /** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
-import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
+import { knownTokens, turnEnd, type LastTurn } from "./turn-end.ts";
 import { directionWords } from "./usage-words.ts";
 
-export function sessionLines(session: WireSession, output: CliOutput): string[] {
+export function sessionLines(session: WireSession, output: CliOutput, last: LastTurn | null): string[] {
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
     [session.otherRepos.length > 0 ? "repositories" : "repository", repositoriesOf(session)],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
-    ["turns", `${session.turnCount}, the last ${session.lastTurnStatus ?? "not there yet"}`],
-    ["tokens", groupedNumber(session.tokensTotal)],
+    [
+      "turns",
+      `${session.turnCount}, the last ${last === null ? (session.lastTurnStatus ?? "not there yet") : turnEnd(last)}`,
+    ],
+    ["tokens", knownTokens(session, last)],
     ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
     ["last active", localTime(session.activeAt)],
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),
