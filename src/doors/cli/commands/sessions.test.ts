@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
@@ -179,4 +181,24 @@ test("[S7] [L1] on a terminal the columns of session list have headings, which l
   const all = [first, "last used", "last turn", "turns", "tokens", "repository", "agent/conversation", last];
   assert.deepEqual(await headings(200), all);
   assert.deepEqual(await headings(60), [first, "last used", "turns", last]);
+});
+
+test("[R2] [L1] of a turn whose process was lost, show has the output so far and names --answer; its call has no response", async (t) => {
+  const world = await cliWorld(t);
+  const call = world.start(["ask", "greet", "--new"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
+  await call.saw("built-in");
+  // No process runs the turns of a copy.
+  const copied = join(world.copy, "copied");
+  cpSync(world.dataDir, copied, { recursive: true });
+  call.signals.emit("SIGINT");
+  await call.finished;
+  const inCopy = (...argv: string[]) => world.run(["session", ...argv], { env: { APTOVE_DATA_DIR: copied } });
+  const { stdout } = await inCopy("show");
+  assert.match(stdout, /^ {2}output so far: This is aptove's/m);
+  const name = /all of it: aptove session show ([0-9a-f]{8}:1) --answer$/m.exec(stdout)?.[1] ?? assert.fail(stdout);
+  assert.match((await inCopy("show", name, "--answer")).stdout, /^This is aptove's/);
+  assert.equal((await inCopy("show", name, "--request")).exit, 0);
+  const none = await inCopy("show", name, "--response");
+  assert.match(none.stderr, /the model call 1 of turn .* has no response: the turn ended .*\nfix: .*--answer\n$/);
+  assert.match((await inCopy("show", name, "--response", "--step", "2")).stderr, /has no model call 2 /);
 });

@@ -1,6 +1,12 @@
 /** `aptove session list | show | log` (L1, S7). */
 import type { SessionListOptions } from "../../../client/sessions.ts";
-import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
+import {
+  AptoveApiError,
+  type AptoveClient,
+  type WireSession,
+  type WireSessionGraph,
+  type WireTurn,
+} from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { shownSummary } from "../summaries/shown-summary.ts";
@@ -8,7 +14,7 @@ import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.
 import { printSessionRows } from "../show/session-rows.ts";
 import { lastEndOf, turnEnd } from "../show/turn-end.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findTurnId, namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { findTurnId, namedSession, numberedName, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseSeveral } from "../turn/turn-options.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
@@ -116,17 +122,16 @@ export async function showSession(
   const client = await invocation.client();
   const { session, turn } = await shownTurn(client, { id, number: options.turn }, (await invocation.copy()).repo);
   const { output } = invocation;
-  const part = refuseSeveral([
+  const asked = refuseSeveral([
     ["--answer", options.answer],
     ["--request", options.request],
     ["--response", options.response],
   ]);
-  if (part !== null) {
+  if (asked !== null) {
     if (turn === null)
       throw new CommandFailed("not_found", "the session has no turn yet", 'begin it: aptove ask --session <id> "…"');
-    if (part === "--answer") return await printAnswer(invocation, client, turn.id);
-    const read = part === "--request" ? client.turns.request : client.turns.response;
-    output.write(await read(turn.id, options.step));
+    if (asked === "--answer") return await printAnswer(invocation, client, turn.id);
+    output.write(await exactBytes(client, turn, { part: asked, step: options.step }));
     return exitCodes.fine;
   }
   const summary = session.summary === null ? null : await client.summaries.get(session.summary.id);
@@ -141,8 +146,26 @@ export async function showSession(
   }
   if (turn === null) return exitCodes.fine;
   output.line();
-  for (const line of turnLines(turn, output)) output.line(line);
+  // What a failed turn has of an answer is not in its row.
+  const part = turn.status === "failed" ? (await client.turns.answer(turn.id)).text : "";
+  for (const line of turnLines(turn, output, part)) output.line(line);
   return exitCodes.fine;
+}
+
+/** Throws `not_found` if the turn has no such call, or its response never ended. */
+async function exactBytes(
+  client: AptoveClient,
+  turn: WireTurn,
+  { part, step }: { part: string; step: number },
+): Promise<Uint8Array> {
+  const read = part === "--request" ? client.turns.request : client.turns.response;
+  try {
+    return await read(turn.id, step);
+  } catch (error) {
+    if (!(error instanceof AptoveApiError) || error.code !== "not_found") throw error;
+    const fix = `see its model calls: aptove session show ${numberedName(turn)}; what there is of the answer: --answer`;
+    throw new CommandFailed("not_found", error.detail, fix);
+  }
 }
 
 /** Prints the text alone, so that a pipe gets nothing else. Of a turn that failed it is the output so far. */

@@ -23,6 +23,11 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
+/** Returns the name of a turn by its session and number, as `findTurnId` takes it. */
+export function numberedName({ sessionId, sequence }: { sessionId: string; sequence: number }): string {
+  return `${shortId(sessionId)}:${sequence}`;
+}
+
 /** How many sessions are searched for a part of an id, newest first. */
 const searchedSessionsMax = 2_000;
 const searchedTurnSessionsMax = 50;
@@ -129,8 +134,8 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
 /** A fork has none of the turns above it, and `last` means the fork from the moment that it is there. */
 async function fixOfEmpty(client: AptoveClient, { id, originTurnId }: WireSession): Promise<string> {
   if (originTurnId === null) return `it has no turn yet; begin it: aptove ask --session ${shortId(id)} "…"`;
-  const { sessionId, sequence } = await client.turns.summary(originTurnId);
-  return `it is a fork that has no turn of its own yet; it was forked from turn ${shortId(sessionId)}:${sequence}`;
+  const origin = await client.turns.summary(originTurnId);
+  return `it is a fork that has no turn of its own yet; it was forked from turn ${numberedName(origin)}`;
 }
 
 /**
