@@ -107,6 +107,20 @@ test("[X1] [X2] a modified file that cannot be sent is named with the reason", a
   assert.match((await world.run(["session", "show"])).stdout, /README.md +100.0 KB +larger than 100 KB/);
 });
 
+test("[X1] [E8] a modified file that may hold secrets is sent only if it is named", async (t) => {
+  const world = await indexed(t);
+  await world.write(".env", "A=1\n");
+  world.git("add", ".env");
+  world.git("commit", "-qm", "settings");
+  await world.write(".env", "A=hunter2\n");
+  const { exit, stderr } = await world.run(["ask", "read"]);
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /not sent: \.env may hold secrets; to send it, name it with --file/);
+  assert.deepEqual((await lastTurn(world)).manifest.activeFiles, []);
+  await world.run(["ask", "--file", ".env", "read"]);
+  assert.equal((await lastTurn(world)).manifest.activeFiles[0]?.path, ".env");
+});
+
 test("[X1] [L1] a file is named with spaces, quotation marks, a dash at its beginning, or the signs of a pattern", async (t) => {
   const world = await indexed(t);
   const names = [

@@ -7,6 +7,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
+import { mayHoldSecrets } from "../../../system/secret-forms.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
@@ -73,8 +74,11 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
     if (reason !== null) throw new UsageError(`--file ${shownName(path)}: ${reason}`, fixOf(copy.root, path));
   }
   const gone = new Set(removed.map(({ path }) => path));
-  for (const path of new Set([...modified, ...repeated.filter((each) => !gone.has(each))])) {
-    const reason = wanted.has(path) ? null : add(path);
+  const again = new Set(repeated.filter((each) => !gone.has(each)));
+  for (const path of new Set([...modified, ...again])) {
+    // Only a person decides that a provider gets secrets, by naming the file.
+    const isSecret = mayHoldSecrets(path) && !again.has(path);
+    const reason = wanted.has(path) ? null : isSecret ? "may hold secrets; to send it, name it with --file" : add(path);
     if (reason !== null) gathered.skipped.push({ path, reason });
   }
   for (const { path, renamedTo } of removed) {
