@@ -121,6 +121,12 @@ test("[X1] [E8] a modified file that may hold secrets is sent only if it is name
   assert.equal((await lastTurn(world)).manifest.activeFiles[0]?.path, ".env");
 });
 
+test("[L1] [Q3] --dry-run counts the chunks and the files that would be sent", async (t) => {
+  const world = await indexed(t);
+  const { stdout } = await world.run(["ask", "--dry-run", "--file", "README.md", "where is greet?"]);
+  assert.match(stdout, /^ {2}context +\d+ +\d chunks?, 1 file$/m);
+});
+
 test("[X1] [L1] a file is named with spaces, quotation marks, a dash at its beginning, or the signs of a pattern", async (t) => {
   const world = await indexed(t);
   const names = [
