@@ -185,11 +185,11 @@ const targetNames = {
 } as const;
 
 /**
- * Returns the name of a budget in the words of a turn that it counts for, for example "the budget of this session for each day
- * (3d42140f)". In parentheses: the end of its id, as lists show it.
+ * Returns the name of a budget in the words of a turn that it counts for, for example "budget 3d42140f (for this session, each day)",
+ * with the end of its id, as lists show it.
  */
 export function budgetName({ id, scope, period }: Pick<Budget, "id" | "scope" | "period">): string {
-  return `the budget of ${targetNames[scope]} ${period === "day" ? "for each day" : "in total"} (${id.slice(-8)})`;
+  return `budget ${id.slice(-8)} (for ${targetNames[scope]}, ${period === "day" ? "each day" : "in total"})`;
 }
 
 /** Returns an amount for people: `$0.0042`, or `12,000 tokens`. */

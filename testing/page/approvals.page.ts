@@ -141,7 +141,9 @@ test("[U8] [U10] [F11] [U13] a turn that waits for a budget says which one, what
   await turn.finished;
   const card = tab.getByRole("region", { name: /waits for you/ });
   await card.getByRole("heading", { name: "The next call of the model could pass a budget" }).waitFor();
-  await card.getByText(new RegExp(`of the person who asked in total .${id.slice(-8)}. has 10 tokens left`)).waitFor();
+  await card
+    .getByText(new RegExp(`budget ${id.slice(-8)} .for the person who asked, in total. has 10 tokens left`))
+    .waitFor();
   await card.getByText('"Allow once" makes this one call and counts it in the budget').waitFor();
   assert.doesNotMatch(await card.innerText(), /pass_budget|model wants|Each call like this/);
   assert.equal(await card.getByPlaceholder("No, because …").count(), 0, "the model would not receive it");

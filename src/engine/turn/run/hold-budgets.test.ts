@@ -75,10 +75,9 @@ test("[F11] a call that could pass its budget is not made, and the turn says whi
   assert.equal(codeOf(turn), "budget_exceeded");
   const { message } = turn.status === "failed" ? turn.failures[0] : { message: "" };
   const { id } = await only(engine);
-  assert.match(message, /could use up to \$0\.01\d+, but the budget of the person who asked in total \(/);
-  assert.ok(
-    message.includes(`(${id.slice(-8)}) has $0.0050 left ($0.00 of $0.0050 spent); raise the budget, as an admin`),
-  );
+  assert.ok(message.includes(`budget ${id.slice(-8)} `), message);
+  assert.match(message, /could use up to \$0\.01\d+, but budget \w{8} \(for the person who asked, in total\) has/);
+  assert.ok(message.includes("$0.0050 left ($0.00 of $0.0050 spent); raise the budget, as an admin"));
   assert.match(message, /or set a smaller output limit \(maxOutputTokens\), with which a call holds less$/);
   assert.equal(provider.exchanges.length, 0);
   assert.equal(turn.run.modelRequests, 0);
@@ -320,7 +319,7 @@ test("[F11] a budget that waits parks the turn like an approval, and a person le
   await engine.people.budgets.set(alice, waiting);
   const parked = await ask("a question");
   const call = waitsFor(parked);
-  assert.match(call.arguments, /could use up to \$0\.01\d+, but the budget of the person .* has \$0\.00 left \(/);
+  assert.match(call.arguments, /could use up to \$0\.01\d+, but budget .* has \$0\.00 left \(/);
   assert.equal(parked.warnings[0]?.code, "budget_waits");
   assert.equal(provider.exchanges.length, 0);
   const [listed] = await engine.turns.waiting(alice);
