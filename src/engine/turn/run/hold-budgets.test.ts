@@ -76,6 +76,7 @@ test("[F11] a call that could pass its budget is not made, and the turn says whi
   const { message } = turn.status === "failed" ? turn.failures[0] : { message: "" };
   const { id } = await only(engine);
   assert.ok(message.includes(`budget ${id.slice(-8)} `), message);
+  assert.ok(message.includes(`budget ${(await only(engine)).id.slice(-8)} `), message);
   assert.match(message, /could use up to \$0\.01\d+, but budget \w{8} \(for the person who asked, in total\) has/);
   assert.ok(message.includes("$0.0050 left ($0.00 of $0.0050 spent); raise the budget, as an admin"));
   assert.match(message, /or set a smaller output limit \(maxOutputTokens\), with which a call holds less$/);
