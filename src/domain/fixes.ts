@@ -96,7 +96,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   provider_unauthenticated: "check the key: aptove config check",
   provider_stream_cut: "ask again; what had arrived is kept",
   provider_answer_invalid: "ask again; if it stays so, check the provider's address: aptove config show",
-  budget_exceeded: "aptove budget list shows what is left; aptove budget set raises it",
+  budget_exceeded:
+    "aptove budget list shows what is left; aptove budget set raises it, and ask --max-output lets a call hold less",
   price_unknown: "aptove model list shows the known prices; aptove budget set … --unknown-price counts others",
   output_limit_reached: "raise max_output_tokens or lower reasoning_effort in config.toml, and ask again",
   chain_forgotten: 'check the provider, or set history = "replay" in the conversation context',

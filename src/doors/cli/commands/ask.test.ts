@@ -60,7 +60,7 @@ test("[G3] [F11] [L1] ask --max-output limits each answer, so that a call holds 
   await world.run(["index"]);
   const held = async (...more: string[]): Promise<number> => {
     const { stderr } = await world.run(["ask", "--new", "greet", ...more]);
-    return Number(/could use ([\d,]+) tokens/.exec(stderr)?.[1]?.replaceAll(",", "") ?? assert.fail(stderr));
+    return Number(/could use up to ([\d,]+) tokens/.exec(stderr)?.[1]?.replaceAll(",", "") ?? assert.fail(stderr));
   };
   await world.run(["budget", "set", "person", "1", "--tokens"]);
   const [free, limited] = [await held(), await held("--max-output", "10")];
