@@ -29,9 +29,12 @@ export function isAlive(runner: Runner, self: Runner): boolean | null {
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
   if (!isProcessAlive(runner.pid)) return false;
   if (runner.records !== undefined && self.records !== undefined && runner.records !== self.records) return false;
-  // A process that is stopped does nothing for its turns. Then only its leases decide.
   const isSame = runner.processStart === "" || processStart(runner.pid) === runner.processStart;
-  return isSame && isStopped(runner.pid) ? null : isSame;
+  const state = stateOf(runner.pid);
+  // It has ended, and its parent has not noticed that, which some parents never do.
+  if (!isSame || state === "Z") return false;
+  // A process that a signal stopped, for example Ctrl-Z, does nothing for its turns. Then only its leases decide.
+  return ["T", "t"].includes(state) ? null : true;
 }
 
 /**
@@ -50,10 +53,10 @@ export function monotonic(): number {
 const bootClockMs = 50;
 let sinceBoot = { readAt: -Infinity, ms: 0 };
 
-/** Returns true if the process was stopped by a signal, for example with Ctrl-Z. */
-function isStopped(pid: number): boolean {
+/** Returns the letter of the process's state. Empty on a system without /proc. */
+function stateOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
-  return ["T", "t"].includes(stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3));
+  return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
 }
 
 /** Returns field 22 of the process's stat line, in clock ticks since the boot. Empty on a system without /proc. */
