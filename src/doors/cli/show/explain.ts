@@ -3,7 +3,7 @@ import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts"
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { numberedName, shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
-import { knownTokens, turnEnd, type LastTurn } from "./turn-end.ts";
+import { knownTokens, lastState, type LastTurn } from "./turn-end.ts";
 import { directionWords } from "./usage-words.ts";
 
 export function sessionLines(session: WireSession, output: CliOutput, last: LastTurn | null): string[] {
@@ -12,10 +12,7 @@ export function sessionLines(session: WireSession, output: CliOutput, last: Last
     ["session", session.id],
     [session.otherRepos.length > 0 ? "repositories" : "repository", repositoriesOf(session)],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
-    [
-      "turns",
-      `${session.turnCount}, the last ${last === null ? (session.lastTurnStatus ?? "not there yet") : turnEnd(last)}`,
-    ],
+    ["turns", `${session.turnCount}, the last ${session.turnCount === 0 ? "not there yet" : lastState(session, last)}`],
     ["tokens", knownTokens(session, last)],
     ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
     ["last active", localTime(session.activeAt)],

@@ -3,7 +3,7 @@ import type { AptoveClient, WireSession } from "../../../client/client.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 import { dollars, firstLine, plural, type CliOutput } from "../output.ts";
 import { localTime } from "./explain.ts";
-import { knownTokens, lastEndOf, turnEnd, type LastTurn } from "./turn-end.ts";
+import { knownTokens, lastEndOf, lastState, type LastTurn } from "./turn-end.ts";
 
 /** How many sessions of a list are asked how their last turn ended. Of older ones, the list has only the status. */
 const endsReadMax = 50;
@@ -33,10 +33,6 @@ export async function printSessionRows(
   const columns = ["last used", "last turn", "turns", "tokens", "repository", "agent/conversation"];
   const headings = ["session", ...columns, ...(hasWorkspaces ? ["workspace"] : []), "name"];
   output.table(rows, { spare: [6, 4, 5, 7, 2], last: "cut", headings });
-}
-
-function lastState({ lastTurnStatus }: WireSession, end: LastTurn | null): string {
-  return end === null || end.status === "failed" ? (lastTurnStatus ?? "empty") : turnEnd(end);
 }
 
 function tokensAndCost(session: WireSession, end: LastTurn | null): string {

@@ -3,9 +3,7 @@ import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { AptoveClient, WireSession, WireTurnSummary } from "../../../client/client.ts";
 
 /** What a session does not say of its last turn. */
-export type LastTurn = Pick<WireTurnSummary, "sequence" | "status" | "stopReason" | "failures"> & {
-  usage: WireTurnSummary["usage"];
-};
+export type LastTurn = Pick<WireTurnSummary, "sequence" | "status" | "stopReason" | "failures" | "usage">;
 
 /** Returns the end of the session's last turn, which may be at hand already. Null: there is none, or it runs. */
 export async function lastEndOf(
@@ -22,6 +20,11 @@ export async function lastEndOf(
 export function turnEnd({ status, failures, stopReason }: Omit<LastTurn, "usage" | "sequence">): string {
   if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
   return status === "completed" && stopReason === "interrupted" ? stopReason : status;
+}
+
+/** Returns the status of the last turn, or that it was interrupted. */
+export function lastState({ lastTurnStatus }: WireSession, end: LastTurn | null): string {
+  return end === null || end.status === "failed" ? (lastTurnStatus ?? "empty") : turnEnd(end);
 }
 
 /** Returns the sum that is known. A turn that was cut off before the provider stated its tokens adds none. */
