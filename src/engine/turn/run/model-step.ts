@@ -89,7 +89,7 @@ async function watchedCall(
   const activity = observer.modelCall({ turnId, step, provider: accepted.provider.name, model: sent.model });
   recorder.outputAt = null;
   const begunAt = performance.now();
-  const end = withCounts(await live.watch.ofOthers(() => activity.within(consume)));
+  const end = wholeEnd(await live.watch.ofOthers(() => activity.within(consume)));
   if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
   const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
   const reported =
@@ -100,9 +100,15 @@ async function watchedCall(
   return end;
 }
 
-/** Returns the end with its usage, or with an unknown one if a driver breaks its contract: no store takes such counts (T11). */
-export function withCounts(end: CallEnd): CallEnd {
-  return isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
+/**
+ * Returns the end as it is kept. Its usage is unknown if a driver breaks its contract: no store takes such counts (T11). A failure has
+ * the wait that the provider asks for.
+ */
+export function wholeEnd(end: CallEnd): CallEnd {
+  const counted = isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
+  if (counted.type === "finished" || counted.retryAfterMs === null) return counted;
+  const retryAfterSeconds = Math.ceil(counted.retryAfterMs / 1_000);
+  return { ...counted, failure: { ...counted.failure, retryAfterSeconds } };
 }
 
 /** Returns the usage with its price, if that is known. */
