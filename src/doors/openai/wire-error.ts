@@ -111,6 +111,14 @@ export function toWireError({ code, detail, facts }: AptoveError): { status: num
   };
 }
 
+/** Returns an error about the input of a response as one about the messages of a chat completion, where a client sends it. */
+export function aboutMessages(thrown: unknown): unknown {
+  if (!(thrown instanceof AptoveError) || toWireError(thrown).error.param !== "input") return thrown;
+  const { code, detail, facts } = thrown;
+  const wire: WireFacts = { ...factsOf(facts["wire"]), param: "messages" };
+  return new AptoveError(code, detail.replaceAll("'input'", "'messages'"), { facts: { ...facts, wire } });
+}
+
 function factsOf(value: unknown): WireFacts {
   return typeof value === "object" && value !== null ? value : {};
 }
