@@ -88,7 +88,7 @@ export class ModelCalls {
       model: request.model,
     });
     const answer = this.#provider.send(request, this.#signal);
-    const end = wholeEnd(await activity.within(() => listen(answer, { chunks, written })));
+    const end = wholeEnd(await activity.within(() => listen(answer, { chunks, written })), this.#provider.name);
     const model = end.type === "finished" ? end.model : request.model;
     const usage = priced(this.#provider, model, end.usage);
     const responded =
