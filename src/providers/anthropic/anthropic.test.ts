@@ -157,14 +157,14 @@ test("[E8] an error that quotes secrets is given without them", async (context) 
   const { fake, provider } = await wired(context, { headers: { "anthropic-workspace-id": workspace } });
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of ${workspace}` } } });
   const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
-  assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
+  assert.equal(failure.message, "anthropic: bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = anthropicProvider({ apiKey: "sk-ant-wrong-98765432", baseUrl: fake.url, model: "m" });
   const refused = failureIn(
     await eventsOf(wrongKey, callOf([userInstruction("a")])),
     "provider_unauthenticated",
     apiKey,
   );
-  assert.equal(refused.failure.message, "it answered 401 to the API key");
+  assert.equal(refused.failure.message, "anthropic answered 401 to the API key");
 });
 
 test("the base URL may have the version in it", async (context) => {
@@ -234,7 +234,7 @@ test("[C7] an error in the middle of a stream keeps what came before it", async 
   fake.next({ output: [{ type: "text", text: "one two" }], ending });
   const events = await eventsOf(provider, callOf([userInstruction("a")]));
   const { failure, usage } = failureIn(events, "provider_unavailable", apiKey);
-  assert.deepEqual([failure.message, failure.retryable], ["Overloaded", true]);
+  assert.deepEqual([failure.message, failure.retryable], ["anthropic: Overloaded", true]);
   assert.ok(usage.input > 0);
   assert.ok(events.some((event) => event.type === "item"));
 });
