@@ -259,13 +259,19 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   }
 });
 
-test("[C7] a provider that sends nothing, or stops sending, is given up", patience, async (context) => {
-  const { fake, provider } = await wired(context, { firstByteMs: 40, idleMs: 40 });
+test("[C7] a provider that sends nothing is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { firstByteMs: 40 });
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());
   fake.next({ silentUntil: released.promise });
   failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.equal(await (await fake.request(1)).ended, "left");
+});
+
+test("[C7] a provider that stops sending is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { idleMs: 200 });
+  const released = Promise.withResolvers<void>();
+  context.after(() => released.resolve());
   fake.next({ output: [{ type: "text", text: "one two" }], hold: { afterEvents: 4, until: released.promise } });
   const events = await eventsOf(provider, callOf([userInstruction("a")]));
   failureIn(events, "provider_stream_cut", apiKey);
