@@ -71,6 +71,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
   const { records, blobs, turnStore } = await openStores(options, { configuration, folder, env, telemetry });
+  const isEmbedded = configuration.records.url === null;
   const live = await openLive({ configuration, folder, report, given: options });
   const retrievers = new Map(
     Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers }),
@@ -106,9 +107,9 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     quotas: quotasOf(configuration),
     unkeptPolicy: unkeptPolicyOf(configuration),
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
-    runner: thisRunner(),
+    runner: thisRunner(isEmbedded && options.records === undefined ? folder.records : null),
     isAlive,
-    hasJumpingClock: configuration.records.url === null,
+    recordsAreEmbedded: isEmbedded,
     version,
     now,
     monotonic,

@@ -70,7 +70,7 @@ export const doorFaults: readonly Mutant[] = [
     name: "copy-finds-server",
     does: "takes the server of another data folder for that of a copy (B6)",
     file: "src/doors/cli/server-file.ts",
-    find: "found.folder === identityOf(folder) ? found : null",
+    find: "found.folder === fileIdentity(folder.dir) ? found : null",
     replace: "found.folder.length > 0 ? found : null",
     tests: ["src/doors/cli/commands/serve.test.ts"],
   },

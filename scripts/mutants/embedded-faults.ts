@@ -199,4 +199,12 @@ export const embeddedFaults: readonly Mutant[] = [
     replace: "await blobs.deleteIn(tx, loose.slice(1));",
     tests: sealed,
   },
+  {
+    name: "runner-of-a-copy",
+    does: "takes a process that serves other records for the runner of their copy (R2)",
+    file: "src/compose/this-runner.ts",
+    find: "runner.records !== self.records) return false;",
+    replace: "false) return false;",
+    tests: ["src/compose/backup.test.ts"],
+  },
 ];

@@ -1,6 +1,6 @@
 /** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
@@ -15,9 +15,15 @@ import { makeBackup, restoreBackup } from "./backup.ts";
 
 const version = "1.2.3";
 
-async function open(context: TestContext, dataDir: string, store: Place): Promise<Aptove> {
+interface Opening {
+  dataDir: string;
+  store?: Place;
+  script?: NonNullable<Parameters<typeof scriptedProvider>[0]>["script"];
+}
+
+async function open(context: TestContext, { dataDir, store = "database", script }: Opening): Promise<Aptove> {
   const agent = { id: "default", name: "Default", provider: "scripted", index: "local" };
-  const providers = [scriptedProvider({ script: (_call, n) => `answer ${n}` })];
+  const providers = [scriptedProvider({ script: script ?? ((_call, n) => `answer ${n}`) })];
   const env = { APTOVE_BLOBS_STORE: store };
   const aptove = await createAptove({ dataDir, env, providers, agentContexts: [agent] });
   context.after(() => aptove.engine.close({ graceMs: 0 }));
@@ -27,7 +33,7 @@ async function open(context: TestContext, dataDir: string, store: Place): Promis
 for (const store of places) {
   test(`[B1] [B3] a backup that is made during turns and purges has every turn that was acknowledged, whole (${store})`, async (t) => {
     const dir = await temporaryFolder(t);
-    const { engine } = await open(t, join(dir, "data"), store);
+    const { engine } = await open(t, { dataDir: join(dir, "data"), store });
     const owner = await engine.keys.owner();
     const ask = async (instruction: string, sessionId?: string) => {
       const turn = await engine.turns.run(owner, {
@@ -59,7 +65,7 @@ for (const store of places) {
 
     const restored = dataFolderAt(join(dir, "restored"));
     await restoreBackup({ folder: restored, copy, version });
-    const again = (await open(t, restored.dir, store)).engine;
+    const again = (await open(t, { dataDir: restored.dir, store })).engine;
     const { sessions } = await again.sessions.list(owner, { limit: 100 });
     const found = new Set(sessions.map((session) => session.id));
     for (const { sessionId, id } of kept) {
@@ -75,15 +81,43 @@ for (const store of places) {
   });
 }
 
+for (const way of ["a restored backup", "a copied folder"]) {
+  test(`[R2] in ${way}, a turn that goes on in the original is lost, and its session continues`, async (t) => {
+    const dir = await temporaryFolder(t);
+    const script = () => [{ waits: new Promise<void>(() => {}) }];
+    const { engine, folder } = await open(t, { dataDir: join(dir, "data"), script });
+    const owner = await engine.keys.owner();
+    const running = await engine.turns.run(owner, { instruction: "one", repo: null });
+    const copied = dataFolderAt(join(dir, "copied"));
+    if (way === "a copied folder") cpSync(folder.dir, copied.dir, { recursive: true });
+    else {
+      await makeBackup({ folder, copy: join(dir, "backup"), version });
+      await restoreBackup({ folder: copied, copy: join(dir, "backup"), version });
+    }
+
+    const again = (await open(t, { dataDir: copied.dir })).engine;
+    const lost = await again.turns.get(owner, running.turnId);
+    assert.equal(lost.status === "failed" && lost.failures[0].code, "runner_lost");
+    const next = await again.turns.run(owner, { instruction: "two", repo: null, sessionId: running.sessionId });
+    assert.equal((await next.finished).status, "completed");
+
+    const beside = (await open(t, { dataDir: folder.dir })).engine;
+    assert.equal((await beside.turns.get(owner, running.turnId)).status, "pending", "its process lives");
+  });
+}
+
 test("[L1] a backup goes into an empty folder only, a restore into a folder without sessions, and only what is whole", async (t) => {
   const cli = await cliWorld(t);
   const copy = join(await temporaryFolder(t), "copy");
   assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
   const made = await cli.run(["backup", copy, "--json"]);
   assert.equal(made.exit, 0, made.stderr);
-  assert.equal((JSON.parse(made.stdout) as { turns: number }).turns, 1);
-  assert.match((await cli.run(["backup", copy])).stderr, /is not empty.*backup_invalid/);
-  assert.match((await cli.run(["restore", copy])).stderr, /already has sessions.*backup_invalid/);
+  const { turns, bytes } = JSON.parse(made.stdout) as { turns: number; bytes: number };
+  assert.equal(turns, 1);
+  assert.ok(bytes > statSync(join(copy, "records.db")).size, "the size is that of the copy");
+  const isFull = /cannot be made or restored here: .* is not empty; name a folder .*backup_refused/;
+  assert.match((await cli.run(["backup", copy])).stderr, isFull);
+  assert.match((await cli.run(["restore", copy])).stderr, /already has sessions.*backup_refused/);
   const records = join(cli.dataDir, "records.db");
   for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
 
@@ -100,6 +134,32 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   assert.equal(restored.exit, 0, restored.stderr);
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);
 });
+
+for (const store of places) {
+  test(`[B3] after a restore that was killed, no command begins new records, and the restore can be repeated (${store})`, async (t) => {
+    const cli = await cliWorld(t, { store });
+    const copy = join(await temporaryFolder(t), "copy");
+    assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
+    assert.equal((await cli.run(["backup", copy])).exit, 0);
+    for (const name of ["records.db", "blobs", "workspaces"])
+      rmSync(join(cli.dataDir, name), { recursive: true, force: true });
+    // A restore writes the rows first beside their place.
+    const aside = join(cli.dataDir, "records.db.restoring");
+    writeFileSync(aside, readFileSync(join(copy, "records.db")).subarray(0, 4_096));
+    for (const command of [["session", "list"], ["ask", "again"], ["doctor"]]) {
+      const { exit, stdout, stderr } = await cli.run(command);
+      assert.equal(exit, 1);
+      assert.match(stdout + stderr, /has no records yet; to begin .* delete .*restoring/);
+      assert.match(stdout + stderr, /fix: .*run the same aptove restore again/);
+    }
+    assert.match((await cli.run(["backup", `${copy}-2`])).stderr, /has no records, so there is nothing to copy/);
+    assert.equal(existsSync(join(cli.dataDir, "records.db")), false);
+    const restored = await cli.run(["restore", copy]);
+    assert.equal(restored.exit, 0, restored.stderr);
+    assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+    assert.equal(existsSync(aside), false);
+  });
+}
 
 test("[B4] [K4] a data folder that lost its records is no empty installation: nothing starts, and nothing is deleted", async (t) => {
   const cli = await cliWorld(t, { store: "files" });

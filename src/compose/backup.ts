@@ -21,14 +21,7 @@ import {
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
-import {
-  copyBlobs,
-  damagedBlobs,
-  inParallel,
-  type BlobCopy,
-  type BlobStores,
-  type DamagedPart,
-} from "./backup-blobs.ts";
+import { copyBlobs, damagedBlobs, type BlobCopy, type BlobStores, type DamagedPart } from "./backup-blobs.ts";
 import { hasBlobFiles } from "./data-folder/blob-place.ts";
 import { storageFault } from "../domain/storage-fault.ts";
 import type { RecordStore } from "../records/record-store.ts";
@@ -39,7 +32,7 @@ export interface BackupReport {
   folder: string;
   turns: number;
   blobs: number;
-  /** Size of all blobs, in bytes. */
+  /** Size of all files of the copy, in bytes. */
   bytes: number;
   /** What is missing or cannot be read. Empty: all is whole. */
   damaged: DamagedPart[];
@@ -72,19 +65,23 @@ const otherNames = ["config.toml", "bindings.toml", "workspaces", "version"];
 /** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
 
-/** Throws `backup_invalid` if the target folder is not empty, and what the stores throw. */
+/** Throws `backup_refused` if there are no records or the target folder is not empty, and what the stores throw. */
 export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
+  if (!existsSync(folder.records)) {
+    throw new AptoveError("backup_refused", `${folder.dir} has no records, so there is nothing to copy`);
+  }
   if (existsSync(copy) && readdirSync(copy).length > 0) {
-    throw new AptoveError("backup_invalid", `${copy} is not empty; name a folder that does not exist yet`);
+    throw new AptoveError("backup_refused", `${copy} is not empty; name a folder that does not exist yet`);
   }
   mkdirSync(copy, { recursive: true, mode: 0o700 });
   const to = dataFolderAt(copy);
   const counts = await (hasBlobFiles(folder) ? copyWithFiles : copyDatabase)({ from: folder, to, onBlob });
   copyOthers(folder.dir, copy);
   const [records, files] = [await hashOf(to.records), await hashesOfOthers(copy)];
-  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records, files };
+  const done = { ...counts, bytes: sizeOf(to) };
+  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...done, records, files };
   writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
-  return { folder: copy, ...counts };
+  return { folder: copy, ...done };
 }
 
 interface FolderCopy {
@@ -93,7 +90,7 @@ interface FolderCopy {
   onBlob: BackupJob["onBlob"];
 }
 
-type CopyCounts = Omit<BackupReport, "folder">;
+type CopyCounts = Omit<BackupReport, "folder" | "bytes">;
 
 /** Copies the database with the blobs in it, and reads all of the copy. */
 async function copyDatabase({ from, to, onBlob }: FolderCopy): Promise<CopyCounts> {
@@ -121,13 +118,7 @@ async function copyWithFiles({ from, to, onBlob }: FolderCopy): Promise<CopyCoun
   const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob }).finally(
     release,
   );
-  const keys = await stores.to.list("");
-  let bytes = 0;
-  await inParallel(keys, async (key) => {
-    const size = (await stores.to.size(key)) ?? 0;
-    bytes += size;
-  });
-  return { turns, blobs: keys.length, bytes, damaged };
+  return { turns, blobs: (await stores.to.list("")).length, damaged };
 }
 
 interface CopyRequest {
@@ -207,27 +198,27 @@ async function missingOf(records: RecordStore, turnId: string, had: ReadonlySet<
   }
 }
 
-/** Restores a backup into a data folder that has no records yet. A restore that broke off can be repeated. Throws `backup_invalid`. */
+/** Restores a backup into a data folder that has no records yet. A restore that broke off can be repeated. Throws `backup_invalid` and `backup_refused`. */
 export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promise<BackupReport> {
   const manifest = readManifest(copy);
   const from = dataFolderAt(copy);
-  if (existsSync(folder.records)) {
-    throw new AptoveError("backup_invalid", `${folder.dir} ${await whatIsThere(folder)}`);
-  }
+  await refuseRecords(folder);
   if ((await hashOf(from.records)) !== manifest.records) throw unusable(copy, "its records were changed");
   const { turns, damaged } = await (hasBlobFiles(from) ? restoreFiles : restoreDatabase)({ from, to: folder, onBlob });
   copyOthers(copy, folder.dir);
   const others = changedFiles(manifest.files ?? {}, await hashesOfOthers(copy));
+  // Another process may have begun records before the copy of the rows was there to stop it.
+  await refuseRecords(folder);
   // The rows come last: until they exist, no row can name a blob that is still missing.
-  renameSync(asideOf(folder), folder.records);
+  renameSync(folder.recordsRestoring, folder.records);
   const all = [...damaged, ...others];
-  return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: manifest.bytes, damaged: all };
+  return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: sizeOf(folder), damaged: all };
 }
 
 async function restoreDatabase({ from, to, onBlob }: FolderCopy): Promise<CheckedCopy> {
   if (hasBlobFiles(to)) {
     const fix = `the backup has its blobs in records.db; move ${to.blobs} away`;
-    throw new AptoveError("backup_invalid", `${to.dir} has blobs of other sessions; ${fix}`);
+    throw new AptoveError("backup_refused", `${to.dir} has blobs of other sessions; ${fix}`);
   }
   return await checkDatabase(await copyAside(from.records, to), onBlob);
 }
@@ -249,12 +240,13 @@ function changedFiles(made: Readonly<Record<string, string>>, found: Readonly<Re
   });
 }
 
-/** Says what a data folder with records has, and what to do before a restore. */
-async function whatIsThere({ records }: DataFolder): Promise<string> {
-  if (await hasNoTurns(records)) {
-    return `has a file of records without any turn; stop all that uses the folder, and move ${records} away`;
-  }
-  return "already has sessions, which would be lost; move that folder, or set APTOVE_DATA_DIR to another one";
+/** Throws if the data folder has records, and says what they are and what to do before a restore. */
+async function refuseRecords({ dir, records }: DataFolder): Promise<void> {
+  if (!existsSync(records)) return;
+  const what = (await hasNoTurns(records))
+    ? `has a file of records without any turn; stop all that uses the folder, and move ${records} away`
+    : "already has sessions, which would be lost; move that folder, or set APTOVE_DATA_DIR to another one";
+  throw new AptoveError("backup_refused", `${dir} ${what}`);
 }
 
 /** Returns false for damaged records too: they may still be repaired. */
@@ -270,15 +262,11 @@ async function hasNoTurns(records: string): Promise<boolean> {
 /** Copies the rows beside their place, to check the copy, so that the backup itself does not change. The restore then uses it. */
 async function copyAside(records: string, folder: DataFolder): Promise<string> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
-  const aside = asideOf(folder);
+  const aside = folder.recordsRestoring;
   mkdirSync(folder.dir, { recursive: true, mode: 0o700 });
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });
   return aside;
-}
-
-function asideOf({ records }: DataFolder): string {
-  return `${records}.restoring`;
 }
 
 function readManifest(copy: string): BackupManifest {
@@ -313,6 +301,16 @@ function copyOthers(from: string, to: string): void {
   } catch (error) {
     throw storageFault(`the files beside the sessions could not be copied to ${to}`, error);
   }
+}
+
+/** Returns the size of what a backup copies, in bytes. */
+function sizeOf({ dir, records, blobs }: DataFolder): number {
+  const add = (path: string): number => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory() !== true) return stat?.size ?? 0;
+    return readdirSync(path).reduce((sum, name) => sum + add(join(path, name)), 0);
+  };
+  return [records, blobs, ...otherNames.map((name) => join(dir, name))].reduce((sum, path) => sum + add(path), 0);
 }
 
 async function hashOf(file: string): Promise<string> {

@@ -59,11 +59,16 @@ function blobsForeign(what: string): AptoveError {
   return new AptoveError("blobs_foreign", `the records were created with other blobs than these: ${what}; ${fix}`);
 }
 
+/** The names that tell whether a data folder lost its records, or gets some from a restore. */
+type RecordsPlace = Pick<DataFolder, "dir" | "records" | "recordsRestoring" | "workspaces">;
+
 /**
  * Throws `records_lost` if the database of a data folder is gone or empty, and a workspace has a transcript: then there were sessions.
- * Records and blobs are one file, so nothing else tells that they existed.
+ * Records and blobs are one file, so nothing else tells that they existed. Throws `restore_unfinished` too.
  */
-export function checkDatabaseExists({ records, workspaces }: Pick<DataFolder, "records" | "workspaces">): void {
+export function checkDatabaseExists(folder: RecordsPlace): void {
+  const { records, workspaces } = folder;
+  refuseUnfinishedRestore(folder);
   const isThere = [records, `${records}-wal`].some(
     (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
   );
@@ -74,6 +79,16 @@ export function checkDatabaseExists({ records, workspaces }: Pick<DataFolder, "r
   const fix = `put ${records} back from a backup (aptove restore); to start without this history, move the folder workspaces away`;
   const detail = `the workspace ${named} has a transcript, and the records are lost or empty; ${fix}`;
   throw new AptoveError("records_lost", detail, { facts: { workspace: named } });
+}
+
+/**
+ * Throws `restore_unfinished` if a restore was begun and there are no records: new ones would take the place of those that it brings when it
+ * ends, or is run again.
+ */
+export function refuseUnfinishedRestore({ dir, records, recordsRestoring }: RecordsPlace): void {
+  if (!existsSync(recordsRestoring) || existsSync(records)) return;
+  const detail = `${dir} has no records yet; to begin without the backup, delete ${recordsRestoring}`;
+  throw new AptoveError("restore_unfinished", detail);
 }
 
 /** Throws `records_lost` if the records have no turn and no blob store, and the blobs have turns. */
@@ -104,9 +119,11 @@ function isTranscript(path: string): boolean {
 
 /**
  * Throws `records_lost` if a data folder has blobs of turns and no records at all, before a new, empty file of records takes
- * their place.
+ * their place. Throws `restore_unfinished` too.
  */
-export async function checkRecordsExist(file: string, openBlobs: () => Promise<BlobStore>): Promise<void> {
+export async function checkRecordsExist(folder: RecordsPlace, openBlobs: () => Promise<BlobStore>): Promise<void> {
+  const file = folder.records;
+  refuseUnfinishedRestore(folder);
   if (existsSync(file)) return;
   const turns = turnsIn(await (await openBlobs()).list("turns/"));
   // Another process may have made the file, and then the turns, in the meantime.

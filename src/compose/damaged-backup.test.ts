@@ -159,7 +159,7 @@ test("[B3] a restore of a database refuses records that changed, names what is d
   const files = await cliWorld(t, { store: "files" });
   assert.equal((await files.run(["ask", "mine", "--new"])).exit, 0);
   removeRecords(files.dataDir);
-  assert.match((await files.run(["restore", copy])).stderr, /blobs of other sessions;.*move .* away.*backup_invalid/);
+  assert.match((await files.run(["restore", copy])).stderr, /blobs of other sessions;.*move .* away.*backup_refused/);
   const restored = await run("restore", copy);
   assert.equal(restored.exit, 1);
   assert.ok(restored.damaged.length > 0 && restored.damaged.every(({ name }) => name.includes(one)));

@@ -30,7 +30,7 @@ export async function openBlobs(
 
 /**
  * Reads from the blobs where there are no records. Throws the fault of a bucket, and `records_lost` if the blobs have turns: then the
- * records did exist. Creates nothing.
+ * records did exist. Throws `restore_unfinished` too. Creates nothing.
  */
 export async function checkBlobs(
   configuration: Configuration,
@@ -38,15 +38,16 @@ export async function checkBlobs(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   const place = blobPlace(configuration, folder);
+  const { checkDatabaseExists, checkRecordsExist, refuseUnfinishedRestore } = await import("./blobs-match-records.ts");
   if (place !== "bucket" && !hasBlobFiles(folder)) {
-    if (place === "database") (await import("./blobs-match-records.ts")).checkDatabaseExists(folder);
+    if (place === "database") checkDatabaseExists(folder);
+    else refuseUnfinishedRestore(folder);
     return;
   }
   const blobs = await openBlobs(configuration, folder, env);
   await blobs.get("turns/none");
   if (configuration.records.url !== null) return;
-  const { checkRecordsExist } = await import("./blobs-match-records.ts");
-  await checkRecordsExist(folder.records, async () => blobs);
+  await checkRecordsExist(folder, async () => blobs);
 }
 
 function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {

@@ -4,8 +4,10 @@ import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
 import type { Runner } from "../records/record-store.ts";
 import { isProcessAlive } from "../system/processes.ts";
+import { fileIdentity } from "../system/read-files.ts";
 
-export function thisRunner(): Runner {
+/** Returns this process as a runner. `records` is the database of this machine that it serves, or null if its records are elsewhere. */
+export function thisRunner(records: string | null): Runner {
   return {
     id: newId(),
     host: hostname(),
@@ -13,20 +15,26 @@ export function thisRunner(): Runner {
     pid: process.pid,
     processStart: processStart(process.pid),
     startedAt: Date.now(),
+    ...(records !== null && { records: fileIdentity(records) }),
   };
 }
 
 /**
- * Returns whether the process of a runner is alive, or null if it runs on another machine or is stopped. A process of an earlier boot is
- * dead. The start time is compared too, because the system reuses process ids.
+ * Returns whether the process of another runner is alive and serves the same records, or null if it runs on another machine or is stopped.
+ * A process of an earlier boot is dead. The start time is compared too, because the system reuses process ids. A copy of the records has
+ * their runners, but the process of such a runner never ends a turn in the copy, so there it counts as dead.
  */
-export function isAlive(runner: Runner): boolean | null {
+export function isAlive(runner: Runner, self: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
   if (!isProcessAlive(runner.pid)) return false;
-  // A process that is stopped does nothing for its turns. Then only its leases decide.
+  if (runner.records !== undefined && self.records !== undefined && runner.records !== self.records) return false;
   const isSame = runner.processStart === "" || processStart(runner.pid) === runner.processStart;
-  return isSame && isStopped(runner.pid) ? null : isSame;
+  const state = stateOf(runner.pid);
+  // It has ended, and its parent has not noticed that, which some parents never do.
+  if (!isSame || state === "Z") return false;
+  // A process that a signal stopped, for example Ctrl-Z, does nothing for its turns. Then only its leases decide.
+  return ["T", "t"].includes(state) ? null : true;
 }
 
 /**
@@ -45,10 +53,10 @@ export function monotonic(): number {
 const bootClockMs = 50;
 let sinceBoot = { readAt: -Infinity, ms: 0 };
 
-/** Returns true if the process was stopped by a signal, for example with Ctrl-Z. */
-function isStopped(pid: number): boolean {
+/** Returns the letter of the process's state. Empty on a system without /proc. */
+function stateOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
-  return ["T", "t"].includes(stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3));
+  return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
 }
 
 /** Returns field 22 of the process's stat line, in clock ticks since the boot. Empty on a system without /proc. */

@@ -75,7 +75,7 @@ const conversationContext = namedField(
       max_output_tokens: numberField("Maximum length of an answer, in tokens.", {
         sample: 8_000,
         min: 1,
-        max: 10_000_000,
+        max: limits.outputTokensSettingMax,
       }),
       reasoning_effort: choiceField("Reasoning effort of a reasoning model.", ["minimal", "low", "medium", "high"]),
       verbosity: choiceField("Length and detail of the answers.", ["low", "medium", "high"]),

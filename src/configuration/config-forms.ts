@@ -17,6 +17,8 @@ export interface ValueField {
   /** Converts the variable's text into a value. If absent, the text is the value. */
   fromText?: (textField: string) => unknown;
   isSecret?: boolean;
+  /** Returns false if a value of a secret field has nothing secret in it, for example only a reference to the environment. */
+  hasSecret?: (value: unknown) => boolean;
   /** Returns the value with its secret parts masked, for display. */
   masked?: (value: unknown) => unknown;
 }

@@ -185,6 +185,28 @@ test("[B6] loading warns about a file that contains secrets and that others can 
   assert.deepEqual(loadConfiguration({ dataDir, env: {} }).warnings, []);
 });
 
+test("[B6] a header whose secret is in the environment is no secret of the file", async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const file = join(dataDir, "config.toml");
+  const warningsOf = (header: string, query = ""): number => {
+    const server = `[mcp_servers.tracker]\nurl = "https://tracker.example/mcp${query}"\nheaders = { Authorization = "${header}" }\n`;
+    writeFileSync(file, server, { mode: 0o644 });
+    return loadConfiguration({ dataDir, env: { TOKEN: "t" } }).warnings.length;
+  };
+  assert.deepEqual(
+    ["Bearer ${TOKEN}", "${TOKEN}", "Basic ${TOKEN}${TOKEN}"].map((header) => warningsOf(header)),
+    [0, 0, 0],
+  );
+  assert.deepEqual(
+    ["Bearer sk-1", "Bearer sk-${TOKEN}", "Bearer $${TOKEN}", "sk1 ${TOKEN}"].map((header) => warningsOf(header)),
+    [1, 1, 1, 1],
+  );
+  assert.deepEqual(
+    ["?key=1", "/0123456789abcdef"].map((query) => warningsOf("${TOKEN}", query)),
+    [1, 1],
+  );
+});
+
 test("[W7] the starter file changes nothing as it is, and is valid with every key uncommented", async (t) => {
   const text = starterConfig();
   assert.deepEqual((await load(t, { file: text })).sources.size, 0);

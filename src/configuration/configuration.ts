@@ -223,7 +223,11 @@ function serverFaults(values: LayerValues, sources: ReadonlyMap<string, ValueSou
 }
 
 function readableByOthers({ values, source }: ConfigLayer): string[] {
-  const secret = [...values].find(([key, value]) => !isTable(value) && fieldAt(key).isSecret === true);
+  const secret = [...values].find(([key, value]) => {
+    if (isTable(value)) return false;
+    const { isSecret = false, hasSecret } = fieldAt(key);
+    return isSecret && (hasSecret?.(value) ?? true);
+  });
   if (secret === undefined || process.platform === "win32") return [];
   const { place } = source(secret[0]);
   // A workspace is not necessarily stored in files.

@@ -19,6 +19,8 @@ export interface DataFolder {
   config: string;
   /** The embedded record store. */
   records: string;
+  /** The records of a restore that has not ended. */
+  recordsRestoring: string;
   blobs: string;
   /** Blobs that are being moved from the database to files. */
   blobsMoving: string;
@@ -83,6 +85,7 @@ export function dataFolderAt(dir: string): DataFolder {
     dir,
     config: join(dir, "config.toml"),
     records: join(dir, "records.db"),
+    recordsRestoring: join(dir, "records.db.restoring"),
     blobs: join(dir, "blobs"),
     blobsMoving: join(dir, "blobs-moving"),
     blobsMoved: join(dir, "blobs-moved"),

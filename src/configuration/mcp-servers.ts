@@ -57,7 +57,22 @@ function template(about: string, sample: string, more: { isSecret?: boolean; may
     }
     return referenceFault(value);
   };
-  return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault, ...rest };
+  return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault, hasSecret, ...rest };
+}
+
+/** Returns false if all that is secret of a text is in variables of the environment, as in `Bearer ${TOKEN}`. */
+function hasSecret(value: unknown): boolean {
+  const text = String(value);
+  const own = text.replaceAll(references, (whole, name: string | undefined) => (name === undefined ? whole : ""));
+  return own === text || !/^\s*(?:(?:bearer|basic|token)\s+)?$/i.test(own);
+}
+
+/** A key in an address is in its query, or long. What is no address is refused elsewhere. */
+function hasSecretInAddress(value: unknown): boolean {
+  const url = URL.parse(String(value).replace(references, ""));
+  if (url === null) return true;
+  const isPlain = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  return !isPlain || /[^/]{16}/.test(url.pathname);
 }
 
 function referenceFault(text: string): string | null {
@@ -83,6 +98,7 @@ const urlField: ValueField = {
   form: "address",
   // Some hosts require their key in the address.
   isSecret: true,
+  hasSecret: hasSecretInAddress,
   fault: (value) => {
     if (typeof value !== "string") return "must be an address that starts with https:// or http://";
     return referenceFault(value) ?? addressFault(value.replace(references, "x"));

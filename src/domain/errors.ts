@@ -44,6 +44,8 @@ export const errorCatalogue = {
   import_invalid: entry(422, "The file is not a complete export"),
   import_newer: entry(422, "The file was written by a newer version"),
   backup_invalid: entry(422, "The folder is not a usable backup"),
+  backup_refused: entry(422, "The backup cannot be made or restored here"),
+  restore_unfinished: entry(409, "A restore into the data folder has not ended", true),
   move_refused: entry(422, "The blobs of the data folder cannot be moved"),
   data_in_use: entry(409, "Another process uses the data folder", true),
   import_conflict: entry(409, "The import conflicts with existing data"),

@@ -106,6 +106,8 @@ export const limits = {
   /** The model calls of one turn, and the most that its settings may allow. */
   stepsPerTurnMax: 50,
   stepsPerTurnSettingMax: 10_000,
+  /** The most tokens of an answer that a setting may allow. */
+  outputTokensSettingMax: 10_000_000,
   /** The number of times that one turn may repeat a call with the same arguments. After that the call returns an error. */
   repeatedCallsMax: 3,
   /** K4: the age from which blobs without a row are garbage. A younger turn may just be opening. */

@@ -8,8 +8,6 @@ import type { RecordStore } from "../records/record-store.ts";
 export interface StoreCheck {
   turns: number;
   blobs: number;
-  /** The size of all blobs, in bytes. */
-  bytes: number;
   /** The key of a blob, or the folder of a turn whose row is damaged, and words that follow it. */
   damaged: { name: string; why: string }[];
 }
@@ -19,11 +17,10 @@ export async function checkStore(
   onTurn: (done: number, total: number) => void = () => {},
 ): Promise<StoreCheck> {
   const ids = await engine.db.selectFrom("turns").select("id").orderBy("id").execute();
-  const check: StoreCheck = { turns: ids.length, blobs: 0, bytes: 0, damaged: [] };
+  const check: StoreCheck = { turns: ids.length, blobs: 0, damaged: [] };
   const known = new Set<number>();
   const add = async (key: string, missing: string): Promise<void> => {
     const { bytes, fault } = await blobs.check(key, known);
-    check.bytes += bytes ?? 0;
     if (bytes !== null) check.blobs += 1;
     if (fault !== null) check.damaged.push({ name: key, why: `cannot be read: ${fault}` });
     else if (bytes === null) check.damaged.push({ name: key, why: missing });

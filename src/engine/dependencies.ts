@@ -208,13 +208,16 @@ export interface EngineModels {
 export interface EngineProcess {
   /** This process, as the other processes see it. */
   runner: Runner;
-  /** Returns whether the process of a runner may still be running, or null if this process cannot know that. */
-  isAlive(runner: Runner): boolean | null;
   /**
-   * True if the records count leases by the wall clock of a machine, which may jump: those of the embedded database do.
-   * Then the lease of a process that is known to be alive never counts as expired (R2).
+   * Returns whether the process of another runner may still be running and serve the records of `self`, which is this process. Null if this
+   * process cannot know that.
    */
-  hasJumpingClock?: boolean;
+  isAlive(runner: Runner, self: Runner): boolean | null;
+  /**
+   * True if the records are a database of this machine, and not of a server. It counts leases by the wall clock of the machine, which may
+   * jump. So the lease of a process that is known to be alive never counts as expired (R2).
+   */
+  recordsAreEmbedded?: boolean;
   /** The version of the program. */
   version: string;
   /** Returns the time, in milliseconds since the epoch. */

@@ -74,9 +74,9 @@ export const sharedSchema = z
   .object({
     session: sessionSchema,
     participants: z
-      .array(z.object({ userId: z.string(), name: z.string() }))
+      .array(z.object({ userId: z.string(), name: z.string(), role: roleSchema }))
       .describe(
-        "Users who were invited to the session, or who made a turn in it. This includes the owner if the owner made a turn.",
+        "Users who were invited to the session, or who made a turn in it. This includes the owner if the owner made a turn. One with the role `reader` may only read it.",
       ),
   })
   .meta({ id: "Shared" });

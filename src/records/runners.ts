@@ -48,6 +48,11 @@ export interface Runner {
   processStart: string;
   /** The time of the start, or at which a runner that goes on was noted again. */
   startedAt: number;
+  /**
+   * The identity of the database of its machine that the process serves (device and inode). A copy of the records has another one.
+   * Absent if the records are shared by machines, or an earlier version wrote the runner.
+   */
+  records?: string;
 }
 export interface LeaseRenewal {
   runnerId: string;

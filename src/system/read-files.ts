@@ -1,5 +1,5 @@
-/** Reads files that may be missing, and opens files without following links. */
-import { constants, readFileSync } from "node:fs";
+/** Reads files that may be missing, opens files without following links, and tells a file from its copies. */
+import { constants, readFileSync, statSync } from "node:fs";
 import { isAbsence } from "./system-error.ts";
 
 /** Refuses a symbolic link. Zero on Windows, where creating a symbolic link needs a privilege. */
@@ -22,4 +22,10 @@ export function readIfPresent(path: string): Buffer | null {
 export function readTextIfPresent(path: string): string | null {
   const bytes = readIfPresent(path);
   return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+}
+
+/** Returns the device and the inode of a file or a folder. A rename keeps them, a copy has others. Throws what `node:fs` throws. */
+export function fileIdentity(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return `${dev}:${ino}`;
 }

@@ -26,8 +26,8 @@ export interface Stores {
 }
 
 /**
- * Throws `blobs_foreign` if the blobs belong to other records, `records_lost` if there is content and the records have no turn, and
- * `config_invalid` if the configuration contradicts what the data folder has.
+ * Throws `blobs_foreign` if the blobs belong to other records, `records_lost` if there is content and the records have no turn, `restore_unfinished`
+ * in the middle of a restore, and `config_invalid` if the configuration contradicts what the data folder has.
  */
 export async function openStores(options: AptoveOptions, setup: StoreSetup): Promise<Stores> {
   const { configuration, folder, env, telemetry } = setup;
@@ -43,7 +43,7 @@ export async function openStores(options: AptoveOptions, setup: StoreSetup): Pro
   const { checkBlobsMatchRecords, checkRecordsExist } = await import("../blobs-match-records.ts");
   if (isConfigured && configuration.records.url === null) {
     if (place !== null) await refuseHiddenContents(folder, place);
-    await checkRecordsExist(folder.records, () => openBlobs(configuration, folder, env));
+    await checkRecordsExist(folder, () => openBlobs(configuration, folder, env));
   }
   // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
   const records = options.records ?? (await openRecords(setup, options));

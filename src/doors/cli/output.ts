@@ -107,10 +107,17 @@ export class CliOutput {
   }
 
   /**
-   * Prints rows in columns, without control characters of others. On a terminal they are fitted to its width.
+   * Prints rows in columns, without control characters of others. On a terminal they are fitted to its width, and have the headings: in a
+   * pipe, every line is a row.
    */
-  table(rows: readonly (readonly string[])[], fit: Omit<TableFit, "width"> = {}): void {
-    for (const line of this.rows(rows, fit)) this.line(line);
+  table(
+    rows: readonly (readonly string[])[],
+    { headings, ...fit }: Omit<TableFit, "width"> & { headings?: readonly string[] } = {},
+  ): void {
+    const hasHeadings = this.isTerminal && headings !== undefined;
+    const [first, ...more] = this.rows(hasHeadings ? [headings, ...rows] : rows, fit);
+    if (first !== undefined) this.line(hasHeadings ? this.style.dim(first) : first);
+    for (const line of more) this.line(line);
   }
   /** Returns the lines of `table`. `indent`: the blanks that will stand before each. */
   rows(

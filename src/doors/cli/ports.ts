@@ -66,9 +66,9 @@ export interface CliPorts {
   openWorkspaces(folder: DataFolder): Promise<OpenedWorkspaces>;
   /** Opens tools that run in this process, whichever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
-  /** Copies a data folder whose records are in SQLite, also while it is in use. Throws `backup_invalid`. */
+  /** Copies a data folder whose records are in SQLite, also while it is in use. Throws `backup_refused`. */
   backup(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
-  /** Restores a backup into a data folder without records. Throws `backup_invalid`. */
+  /** Restores a backup into a data folder without records. Throws `backup_invalid` and `backup_refused`. */
   restore(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
   /** Moves the blobs of a data folder. Throws `move_refused` and `data_in_use`. */
   moveBlobs(folder: DataFolder, request: MoveRequest): Promise<MoveCounts>;
@@ -96,7 +96,7 @@ export interface BackupCounts {
   folder: string;
   turns: number;
   blobs: number;
-  /** The size of the blobs in bytes. */
+  /** The size of all files of the copy in bytes. */
   bytes: number;
   /** What is missing or cannot be read: a blob or a file, and words that follow its name. */
   damaged: { name: string; why: string }[];

@@ -5,13 +5,13 @@
  * a copy of the file, but the server is not its server: the file names the folder that it belongs to. A further server of the folder has
  * a file of its own beside it, by which commands find it when the first one has ended, in whatever way.
  */
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { newId } from "../../domain/ids.ts";
 import { writePrivateFile } from "../../system/durable-files.ts";
 import { isProcessAlive } from "../../system/processes.ts";
-import { readIfPresent } from "../../system/read-files.ts";
+import { fileIdentity, readIfPresent } from "../../system/read-files.ts";
 import { isAbsence } from "../../system/system-error.ts";
 
 export interface ServerFile {
@@ -27,18 +27,13 @@ export interface ServerFile {
   configuration: string;
   /** The address of the server's records, without a password. */
   records: string;
-  /** The device and the inode of the data folder. A rename keeps them, a copy has others. Earlier versions did not write it. */
+  /** The identity of the data folder, which a copy of it does not share. Earlier versions did not write it. */
   folder?: string;
 }
 
 const firstName = "server.json";
 /** A server that starts while another one runs has a file of its own, so that each of them can end first. */
 const furtherName = /^server-[0-9a-f-]{36}\.json$/;
-
-function identityOf({ dir }: DataFolder): string {
-  const { dev, ino } = statSync(dir, { bigint: true });
-  return `${dev}:${ino}`;
-}
 
 /** Returns the names of the files, that of the first server first, then in the order of the starts. */
 function namesIn({ dir }: DataFolder): string[] {
@@ -57,7 +52,7 @@ function readEntry(folder: DataFolder, name: string): ServerFile | null {
   if (text === undefined) return null;
   try {
     const found = JSON.parse(text) as ServerFile;
-    return found.folder === undefined || found.folder === identityOf(folder) ? found : null;
+    return found.folder === undefined || found.folder === fileIdentity(folder.dir) ? found : null;
   } catch {
     // The file is only a convenience. If it is damaged, the server is not found.
     return null;
@@ -97,7 +92,7 @@ export function writeFurtherServerFile(folder: DataFolder, server: ServerFile): 
 }
 
 function writeEntry(folder: DataFolder, name: string, server: ServerFile): void {
-  writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, folder: identityOf(folder) }));
+  writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, folder: fileIdentity(folder.dir) }));
 }
 
 function removeEnded(folder: DataFolder): void {

@@ -23,7 +23,7 @@ export async function budgetSettersOnly(
     await changeableSession(deps, caller, targetId);
     return;
   }
-  adminOnly(caller, `change the budget of a ${scope}`);
+  adminOnly(caller, `change the budget of ${scope === "org" ? "the org" : `a ${scope}`}`);
   if (scope === "key" && targetId === caller.keyId)
     throw new AptoveError("forbidden", "a key may not change its own budget; use another key");
 }

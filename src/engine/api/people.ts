@@ -220,8 +220,8 @@ export interface SessionSharing {
 /** A session, and the users who take part in it. */
 export interface SharedSession {
   session: Session;
-  /** The users who take part in the session. The owner is among them if they run turns in it. */
-  participants: { userId: string; name: string }[];
+  /** The users who take part in the session. The owner is among them if they run turns in it. A reader may not continue it. */
+  participants: { userId: string; name: string; role: Role }[];
 }
 
 /** The audit log of an org. */

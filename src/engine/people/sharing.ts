@@ -103,6 +103,8 @@ async function inviteUser(
 async function shared({ records }: EngineDependencies, session: Session): Promise<SharedSession> {
   const ids = await records.sessions.listParticipants(session.id);
   const users = await Promise.all(ids.map((id) => records.people.getUser(id)));
-  const participants = users.flatMap((user) => (user === null ? [] : [{ userId: user.id, name: user.name }]));
+  const participants = users
+    .filter((user) => user !== null)
+    .map(({ id: userId, name, role }) => ({ userId, name, role }));
   return { session, participants };
 }

@@ -106,10 +106,10 @@ export class SummaryMaker {
 
   /** Ends the summaries whose process is gone, as failed. */
   async recover(): Promise<void> {
-    const { records, runner, now, isAlive, hasJumpingClock } = this.#core.deps;
+    const { records, runner, now, isAlive, recordsAreEmbedded } = this.#core.deps;
     // Where the clock may jump, the lease of a living process does not count.
-    const others = hasJumpingClock === true ? await records.runners.list() : [];
-    const sparedRunnerIds = others.filter((other) => isAlive(other) === true).map(({ id }) => id);
+    const others = recordsAreEmbedded === true ? await records.runners.list() : [];
+    const sparedRunnerIds = others.filter((other) => isAlive(other, runner) === true).map(({ id }) => id);
     const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, sparedRunnerIds };
     for (const summary of await records.summaries.takeLost(taking)) {
       if (this.#running.has(summary.id)) continue;

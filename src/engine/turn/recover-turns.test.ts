@@ -340,11 +340,11 @@ test("[R2] where the wall clock of a machine counts leases, a step of it never e
   const { deps, cut, die, runOut, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   runOut();
-  const { engine, start } = await testEngine(t, { ...deps, runner: testRunner(), hasJumpingClock: true });
+  const { engine, start } = await testEngine(t, { ...deps, runner: testRunner(), recordsAreEmbedded: true });
   assert.equal((await engine.turns.get(alice, cut.turnId)).status, "pending");
   await assert.rejects(start("three", { sessionId: cut.sessionId }), hasCode("session_busy"));
   die();
-  const later = await testEngine(t, { ...deps, runner: testRunner(), hasJumpingClock: true });
+  const later = await testEngine(t, { ...deps, runner: testRunner(), recordsAreEmbedded: true });
   assert.equal((await later.engine.turns.get(alice, cut.turnId)).status, "failed");
 });
 

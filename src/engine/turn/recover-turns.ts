@@ -56,16 +56,16 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
 
 /** Recovers one turn, because a request waits for its session. Returns true if it was lost and is now failed. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
-  const { records, runner, isAlive, hasJumpingClock } = core.deps;
+  const { records, runner, isAlive, recordsAreEmbedded } = core.deps;
   const turn = await records.turns.get(turnId);
   if (turn?.status !== "pending") return false;
   if (turn.runnerId === runner.id) {
     return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
   }
   const owner = await records.runners.get(turn.runnerId);
-  const lives = owner === null ? null : isAlive(owner);
+  const lives = owner === null ? null : isAlive(owner, runner);
   const deadRunnerIds = lives === false ? [turn.runnerId] : [];
-  const sparedRunnerIds = lives === true && hasJumpingClock === true ? [turn.runnerId] : [];
+  const sparedRunnerIds = lives === true && recordsAreEmbedded === true ? [turn.runnerId] : [];
   const found = { deadRunnerIds, sparedRunnerIds };
   const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, ...found, limit: 1, turnId };
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
@@ -109,15 +109,15 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
  * alive. Deletes runners of other machines that have been unused for a long time.
  */
 async function otherRunners(core: EngineCore): Promise<{ dead: string[]; spared: string[] }> {
-  const { records, runner, isAlive, hasJumpingClock, now } = core.deps;
+  const { records, runner, isAlive, recordsAreEmbedded, now } = core.deps;
   const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
   const dead: string[] = [];
   const spared: string[] = [];
   for (const other of await records.runners.list()) {
     if (other.id === runner.id) continue;
-    const lives = isAlive(other);
+    const lives = isAlive(other, runner);
     if (lives === false) dead.push(other.id);
-    if (lives === true && hasJumpingClock === true) spared.push(other.id);
+    if (lives === true && recordsAreEmbedded === true) spared.push(other.id);
     // It may still be running. Then only the leases decide about its turns.
     if (lives === null && isOld(other)) await records.runners.delete(other.id);
   }

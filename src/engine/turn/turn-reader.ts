@@ -5,7 +5,7 @@ import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { AskedOfTurn, TurnReader } from "../engine.ts";
 import { readForeignSource, readPart } from "./kept/kept-parts.ts";
-import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
+import { decodeResponse, readBlob, readBootPrompt, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { keptEvents } from "./kept/kept-events.ts";
 
 export function turnReader(core: EngineCore, turn: Turn): TurnReader {
@@ -80,11 +80,13 @@ function storedStep(turn: Turn, key: string): number {
 
 async function responseBytes(core: EngineCore, turn: Turn, step: number): Promise<Uint8Array> {
   if (turn.status === "pending") throw new AptoveError("turn_not_finished", `turn ${turn.id} is still running`);
-  if (turn.blobs.run === null) throw noStep(turn, step);
-  const run: RunBlob = await readBlob<"run">(core.deps.blobs, turn.blobs.run, turn.id);
-  const response = run.responses.find((one) => one.step === step);
-  if (response === undefined) throw noStep(turn, step);
-  return decodeResponse(response);
+  const run = turn.blobs.run === null ? null : await readBlob<"run">(core.deps.blobs, turn.blobs.run, turn.id);
+  const response = run?.responses.find((one) => one.step === step);
+  if (response !== undefined) return decodeResponse(response);
+  // Throws if there was no such call.
+  await requestBody(core, turn, step);
+  const detail = `the model call ${step} of turn ${turn.id} has no response: the turn ended before the response did`;
+  throw new AptoveError("not_found", detail);
 }
 
 async function outputOf(core: EngineCore, turn: Turn, callId: string): Promise<string> {

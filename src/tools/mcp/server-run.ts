@@ -160,7 +160,7 @@ export class ServerRun {
     const { server } = this;
     const signal = this.#withTime(times.startMs);
     const begun = performance.now();
-    let connectionErrors = 0;
+    let [connectionErrors, lastError] = [0, ""];
     log.event(server.type !== "stdio" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
     // Loading blocks the process for a tenth of a second, and the caller that opened the session should be answered first.
     await nextRound();
@@ -174,6 +174,7 @@ export class ServerRun {
         onListChanged: () => (this.#isListOld = true),
         onConnectionError: (text) => {
           connectionErrors += 1;
+          lastError = text.slice(0, 300);
           if (connectionErrors <= connectionErrorsMax) log.event(`connection error: ${text.slice(0, 500)}`);
         },
       });
@@ -189,7 +190,9 @@ export class ServerRun {
       log.event(`ready: ${this.version}, MCP ${this.protocol}, tools: ${this.tools.length}, ${this.startedInMs} ms`);
       void connection.ended.then((why) => this.#drop(connection, why));
     } catch (error) {
-      this.failure = signal.aborted ? `did not start within ${seconds(times.startMs)}` : await this.#faultText(error);
+      const reported = lastError === "" ? "" : `; the last error of its connection: ${lastError}`;
+      const late = `did not start within ${seconds(times.startMs)}${reported}`;
+      this.failure = signal.aborted ? this.#withLastStderrLine(late) : await this.#faultText(error);
       if (!this.#closed.signal.aborted) log.event(this.failure);
     }
   }

@@ -12,7 +12,10 @@ test("[F11] [L1] budgets are set, shown with what is left, used up, and removed"
     set.stdout,
     /^budget \w{8}: session \w{8}, in total, 0 tokens of 1,000 tokens spent, 1,000 tokens left$/m,
   );
-  assert.equal((await on.run(["budget", "set", "person", "2.50", "--day"])).exit, 0);
+  assert.match(
+    (await on.run(["budget", "set", "person", "2.50", "--day"])).stdout,
+    /^budget \w{8}: person owner, each /,
+  );
   assert.equal((await on.run(["budget", "set", "org", "$500", "--unknown-price", "5", "--wait"])).exit, 0);
   const { stdout } = await on.run(["budget", "list"]);
   assert.match(stdout, /^\w+ +person owner, each day +\$0\.0000 of \$2\.5000 spent, \$2\.5000 left/m);

@@ -37,7 +37,10 @@ export async function setBudget(
   const budget = await client.budgets.set(start);
   const { output } = invocation;
   if (invocation.json) output.json(budget);
-  else output.line(output.safe(`budget ${shortId(budget.id)}: ${nameOf(budget, "")}, ${usedText(budget)}`));
+  else {
+    const name = nameOf(budget, await targetNames(client, [budget]));
+    output.line(output.safe(`budget ${shortId(budget.id)}: ${name}, ${usedText(budget)}`));
+  }
   return exitCodes.fine;
 }
 
@@ -85,7 +88,7 @@ export async function listBudgets(invocation: CliInvocation, options: OrgOption)
   const names = await targetNames(client, budgets);
   const rows = budgets.map((budget) => [
     short.get(budget.id) ?? budget.id,
-    nameOf(budget, names.get(budget.targetId) ?? shortId(budget.targetId)),
+    nameOf(budget, names),
     usedText(budget),
     moreText(budget),
   ]);
@@ -100,8 +103,8 @@ async function targetNames(client: AptoveClient, budgets: readonly WireBudget[])
   return new Map(named.map(({ id, name }) => [id, name]));
 }
 
-function nameOf({ scope, period, targetId }: WireBudget, name: string): string {
-  const whose = scope === "org" ? "your org" : `${scope} ${name === "" ? shortId(targetId) : name}`;
+function nameOf({ scope, period, targetId }: WireBudget, names: ReadonlyMap<string, string>): string {
+  const whose = scope === "org" ? "your org" : `${scope} ${names.get(targetId) ?? shortId(targetId)}`;
   return `${whose}, ${period === "day" ? "each day" : "in total"}`;
 }
 

@@ -135,8 +135,13 @@ function notRunning({ call }: ChatState): void {
 
 async function showSession({ client, call, sessionId }: ChatState): Promise<void> {
   if (sessionId === null) return call.output.note("no session yet; the first line starts one");
-  const { sessionLines } = await import("../show/explain.ts");
-  for (const line of sessionLines(await client.sessions.get(sessionId), call.output)) call.output.line(line);
+  const [{ sessionLines }, { lastEndOf }] = await Promise.all([
+    import("../show/explain.ts"),
+    import("../show/turn-end.ts"),
+  ]);
+  const session = await client.sessions.get(sessionId);
+  const last = await lastEndOf(client, session, null);
+  for (const line of sessionLines(session, call.output, last)) call.output.line(line);
 }
 
 /** Lists sessions and opens the one that the person chooses. */

@@ -55,6 +55,21 @@ test("[L1] ask --max-steps limits the model calls of the turn", async (t) => {
   assert.equal(refused.exit, 2);
 });
 
+test("[G3] [F11] [L1] ask --max-output limits each answer, so that a call holds less of a budget", async (t) => {
+  const world = await cliWorld(t, { providers: [scriptedProvider({ name: "offline" })] });
+  await world.run(["index"]);
+  const held = async (...more: string[]): Promise<number> => {
+    const { stderr } = await world.run(["ask", "--new", "greet", ...more]);
+    return Number(/could use up to ([\d,]+) tokens/.exec(stderr)?.[1]?.replaceAll(",", "") ?? assert.fail(stderr));
+  };
+  await world.run(["budget", "set", "person", "1", "--tokens"]);
+  const [free, limited] = [await held(), await held("--max-output", "10")];
+  assert.ok(free - limited > 10_000, `${free} and ${limited}`);
+  await world.run(["budget", "set", "person", "1000000", "--tokens"]);
+  assert.equal((await world.run(["ask", "--new", "greet", "--max-output", "10", "--max-steps", "3"])).exit, 0);
+  assert.deepEqual((await lastTurn(world)).manifest.settings, { maxSteps: 3, maxOutputTokens: 10 });
+});
+
 test("[X1] what git says is modified is an active file, also when it is staged; other files are not", async (t) => {
   const world = await indexed(t);
   await world.write("src/greet.ts", "export const changed = 1;\n");

@@ -31,6 +31,8 @@ export interface AskOptions extends TurnOptions {
   inline?: boolean;
   /** The most model calls of the turn. */
   maxSteps?: number;
+  /** The most tokens of each answer. */
+  maxOutput?: number;
   /** Shows what would be sent, and sends nothing. */
   dryRun?: boolean;
 }
@@ -58,7 +60,7 @@ export async function ask(invocation: CliInvocation, words: string[], options: A
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
     ...(options.fire === true ? { fire: true } : {}),
-    ...(options.maxSteps === undefined ? {} : { settings: { maxSteps: options.maxSteps } }),
+    ...settingsOf(options),
     ...attachments({ root: copy.root, cwd: invocation.io.cwd }, options),
   };
   if (options.dryRun === true) return await estimateOnly(invocation, client, request);
@@ -167,4 +169,14 @@ function exitOf(answer: ExecuteAnswer, wasStopped: boolean): ExitCode {
   // A script that reads the answer must not take a part for the whole, or a turn that waits for an answer.
   const isWhole = answer.kind === "answer" && !incompleteStops.includes(answer.stopReason ?? "stop");
   return isWhole ? exitCodes.fine : exitCodes.failed;
+}
+
+function settingsOf({ maxSteps, maxOutput }: AskOptions): Pick<ExecuteRequest, "settings"> {
+  if (maxSteps === undefined && maxOutput === undefined) return {};
+  return {
+    settings: {
+      ...(maxSteps !== undefined && { maxSteps }),
+      ...(maxOutput !== undefined && { maxOutputTokens: maxOutput }),
+    },
+  };
 }

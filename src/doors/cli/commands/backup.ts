@@ -63,16 +63,16 @@ function refuseToMove(invocation: CliInvocation, to: "database" | "files"): void
 /** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
 function refuseElsewhere(invocation: CliInvocation): void {
   if (invocation.server() !== null) {
-    throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");
+    throw new CommandFailed("backup_refused", "this copies this machine's own data", "run it where the server runs");
   }
   const { records, blobs } = invocation.loaded().configuration;
   if (blobs.url !== null) {
     const fix = "copy the rows first, then the bucket with its own tools: see docs/backup.md";
-    throw new CommandFailed("backup_invalid", "the blobs are in S3", fix);
+    throw new CommandFailed("backup_refused", "the blobs are in S3", fix);
   }
   if (records.url !== null) {
     const fix = "copy them with pg_dump, then the blobs: the order is in docs/backup.md";
-    throw new CommandFailed("backup_invalid", "the records are in PostgreSQL", fix);
+    throw new CommandFailed("backup_refused", "the records are in PostgreSQL", fix);
   }
 }
 

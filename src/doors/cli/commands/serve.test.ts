@@ -43,6 +43,18 @@ test("[L1] serve listens until a stop signal, then ends with 0 and listens no mo
   assert.equal(serverFile(world).pid, 0);
 });
 
+test("[H4] [L1] serve says how to make a key as long as there is none", async (t) => {
+  const world = await cliWorld(t);
+  const noted = async (): Promise<boolean> => {
+    const server = await serving(world);
+    assert.equal(await stop(server), 0);
+    return (await server.call.finished).stderr.includes("there is none yet: aptove key create <name>");
+  };
+  assert.equal(await noted(), true);
+  assert.equal((await world.run(["key", "create", "mine"])).exit, 0);
+  assert.equal(await noted(), false);
+});
+
 test("[L1] doctor with --server shows what the server finds about itself, and index --status what it indexed", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);

@@ -43,9 +43,14 @@ const firstKeyName = "first key";
 export async function serve(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", withoutNullish({ host: options.host, port: options.port }));
   const local = await call.local("serving", { isServer: true });
+  // The log of a server is no place for a secret, so the person makes the first key.
+  const hasNoKey = !(await hasKey(local));
   return await serveUntilStopped(call, local, (url) => {
     if (call.json) call.output.json({ url, pid: process.pid, dataDir: call.folder().dir });
-    else call.output.line(`aptove ${call.version} serves at ${url} (pid ${process.pid}); Ctrl-C stops it`);
+    else {
+      call.output.line(`aptove ${call.version} serves at ${url} (pid ${process.pid}); Ctrl-C stops it`);
+      if (hasNoKey) call.output.note("programs need a key, and there is none yet: aptove key create <name>");
+    }
   });
 }
 
@@ -112,10 +117,13 @@ async function indexHere(call: CliInvocation): Promise<void> {
   }
 }
 
+async function hasKey(local: LocalEngine): Promise<boolean> {
+  return (await allKeys(local.client)).some((key) => key.revokedAt === null && key.name !== localKeyName);
+}
+
 /** Creates the first key. Its secret cannot be shown again, because only its hash is stored (H4). */
 async function firstKey(local: LocalEngine): Promise<string | null> {
-  const keys = await allKeys(local.client);
-  if (keys.some((key) => key.revokedAt === null && key.name !== localKeyName)) return null;
+  if (await hasKey(local)) return null;
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
 

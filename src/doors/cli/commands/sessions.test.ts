@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
 
@@ -150,4 +153,52 @@ test("[L1] [T4] session show --answer prints an old answer byte for byte, also w
   assert.match(both.stderr, /--answer and --request contradict each other/);
   const twice = await world.run(["session", "show", "last:1", "--turn", "1"]);
   assert.match(twice.stderr, /last:1 names a turn already \(usage\)\nfix: leave out --turn/);
+});
+
+test("[S7] [T10] an interrupted turn is the same in list, show and log: its state, and tokens that are unknown", async (t) => {
+  const world = await cliWorld(t);
+  const call = world.start(["ask", "greet", "--new"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
+  await call.saw("built-in");
+  call.signals.emit("SIGINT");
+  assert.equal((await call.finished).exit, 130);
+  assert.match((await world.run(["session", "list"])).stdout, / interrupted +1 turn +tokens unknown /);
+  const shown = (await world.run(["session", "show"])).stdout;
+  assert.match(shown, /^turns +1, the last interrupted$/m);
+  assert.match(shown, /^tokens +unknown$/m);
+  assert.match((await world.run(["session", "log"])).stdout, / interrupted /);
+  await world.run(["ask", "--continue", "again"]);
+  assert.match((await world.run(["session", "list"])).stdout, / completed +2 turns +[1-9]\d* tokens /);
+});
+
+test("[S7] [L1] on a terminal the columns of session list have headings, which leave with their column", async (t) => {
+  const world = await withTwoTurns(t);
+  const headings = async (columns: number): Promise<string[]> => {
+    const terminal = new TestTerminal({ columns, rows: 24 });
+    await world.run(["session", "list"], { terminal });
+    return (await terminal.lines())[0]?.trimEnd().split(/ {2,}/) ?? [];
+  };
+  const [first, last] = ["session", "name"];
+  const all = [first, "last used", "last turn", "turns", "tokens", "repository", "agent/conversation", last];
+  assert.deepEqual(await headings(200), all);
+  assert.deepEqual(await headings(60), [first, "last used", "turns", last]);
+});
+
+test("[R2] [L1] of a turn whose process was lost, show has the output so far and names --answer; its call has no response", async (t) => {
+  const world = await cliWorld(t);
+  const call = world.start(["ask", "greet", "--new"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
+  await call.saw("built-in");
+  // No process runs the turns of a copy.
+  const copied = join(world.copy, "copied");
+  cpSync(world.dataDir, copied, { recursive: true });
+  call.signals.emit("SIGINT");
+  await call.finished;
+  const inCopy = (...argv: string[]) => world.run(["session", ...argv], { env: { APTOVE_DATA_DIR: copied } });
+  const { stdout } = await inCopy("show");
+  assert.match(stdout, /^ {2}output so far: This is aptove's/m);
+  const name = /all of it: aptove session show ([0-9a-f]{8}:1) --answer$/m.exec(stdout)?.[1] ?? assert.fail(stdout);
+  assert.match((await inCopy("show", name, "--answer")).stdout, /^This is aptove's/);
+  assert.equal((await inCopy("show", name, "--request")).exit, 0);
+  const none = await inCopy("show", name, "--response");
+  assert.match(none.stderr, /the model call 1 of turn .* has no response: the turn ended .*\nfix: .*--answer\n$/);
+  assert.match((await inCopy("show", name, "--response", "--step", "2")).stderr, /has no model call 2 /);
 });

@@ -1,18 +1,25 @@
 /** `aptove session list | show | log` (L1, S7). */
-import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { SessionListOptions } from "../../../client/sessions.ts";
-import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
+import {
+  AptoveApiError,
+  type AptoveClient,
+  type WireSession,
+  type WireSessionGraph,
+  type WireTurn,
+} from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
+import { printSessionRows } from "../show/session-rows.ts";
+import { lastEndOf, turnEnd } from "../show/turn-end.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findTurnId, namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
+import { findTurnId, namedSession, numberedName, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseSeveral } from "../turn/turn-options.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { writtenTime } from "../lookup/written-time.ts";
-import { dollars, duration, firstLine, plural } from "../output.ts";
+import { duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
   repo?: string;
@@ -34,17 +41,18 @@ export async function printSessionList(invocation: CliInvocation, asked: ListOpt
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
   const { output } = invocation;
   if (invocation.json) output.json({ sessions, nextCursor, hidden });
-  else if (sessions.length === 0) output.note(emptyList(options, hidden));
-  else output.table(sessionRows(sessions), { spare: [6, 4, 5, 7, 2], last: "cut" });
+  else if (sessions.length === 0) output.note(await emptyList(client, options, hidden));
+  else await printSessionRows(client, sessions, output);
   if (nextCursor !== null && !invocation.json)
     output.note(`there are more; see them with --limit ${options.limit * 2}`);
   if (sessions.length > 0 && hidden !== null && hidden > 0 && !invocation.json) output.note(hiddenNote(hidden));
   return exitCodes.fine;
 }
 
-function emptyList({ removed }: ListOptions, hidden: number | null): string {
+async function emptyList(client: AptoveClient, { removed }: ListOptions, hidden: number | null): Promise<string> {
   if (removed === true) return "there are no deleted sessions";
-  return hidden === null || hidden === 0 ? noSessions : `no session matches; ${hiddenNote(hidden)}`;
+  if (hidden !== null && hidden > 0) return `no session matches; ${hiddenNote(hidden)}`;
+  return (await client.me()).role === "reader" ? "there are no sessions yet that you may read" : noSessions;
 }
 
 function hiddenNote(hidden: number): string {
@@ -93,35 +101,6 @@ function filtersOf({ repo, label, metadata, workspace, status, since }: ListOpti
   };
 }
 
-/** The same columns in each row, so that those without room can be left out. */
-function sessionRows(sessions: WireSession[]): string[][] {
-  const short = shortIds(sessions.map((session) => session.id));
-  const hasWorkspaces = sessions.some(({ workspaceId }) => workspaceId !== null);
-  return sessions.map((session) => [
-    short.get(session.id) ?? session.id,
-    localTime(session.activeAt).slice(0, 16),
-    session.lastTurnStatus ?? "empty",
-    plural(session.turnCount, "turn"),
-    tokensAndCost(session),
-    repositoryCell(session),
-    `${session.agentContextName ?? session.agentContextId}/${session.conversationContextName ?? session.conversationContextId}`,
-    ...(hasWorkspaces ? [session.workspaceId ?? "-"] : []),
-    session.summary === null
-      ? firstLine(session.name, 60)
-      : `${firstLine(session.name, 60)}: ${firstLine(session.summary.text, 100)}`,
-  ]);
-}
-
-/** The first repository, and how many more there are. */
-function repositoryCell({ repo, otherRepos }: WireSession): string {
-  return `${repo ?? "-"}${otherRepos.length === 0 ? "" : ` +${otherRepos.length}`}`;
-}
-
-function tokensAndCost({ tokensTotal, costUsd }: WireSession): string {
-  const tokens = `${groupedNumber(tokensTotal)} tokens`;
-  return costUsd > 0 ? `${tokens} ${dollars(costUsd)}` : tokens;
-}
-
 export interface ShowOptions {
   turn?: number;
   answer?: boolean;
@@ -143,17 +122,16 @@ export async function showSession(
   const client = await invocation.client();
   const { session, turn } = await shownTurn(client, { id, number: options.turn }, (await invocation.copy()).repo);
   const { output } = invocation;
-  const part = refuseSeveral([
+  const asked = refuseSeveral([
     ["--answer", options.answer],
     ["--request", options.request],
     ["--response", options.response],
   ]);
-  if (part !== null) {
+  if (asked !== null) {
     if (turn === null)
       throw new CommandFailed("not_found", "the session has no turn yet", 'begin it: aptove ask --session <id> "…"');
-    if (part === "--answer") return await printAnswer(invocation, client, turn.id);
-    const read = part === "--request" ? client.turns.request : client.turns.response;
-    output.write(await read(turn.id, options.step));
+    if (asked === "--answer") return await printAnswer(invocation, client, turn.id);
+    output.write(await exactBytes(client, turn, { part: asked, step: options.step }));
     return exitCodes.fine;
   }
   const summary = session.summary === null ? null : await client.summaries.get(session.summary.id);
@@ -161,15 +139,33 @@ export async function showSession(
     output.json({ session, turn, summary });
     return exitCodes.fine;
   }
-  for (const line of sessionLines(session, output)) output.line(line);
+  for (const line of sessionLines(session, output, await lastEndOf(client, session, turn))) output.line(line);
   if (summary !== null) {
     output.line();
     for (const line of shownSummary(summary, output)) output.line(line);
   }
   if (turn === null) return exitCodes.fine;
   output.line();
-  for (const line of turnLines(turn, output)) output.line(line);
+  // What a failed turn has of an answer is not in its row.
+  const part = turn.status === "failed" ? (await client.turns.answer(turn.id)).text : "";
+  for (const line of turnLines(turn, output, part)) output.line(line);
   return exitCodes.fine;
+}
+
+/** Throws `not_found` if the turn has no such call, or its response never ended. */
+async function exactBytes(
+  client: AptoveClient,
+  turn: WireTurn,
+  { part, step }: { part: string; step: number },
+): Promise<Uint8Array> {
+  const read = part === "--request" ? client.turns.request : client.turns.response;
+  try {
+    return await read(turn.id, step);
+  } catch (error) {
+    if (!(error instanceof AptoveApiError) || error.code !== "not_found") throw error;
+    const fix = `see its model calls: aptove session show ${numberedName(turn)}; what there is of the answer: --answer`;
+    throw new CommandFailed("not_found", error.detail, fix);
+  }
 }
 
 /** Prints the text alone, so that a pipe gets nothing else. Of a turn that failed it is the output so far. */
@@ -270,19 +266,13 @@ async function showGraph(invocation: CliInvocation, graph: WireSessionGraph, lim
   return exitCodes.fine;
 }
 
-/** A turn that was stopped counts as completed with the text so far, so the list marks it. */
-function turnState({ status, failures, stopReason }: WireTurn): string {
-  if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
-  return status === "completed" && stopReason === "interrupted" ? stopReason : status;
-}
-
 function logRows(turns: WireTurn[], session: WireSession): string[][] {
   const short = shortIds(turns.map((turn) => turn.id));
   return turns.map((turn) => [
     turn.id === session.headTurnId ? "*" : " ",
     String(turn.sequence),
     short.get(turn.id) ?? turn.id,
-    turnState(turn),
+    turnEnd(turn),
     localTime(turn.createdAt),
     turn.run === null ? "" : duration(turn.run.durationMs),
     turnCounts(turn),

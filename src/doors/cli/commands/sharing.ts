@@ -42,7 +42,10 @@ function tell(invocation: CliInvocation, shared: WireShared): ExitCode {
   const { session, participants } = shared;
   const readers = session.isPublic ? "everyone in the org can read and fork it" : "private";
   output.line(`${shortId(session.id)} ${output.safe(session.name)}: ${readers}`);
-  for (const { userId, name } of participants)
-    output.line(output.safe(`  ${shortId(userId)} ${name} can read and continue it`));
+  const others = participants.filter(({ userId }) => userId !== session.userId);
+  for (const { userId, name, role } of others) {
+    const may = role === "reader" ? "can read it, and not continue it: the role is reader" : "can read and continue it";
+    output.line(output.safe(`  ${shortId(userId)} ${name} ${may}`));
+  }
   return exitCodes.fine;
 }

@@ -272,6 +272,7 @@ test("[L1] [W1] [W6] [P4] with --server the workspaces are those of the server",
   const member = await server.person("member");
   const none = await world.run(["workspace", "list", "--server", server.url, "--key", member.key]);
   assert.deepEqual([none.exit, none.stdout], [0, ""]);
+  assert.match(none.stderr, /no workspaces that you may see; .* to the admins of its first org only\n$/);
   assert.ok(!existsSync(join(world.dataDir, "workspaces")));
 });
 

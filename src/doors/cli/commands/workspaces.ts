@@ -31,7 +31,7 @@ export async function listWorkspaces(invocation: CliInvocation): Promise<ExitCod
     output.json({ workspaces: found });
     return exitCodes.fine;
   }
-  if (found.length === 0) output.note("there are no workspaces yet; the first chat, editor or device makes one");
+  if (found.length === 0) output.note(invocation.server() === null ? noWorkspaces : noneShown);
   const rows = found.map(({ id, name, provider, lastAccessedAt, devices, damage }) => [
     id,
     `used ${localTime(lastAccessedAt).slice(0, 16)}`,
@@ -42,6 +42,10 @@ export async function listWorkspaces(invocation: CliInvocation): Promise<ExitCod
   output.table(rows, { spare: [3, 2, 1] });
   return exitCodes.fine;
 }
+
+const noWorkspaces = "there are no workspaces yet; the first chat, editor or device makes one";
+const noneShown =
+  "there are no workspaces that you may see; a server shows its workspaces to the admins of its first org only";
 
 export interface CreateWorkspaceOptions {
   name?: string;

@@ -130,6 +130,11 @@ function addTurnCommands(program: Command, run: RunCommand): void {
         wholeNumber(1, limits.stepsPerTurnSettingMax),
       ),
     )
+    .addOption(
+      new Option("--max-output <tokens>", "at most so many tokens in each answer of the model").argParser(
+        wholeNumber(1, limits.outputTokensSettingMax),
+      ),
+    )
     .option("-w, --workspace <id>", "workspace of a new session (an id, a part of one, or `default`)")
     .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")

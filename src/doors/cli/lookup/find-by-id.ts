@@ -4,7 +4,7 @@
  * and also a beginning of the short form.
  */
 import { distance } from "fastest-levenshtein";
-import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import type { AptoveClient, WireMe, WireSession } from "../../../client/client.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
@@ -23,6 +23,11 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
+/** Returns the name of a turn by its session and number, as `findTurnId` takes it. */
+export function numberedName({ sessionId, sequence }: { sessionId: string; sequence: number }): string {
+  return `${shortId(sessionId)}:${sequence}`;
+}
+
 /** How many sessions are searched for a part of an id, newest first. */
 const searchedSessionsMax = 2_000;
 const searchedTurnSessionsMax = 50;
@@ -30,7 +35,7 @@ const searchedTurnSessionsMax = 50;
 /** Finds the session of an id, of a part of an id, or of the word `last`. */
 export async function findSession(client: AptoveClient, text: string, repo: string): Promise<WireSession> {
   if (isId(text.toLowerCase())) return await client.sessions.get(text.toLowerCase());
-  if (text === "last") return await latestSession(client, repo);
+  if (text === "last") return await lastSession(client, repo);
   refuseShort(text, "aptove session list");
   const found: WireSession[] = [];
   for await (const session of eachSession(client, searchedSessionsMax)) {
@@ -39,34 +44,61 @@ export async function findSession(client: AptoveClient, text: string, repo: stri
   return theOnly(found, { what: "session", text, list: "aptove session list" });
 }
 
-/** Finds the named session. Without an id: the newest session of this repository. */
+/** Finds the named session. Without an id: the one that `last` means. */
 export async function namedSession(client: AptoveClient, text: string | undefined, repo: string): Promise<WireSession> {
-  return text === undefined ? await latestSession(client, repo) : await findSession(client, text, repo);
+  return await findSession(client, text ?? "last", repo);
 }
-
-const startFix = 'start one: aptove ask "…"; sessions that this folder had under another name: aptove doctor --attach';
 
 /**
  * Finds the newest session of this repository that belongs to the caller and accepts turns. A folder outside of git has
  * no repository; its sessions have its name as their workspace.
  */
 export async function latestSession(client: AptoveClient, repo: string): Promise<WireSession> {
-  const newest = await newestSession(client, repo);
-  if (newest !== null) return newest;
-  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, startFix);
+  const { own, seen, me } = await newestSessions(client, repo);
+  if (own !== null) return own;
+  if (seen === null) throw noSession(repo, me.role);
+  const fix = "see them with: aptove session list; continue one that you take part in with --session <id>";
+  throw new CommandFailed("not_found", `none of the sessions about ${repo} is yours`, fix);
 }
 
 /** The same. Null: there is none. */
 export async function newestSession(client: AptoveClient, repo: string): Promise<WireSession | null> {
+  return (await newestSessions(client, repo)).own;
+}
+
+/** Finds what `last` means: the caller's newest session of this repository, or without any the newest that the caller may read. */
+async function lastSession(client: AptoveClient, repo: string): Promise<WireSession> {
+  const { own, seen, me } = await newestSessions(client, repo);
+  const last = own ?? seen;
+  if (last === null) throw noSession(repo, me.role);
+  return last;
+}
+
+function noSession(repo: string, role: WireMe["role"]): CommandFailed {
+  const fix = role === "reader" ? "see what you may read: aptove session list" : startFix;
+  return new CommandFailed("not_found", `there is no session about ${repo} yet`, fix);
+}
+
+const startFix = 'start one: aptove ask "…"; sessions that this folder had under another name: aptove doctor --attach';
+
+interface NewestSessions {
+  me: WireMe;
+  /** The newest that belongs to the caller. */
+  own: WireSession | null;
+  /** The newest of those that the caller may read. */
+  seen: WireSession | null;
+}
+
+async function newestSessions(client: AptoveClient, repo: string): Promise<NewestSessions> {
   const [me, ...lists] = await Promise.all([
     client.me(),
     client.sessions.list({ repo, archived: false, limit: 20 }),
     client.sessions.list({ workspaceId: repo, archived: false, limit: 20 }),
   ]);
-  const [newest] = lists
-    .flatMap(({ sessions }) => sessions.filter((session) => session.userId === me.userId))
+  const all = lists
+    .flatMap(({ sessions }) => sessions)
     .toSorted((one, other) => Date.parse(other.activeAt) - Date.parse(one.activeAt));
-  return newest ?? null;
+  return { me, own: all.find(({ userId }) => userId === me.userId) ?? null, seen: all[0] ?? null };
 }
 
 /**
@@ -75,7 +107,7 @@ export async function newestSession(client: AptoveClient, repo: string): Promise
  */
 export async function findTurnId(client: AptoveClient, text: string, repo: string): Promise<string> {
   if (isId(text.toLowerCase())) return text.toLowerCase();
-  if (text === "last") return headOf(await latestSession(client, repo));
+  if (text === "last") return headOf(await lastSession(client, repo));
   const numbered = /^(.+):(\d{1,9})$/.exec(text);
   if (numbered !== null) {
     const session = await findSession(client, numbered[1] ?? "", repo);
@@ -102,8 +134,8 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
 /** A fork has none of the turns above it, and `last` means the fork from the moment that it is there. */
 async function fixOfEmpty(client: AptoveClient, { id, originTurnId }: WireSession): Promise<string> {
   if (originTurnId === null) return `it has no turn yet; begin it: aptove ask --session ${shortId(id)} "…"`;
-  const { sessionId, sequence } = await client.turns.summary(originTurnId);
-  return `it is a fork that has no turn of its own yet; it was forked from turn ${shortId(sessionId)}:${sequence}`;
+  const origin = await client.turns.summary(originTurnId);
+  return `it is a fork that has no turn of its own yet; it was forked from turn ${numberedName(origin)}`;
 }
 
 /**

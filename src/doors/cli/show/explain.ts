@@ -1,19 +1,19 @@
 /** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
-import { groupedNumber } from "../../../system/grouped-number.ts";
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
-import { shortId } from "../lookup/find-by-id.ts";
+import { numberedName, shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
+import { knownTokens, lastState, type LastTurn } from "./turn-end.ts";
 import { directionWords } from "./usage-words.ts";
 
-export function sessionLines(session: WireSession, output: CliOutput): string[] {
+export function sessionLines(session: WireSession, output: CliOutput, last: LastTurn | null): string[] {
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
     [session.otherRepos.length > 0 ? "repositories" : "repository", repositoriesOf(session)],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
-    ["turns", `${session.turnCount}, the last ${session.lastTurnStatus ?? "not there yet"}`],
-    ["tokens", groupedNumber(session.tokensTotal)],
+    ["turns", `${session.turnCount}, the last ${session.turnCount === 0 ? "not there yet" : lastState(session, last)}`],
+    ["tokens", knownTokens(session, last)],
     ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
     ["last active", localTime(session.activeAt)],
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),
@@ -39,13 +39,17 @@ export function localTime(iso: string): string {
   return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
 }
 
-/** Describes everything that the model was given in a turn, from the turn's record. */
-export function turnLines(turn: WireTurn, output: CliOutput): string[] {
+/**
+ * Describes everything that the model was given in a turn, from the turn's record. `partOfAnswer` is the text that a failed turn has, or
+ * empty.
+ */
+export function turnLines(turn: WireTurn, output: CliOutput, partOfAnswer = ""): string[] {
   const { bold, red } = output.style;
   const facts = [
     turnFacts(turn),
     `instruction: ${firstLine(turn.instructionSummary, 100)}`,
     ...((turn.answerSummary ?? "") === "" ? [] : [`answer: ${firstLine(turn.answerSummary ?? "", 100)}`]),
+    ...partWords(turn, partOfAnswer),
     `contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
     historyWords(turn.manifest.history, turn.manifest.historyTurns),
     ...placeFacts(turn),
@@ -69,6 +73,11 @@ export function turnLines(turn: WireTurn, output: CliOutput): string[] {
     ...failureWords(turn).flatMap((words) => output.rows([["", words]]).map((line) => red(line))),
     ...sections.flatMap((section) => sectionLines(output, section)),
   ];
+}
+
+function partWords(turn: WireTurn, text: string): string[] {
+  if (text === "") return [];
+  return [`output so far: ${firstLine(text, 100)}`, `all of it: aptove session show ${numberedName(turn)} --answer`];
 }
 
 function pinRows({ manifest: { pins = [] } }: WireTurn): string[][] {
