@@ -52,7 +52,7 @@ export function Choices({ thread, isFork }: ForProps) {
             choose={(one) => (effort.value = one as Effort)}
           />
           <ContextPicker thread={thread} isFork={isFork} />
-          {session === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
+          {thread === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
           <label>
             Search only below
             <input

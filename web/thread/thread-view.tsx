@@ -2,7 +2,6 @@
 import { Fragment, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import type { ExecuteRequest } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
 import { openedId } from "../api/live.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
@@ -10,11 +9,12 @@ import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
 import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
-import { navigate, pathTo, route } from "../routes.ts";
+import { route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
 import { ForkBegin } from "./fork-begin.tsx";
 import { ForkComposer } from "./fork-composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
+import type { SendingOf } from "./sending.ts";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { TurnRow } from "./turn-row.tsx";
 import { actionFault } from "./turn-actions.ts";
@@ -29,15 +29,13 @@ export function ThreadView({ session, turn }: ThreadViewProps) {
   return session === null ? <NewSession /> : <Conversation id={session} turn={turn} />;
 }
 
-/** Opens the session that a turn has begun. */
 function NewSession() {
-  const run = async (request: ExecuteRequest, idempotencyKey: string): Promise<void> => {
+  const run: SendingOf["run"] = async (request, idempotencyKey) => {
     const thread = new Thread("");
-    const { sessionId } = await thread.run(request, idempotencyKey);
+    const accepted = await thread.run(request, idempotencyKey);
     thread.close();
-    navigate(pathTo("session", { session: sessionId }));
+    return accepted;
   };
-  useEffect(() => document.getElementById("composer")?.focus(), []);
   return (
     <main class="view thread new" id="view" tabIndex={-1}>
       <div class="welcome">
@@ -46,7 +44,7 @@ function NewSession() {
           Every turn is kept with exactly what the model saw. You can fork it, run it again and compare.
         </p>
       </div>
-      {mayWrite.value && <Composer thread={null} run={run} />}
+      {mayWrite.value && <Composer thread={null} run={run} takesFocus />}
     </main>
   );
 }
@@ -84,7 +82,9 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
           </p>
         )}
         {session.value !== null && <Turns thread={thread} selected={shown} />}
-        {session.value !== null && <Bottom thread={thread} fork={route.value.query.get("fork")} />}
+        {(session.value !== null || failed.value === null) && (
+          <Bottom thread={thread} fork={route.value.query.get("fork")} />
+        )}
       </div>
       {runAgainAsked.value !== null && <AskAgain />}
       {selected !== null && <Beside thread={thread} turnId={selected} />}
@@ -104,13 +104,13 @@ function Beside(props: { thread: Thread; turnId: string }) {
   return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
+/** The field is there before the session is read: who has begun the session may be writing on. */
 function Bottom({ thread, fork }: { thread: Thread; fork: string | null }) {
-  const session = thread.session.value;
-  if (session === null || !mayWrite.value) return null;
-  if (fork !== null) return <ForkComposer key={fork} thread={thread} turnId={fork} />;
-  if (session.archivedAt !== null) return <p class="notice">This session is archived. It takes no turns.</p>;
-  const run = async (request: ExecuteRequest, key: string): Promise<void> => void (await thread.run(request, key));
-  return <Composer key="own" thread={thread} run={run} />;
+  if (!mayWrite.value) return null;
+  if (fork !== null) return thread.session.value && <ForkComposer key={fork} thread={thread} turnId={fork} />;
+  if (thread.session.value?.archivedAt != null)
+    return <p class="notice">This session is archived. It takes no turns.</p>;
+  return <Composer key="own" thread={thread} run={(...asked) => thread.run(...asked)} />;
 }
 
 /** Tells screen readers that a turn began and ended. The finished answer is read once, as its article is no longer busy. */
