@@ -266,7 +266,7 @@ test("[U5] [U12] a turn gets a name at the keyboard, the tree shows it, and a fo
   const { id } = await finished;
   const tab = await world.tab(`/s/${sessionId}`);
   await tab.getByText("answer 1").waitFor();
-  await tab.keyboard.press("n");
+  await tab.keyboard.press("F2");
   const field = tab.getByRole("textbox", { name: "Name of the turn" });
   await field.fill("a good start");
   await field.press("Enter");

@@ -1,11 +1,24 @@
 /** The page under a keyboard (U12): where the focus is, and what a key may do. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { closeBrowser, pageWorld, type Tab } from "./page-world.ts";
+import { axeFaults, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
 
 after(closeBrowser);
 
 const focused = (tab: Tab): Promise<unknown> => tab.evaluate("document.activeElement.id");
+
+/** Runs turns of one session, one behind the other. Returns the session and the turns. */
+async function conversation(world: PageWorld, ...instructions: string[]): Promise<{ id: string; turns: string[] }> {
+  const turns: string[] = [];
+  let id = "";
+  for (const instruction of instructions) {
+    const turn = await world.engine.turns.run(world.owner, { instruction, ...(id !== "" && { sessionId: id }) });
+    await turn.finished;
+    turns.push(turn.turnId);
+    id = turn.sessionId;
+  }
+  return { id, turns };
+}
 
 /** Holds the requests of the tab for these addresses until `go` is called. `held` resolves when the first one is there. */
 async function hold(tab: Tab, at: string | RegExp): Promise<{ held: Promise<void>; go(): void }> {
@@ -93,4 +106,79 @@ test("[U4] [U12] who stops a turn with the mouse writes on in the field", async 
   await tab.getByText("interrupted").waitFor();
   await tab.keyboard.type("run again");
   assert.equal(await tab.getByLabel("Instruction").inputValue(), "run again");
+});
+
+test("[U5] [U12] [U13] letters without a field run, name and fork nothing; r asks, and Ctrl-Enter is the answer", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const { engine, owner } = world;
+  const { id } = await conversation(world, "one", "two");
+  const tab = await world.tab(`/s/${id}`);
+  await tab.getByText("answer 2").waitFor();
+  await tab.keyboard.type("first, Name it again\n");
+  await tab.getByText("Choose the turn at which the fork begins").waitFor();
+  await tab.goto(`${world.url}/s/${id}`);
+  await tab.getByText("answer 2").waitFor();
+  const dialog = tab.getByRole("dialog", { name: "Run turn 2 again" });
+  await tab.keyboard.press("r");
+  await dialog.waitFor();
+  await tab.keyboard.type("efactor it, and run all tests again\n");
+  assert.equal(await dialog.getByTitle("Model", { exact: true }).inputValue(), "");
+  assert.equal(await dialog.getByTitle("Mode", { exact: true }).inputValue(), "");
+  assert.deepEqual(await axeFaults(tab), []);
+  assert.equal((await engine.sessions.list(owner, {})).sessions.length, 1);
+  assert.deepEqual(await engine.sessions.turnNames.list(owner, id), []);
+  assert.equal(await tab.getByText("answer 3").count(), 0);
+  await tab.keyboard.press("Control+Enter");
+  await tab.getByText("answer 3").waitFor();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U5] [U12] [U13] j and k choose a turn, Enter opens the inspector, and Escape closes it where one is", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const { id, turns } = await conversation(world, "one", "two", "three");
+  const [first, second] = turns;
+  const tab = await world.tab(`/s/${id}`);
+  await tab.getByText("answer 3").waitFor();
+  const chosen = (turn: string | undefined) => tab.locator(`#turn-${turn}[aria-current=true]`);
+  const inspector = tab.getByRole("complementary", { name: "Inspector" });
+  await tab.keyboard.type("kk");
+  await chosen(second).waitFor();
+  assert.equal(new URL(tab.url()).pathname, `/s/${id}`, "nothing is opened");
+  await tab.keyboard.press("Enter");
+  await inspector.waitFor();
+  await tab.waitForURL(`${world.url}/s/${id}/t/${second}`);
+  await tab.keyboard.press("k");
+  await tab.waitForURL(`${world.url}/s/${id}/t/${first}`);
+  await tab.keyboard.press("Escape");
+  await inspector.waitFor({ state: "detached" });
+  await chosen(first).waitFor();
+  await tab.keyboard.press("f");
+  await tab.getByText(/^What you ask now begins a fork at turn 1/).waitFor();
+  await tab.getByRole("link", { name: "Cancel" }).click();
+  await chosen(first).waitFor();
+  await tab.keyboard.press("Escape");
+  await chosen(first).waitFor({ state: "detached" });
+  await tab.getByRole("link", { name: "Tree" }).click();
+  await tab.getByRole("treeitem").first().waitFor();
+  await tab.getByRole("link", { name: "Tree" }).blur();
+  await tab.keyboard.type("kk");
+  await chosen(second).waitFor();
+  await tab.getByRole("treeitem").first().waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U7] [U12] a turn is not compared with itself, and not with nothing: the page says why", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const { id, turns } = await conversation(world, "one", "two");
+  const tab = await world.tab(`/s/${id}`);
+  await tab.getByText("answer 2").waitFor();
+  await tab.keyboard.press("c");
+  await tab.getByRole("alert").getByText("No turn is marked.").waitFor();
+  await tab.keyboard.type("mc");
+  await tab.getByRole("alert").getByText("Turn 2 is the marked turn itself.").waitFor();
+  assert.equal(new URL(tab.url()).pathname, `/s/${id}`);
+  await tab.keyboard.type("kkc");
+  await tab.waitForURL(`${world.url}/compare/${turns[1]}/${turns[0]}`);
+  assert.deepEqual(tab.faults, []);
 });

@@ -5,7 +5,7 @@ import { newest } from "../api/live.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { navigate, pathTo } from "../routes.ts";
 
-interface Command {
+export interface Command {
   label: string;
   keys?: string;
   run(): void;
@@ -123,8 +123,8 @@ export function listenForKeys(): () => void {
       openPalette();
       return;
     }
-    const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, dialog *");
-    if (inField || event.metaKey || event.ctrlKey || event.altKey) return;
+    const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+    if (inField || document.querySelector(":modal") !== null || event.metaKey || event.ctrlKey || event.altKey) return;
     // Enter belongs to what has the focus.
     if (event.key === "Enter" && event.target instanceof Element && event.target.matches("button, a, summary")) return;
     if (event.key === "?") return openPalette();

@@ -51,8 +51,6 @@ function NewSession() {
 
 function Conversation({ id, turn: selected }: { id: string; turn: string | null }) {
   const thread = useMemo(() => new Thread(id), [id]);
-  // The address of the tree can name a turn that the conversation shows beside it.
-  const shown = selected === "tree" ? route.value.query.get("at") : selected;
   useEffect(() => {
     void thread.load();
     openedId.value = id;
@@ -62,7 +60,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
       viewCommands.value = [];
     };
   }, [thread]);
-  useThreadKeys(thread, shown);
+  const { shown, forget } = useThreadKeys(thread);
   useSpokenStates(thread);
   const { session, failed } = thread;
   return (
@@ -83,7 +81,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
         )}
         {session.value !== null && <Turns thread={thread} selected={shown} />}
         {(session.value !== null || failed.value === null) && (
-          <Bottom thread={thread} fork={route.value.query.get("fork")} />
+          <Bottom thread={thread} fork={route.value.query.get("fork")} forget={forget} />
         )}
       </div>
       {runAgainAsked.value !== null && <AskAgain />}
@@ -104,13 +102,24 @@ function Beside(props: { thread: Thread; turnId: string }) {
   return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
+interface BottomProps {
+  thread: Thread;
+  fork: string | null;
+  forget(): void;
+}
+
 /** The field is there before the session is read: who has begun the session may be writing on. */
-function Bottom({ thread, fork }: { thread: Thread; fork: string | null }) {
+function Bottom({ thread, fork, forget }: BottomProps) {
   if (!mayWrite.value) return null;
   if (fork !== null) return thread.session.value && <ForkComposer key={fork} thread={thread} turnId={fork} />;
   if (thread.session.value?.archivedAt != null)
     return <p class="notice">This session is archived. It takes no turns.</p>;
-  return <Composer key="own" thread={thread} run={(...asked) => thread.run(...asked)} />;
+  const run: SendingOf["run"] = (...asked) => {
+    // The new turn is what the person wants to see.
+    forget();
+    return thread.run(...asked);
+  };
+  return <Composer key="own" thread={thread} run={run} />;
 }
 
 /** Tells screen readers that a turn began and ended. The finished answer is read once, as its article is no longer busy. */

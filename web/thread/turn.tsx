@@ -32,6 +32,7 @@ export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnP
       class={`turn ${turn.status}${isSelected ? " selected" : ""}`}
       id={`turn-${turn.id}`}
       aria-label={`Turn ${turn.sequence}`}
+      aria-current={isSelected ? "true" : undefined}
     >
       <header>
         <b>You</b>
