@@ -129,13 +129,15 @@ interface ButtonsProps {
 function Buttons({ thread, isRunning, sending: { isBusy, steer }, press }: ButtonsProps) {
   if (thread === null || !isRunning) {
     return (
-      <button type="submit" class="primary" disabled={isBusy.value}>
-        Run
-      </button>
+      <div class="sends">
+        <button type="submit" class="primary" disabled={isBusy.value}>
+          Run
+        </button>
+      </div>
     );
   }
   return (
-    <>
+    <div class="sends">
       <button type="button" onClick={() => press(steer)}>
         Send now
       </button>
@@ -143,7 +145,7 @@ function Buttons({ thread, isRunning, sending: { isBusy, steer }, press }: Butto
       <button type="button" class="danger" onClick={() => press(() => client.sessions.interrupt(thread.id))}>
         Stop
       </button>
-    </>
+    </div>
   );
 }
 

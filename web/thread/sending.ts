@@ -67,18 +67,18 @@ function takeSent({ text }: Draft, sent: string): void {
   if (text.value.startsWith(sent)) text.value = text.value.slice(sent.length);
 }
 
-/** The session that this tab has begun and not shown yet. */
+/** The session that this tab has begun and not shown yet, if the person is in the field. */
 let begun: string | null = null;
 
 function openBegun(id: string, from: Draft): void {
   const to = draftOf(id);
   [to.text.value, from.text.value] = [from.text.value, ""];
   [to.attached.value, from.attached.value] = [from.attached.value, []];
-  begun = id;
+  begun = document.activeElement?.id === "composer" ? id : null;
   navigate(pathTo("session", { session: id }));
 }
 
-/** Returns true once for a session that this tab has begun: the person may be writing on. */
+/** Returns true once for a session that was begun from the field: the person may be writing on. */
 export function takeBegun(id: string): boolean {
   if (begun !== id) return false;
   begun = null;
