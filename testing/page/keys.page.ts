@@ -182,3 +182,33 @@ test("[U7] [U12] a turn is not compared with itself, and not with nothing: the p
   await tab.waitForURL(`${world.url}/compare/${turns[1]}/${turns[0]}`);
   assert.deepEqual(tab.faults, []);
 });
+
+test("[U12] [U13] / and g n lead to the field in every view, also to that of a new session which is open already", async (t) => {
+  const world = await pageWorld(t);
+  const tab = await world.tab();
+  const isWriting = async (): Promise<void> => {
+    await tab.locator("#composer:focus").waitFor();
+    await tab.keyboard.press("Escape");
+    assert.equal(await focused(tab), "");
+  };
+  const fresh = tab.getByRole("heading", { name: "What should the model do?" });
+  await fresh.waitFor();
+  await isWriting();
+  for (const keys of ["/", "gn"]) {
+    await tab.keyboard.type(keys);
+    await isWriting();
+  }
+  for (const keys of ["/", "gn"]) {
+    await tab.keyboard.type("gc");
+    await tab.getByRole("heading", { name: "Costs" }).waitFor();
+    await tab.keyboard.type(keys);
+    await fresh.waitFor();
+    await isWriting();
+  }
+  await tab.keyboard.type("ga");
+  await tab.getByRole("heading", { name: "Ask several" }).waitFor();
+  await tab.keyboard.type("/");
+  await tab.locator("#composer:focus").waitFor();
+  assert.equal(new URL(tab.url()).pathname, "/several");
+  assert.deepEqual(tab.faults, []);
+});

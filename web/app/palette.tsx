@@ -24,8 +24,22 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
+/** A new session may be open already. Otherwise its field takes the focus when it is drawn. */
+function beginSession(): void {
+  navigate(pathTo("sessions", {}, { new: "" }));
+  document.getElementById("composer")?.focus();
+}
+
+/** The instruction that is written begins a session if the view has no field. */
+function write(): void {
+  const field = document.getElementById("composer");
+  if (field === null) beginSession();
+  else field.focus();
+}
+
 const places: readonly Command[] = [
-  { label: "New session", keys: "g n", run: () => navigate(pathTo("sessions")) },
+  { label: "Write", keys: "/", run: write },
+  { label: "New session", keys: "g n", run: beginSession },
   { label: "Waiting for you", keys: "g w", run: () => navigate(pathTo("approvals")) },
   { label: "Costs", keys: "g c", run: () => navigate(pathTo("costs")) },
   { label: "Ask several models", keys: "g a", run: () => navigate(pathTo("several")) },
