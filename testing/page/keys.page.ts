@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { axeFaults, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
+import { reasonsWorld } from "./reasons-world.ts";
 
 after(closeBrowser);
 
@@ -210,5 +211,22 @@ test("[U12] [U13] / and g n lead to the field in every view, also to that of a n
   await tab.keyboard.type("/");
   await tab.locator("#composer:focus").waitFor();
   assert.equal(new URL(tab.url()).pathname, "/several");
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U3] [U12] [U13] the commands tell sessions of one name apart by their repositories and times", async (t) => {
+  const world = await reasonsWorld(t);
+  for (const repo of ["shop", "store"]) await world.run("the same question", { repo });
+  const tab = await world.tab();
+  await tab
+    .getByRole("link", { name: /the same question/ })
+    .nth(1)
+    .waitFor();
+  await tab.keyboard.press("Control+k");
+  await tab.keyboard.type("same");
+  const options = tab.getByRole("listbox", { name: "Commands" }).getByRole("option");
+  await options.nth(1).waitFor();
+  assert.deepEqual(await options.allTextContents(), ["the same questionstore · now", "the same questionshop · now"]);
+  assert.deepEqual(await axeFaults(tab), []);
   assert.deepEqual(tab.faults, []);
 });

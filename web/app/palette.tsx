@@ -1,13 +1,17 @@
 /** The command palette, and the keys of the page. Every action is in a menu too. */
 import { computed, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { WireSession } from "../../src/client/client.ts";
 import { newest } from "../api/live.ts";
 import { shownText } from "../parts/shown-text.ts";
+import { Time } from "../parts/time.tsx";
 import { navigate, pathTo } from "../routes.ts";
 
 export interface Command {
   label: string;
   keys?: string;
+  /** The session that the command opens. Names can be equal, so its repository and its time are shown too. */
+  session?: WireSession;
   run(): void;
 }
 
@@ -48,9 +52,10 @@ const places: readonly Command[] = [
 ];
 
 const commands = computed((): Command[] => {
-  const sessions = (newest.value ?? []).map(({ id, name }) => ({
-    label: shownText(name),
-    run: () => navigate(pathTo("session", { session: id })),
+  const sessions = (newest.value ?? []).map((session) => ({
+    label: shownText(session.name),
+    session,
+    run: () => navigate(pathTo("session", { session: session.id })),
   }));
   const words = typed.value.toLowerCase().split(/\s+/);
   return [...viewCommands.value, ...places, ...sessions].filter(({ label }) =>
@@ -115,7 +120,8 @@ export function Palette() {
                 aria-selected={at === chosen.value}
                 onClick={() => run(command)}
               >
-                <span>{command.label}</span>
+                <bdi>{command.label}</bdi>
+                {command.session !== undefined && <SessionFacts session={command.session} />}
                 {command.keys !== undefined && <kbd>{command.keys}</kbd>}
               </li>
             ))}
@@ -124,6 +130,15 @@ export function Palette() {
         </>
       )}
     </dialog>
+  );
+}
+
+function SessionFacts({ session: { repo, activeAt } }: { session: WireSession }) {
+  return (
+    <span class="dim small-text palette-facts">
+      {repo !== null && `${shownText(repo.split("/").at(-1) ?? repo)} · `}
+      <Time at={activeAt} />
+    </span>
   );
 }
 
