@@ -44,9 +44,19 @@ export async function loadChoices(): Promise<void> {
 
 export const conversations = computed(() => (contexts.value ?? []).filter(({ kind }) => kind === "conversation"));
 
+function contentOf(contextId: string | null): WireContext["content"] {
+  return conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
+}
+
+/** Returns false if the context says that no code is searched. */
+export function searchesCode(contextId: string | null): boolean {
+  const content = contentOf(contextId);
+  return content === null || !("retrieval" in content) || content.retrieval !== "off";
+}
+
 /** The modes of a context: those that always exist, and its own. */
 export function modesOf(contextId: string | null): string[] {
-  const content = conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
+  const content = contentOf(contextId);
   const own = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
   return [...new Set(["ask", "edit", ...own])];
 }

@@ -6,7 +6,7 @@ import type { Thread } from "../api/thread.ts";
 import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { attachedBytesMax, readAttachment } from "./attachments.ts";
-import { Choices } from "./choices-row.tsx";
+import { Choices, SearchedCode } from "./choices-row.tsx";
 import { newRepos, repositoriesOf } from "./choices.ts";
 import { draftOf, type Draft } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
@@ -76,12 +76,14 @@ export function Composer({ thread, fork, run, takesFocus = false }: ComposerProp
     >
       {fault.value !== null && <Fault fault={fault.value} />}
       <Attached draft={kept} />
+      <SearchedCode thread={thread} isFork={fork !== undefined} />
       <FileNames names={names} />
       <textarea
         id="composer"
         ref={field}
         rows={2}
         aria-label="Instruction"
+        aria-describedby="searched"
         aria-autocomplete="list"
         aria-controls={names.paths.value.length > 0 ? "file-names" : undefined}
         aria-activedescendant={names.paths.value.length > 0 ? `file-name-${names.at.value}` : undefined}
