@@ -181,6 +181,9 @@ test("[U7] [U12] a turn is not compared with itself, and not with nothing: the p
   assert.equal(new URL(tab.url()).pathname, `/s/${id}`);
   await tab.keyboard.type("kkc");
   await tab.waitForURL(`${world.url}/compare/${turns[1]}/${turns[0]}`);
+  await tab.goBack();
+  await tab.locator(`#turn-${turns[1]} .tag`, { hasText: "marked" }).waitFor();
+  assert.equal(await tab.getByRole("alert").count(), 0, "what was right afterwards has no fault");
   assert.deepEqual(tab.faults, []);
 });
 

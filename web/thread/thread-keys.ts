@@ -81,6 +81,7 @@ function actions(thread: Thread, shown: Shown): Command[] {
   };
   const fork = (): void => {
     const turn = shown();
+    actionFault.value = null;
     if (turn === null) actionFault.value = "Choose the turn at which the fork begins first: j and k do that.";
     else forkAt(thread, turn);
   };
@@ -109,6 +110,7 @@ function openMenu({ id }: ListedTurn): void {
 
 function compareWithMarked({ id, sequence }: ListedTurn): void {
   const marked = markedTurn.value;
+  actionFault.value = null;
   if (marked === null) actionFault.value = "No turn is marked. Choose one with j and k, and press m.";
   else if (marked === id)
     actionFault.value = `Turn ${sequence} is the marked turn itself. Choose another one with j and k, and press c.`;

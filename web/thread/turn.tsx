@@ -8,6 +8,7 @@ import { Time } from "../parts/time.tsx";
 import { pathTo } from "../routes.ts";
 import { EventsView } from "./events-view.tsx";
 import { Given } from "./given.tsx";
+import { markedTurn } from "./marked-turn.ts";
 import { TurnName } from "./turn-name.tsx";
 import { TurnMenu } from "./turn-menu.tsx";
 import { WaitingCalls } from "./waiting-calls.tsx";
@@ -40,6 +41,7 @@ export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnP
         <span class="turn-facts">
           {turn.mode !== "ask" && <span class="tag">{turn.mode}</span>}
           {thread.pins.value.some(({ turnId }) => turnId === turn.id) && <span class="tag">pinned</span>}
+          {markedTurn.value === turn.id && <span class="tag">marked</span>}
           {turn.rerunOf !== null && <span class="tag">run again</span>}
           <Time at={turn.createdAt} />
         </span>
