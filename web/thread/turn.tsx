@@ -3,8 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
 import type { ListedTurn, Thread } from "../api/thread.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import { duration, money, short } from "../parts/numbers.ts";
+import { count, duration } from "../parts/numbers.ts";
 import { Time } from "../parts/time.tsx";
+import { stopWords, usageWords } from "../parts/turn-words.ts";
 import { pathTo } from "../routes.ts";
 import { EventsView } from "./events-view.tsx";
 import { Given } from "./given.tsx";
@@ -148,14 +149,13 @@ function Facts({ turn: { durationMs, usage, model, warningCount, stopReason } }:
     <span class="turn-facts numbers">
       <span>{model}</span>
       {durationMs !== null && <span>{duration(durationMs)}</span>}
-      {usage?.totalTokens != null && (
-        <span title={`${usage.totalTokens} tokens`}>{short(usage.totalTokens)} tokens</span>
+      {usage !== null && (
+        <span title={usage.totalTokens === null ? undefined : `${count(usage.totalTokens)} tokens`}>
+          {usageWords(usage).join(" · ")}
+        </span>
       )}
-      {usage?.costUsd !== undefined && <span>{money(usage.costUsd)}</span>}
       {warningCount > 0 && <span class="warned">{warningCount === 1 ? "1 warning" : `${warningCount} warnings`}</span>}
-      {stopReason === "interrupted" && <span class="warned">interrupted</span>}
-      {stopReason === "length" && <span class="warned">cut at the length limit</span>}
-      {stopReason === "step_limit" && <span class="warned">reached the limit of steps</span>}
+      {stopWords(stopReason) !== null && <span class="warned">{stopWords(stopReason)}</span>}
     </span>
   );
 }

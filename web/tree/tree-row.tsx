@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { Thread } from "../api/thread.ts";
 import { count, exactTime, plural } from "../parts/numbers.ts";
+import { stopWords } from "../parts/turn-words.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { pathTo } from "../routes.ts";
 import { StateMark } from "../sessions/session-list.tsx";
@@ -128,6 +129,7 @@ function TurnWords({ turn, thread }: { turn: GraphTurn; thread: Thread }) {
         </span>
       )}
       {state !== "" && <span class={`tag ${look}`}>{state}</span>}
+      {stopWords(turn.stopReason) !== null && <span class="tag wait">{stopWords(turn.stopReason)}</span>}
       {subagent !== null && (
         <span class="tag">
           subagent <bdi>{shownText(subagent.name)}</bdi>
