@@ -177,14 +177,24 @@ function passesLimit({ spent, reserved, limit }: BudgetState, amount: number): b
   return spent + reserved + amount > limit;
 }
 
-/** Returns the name of a budget for people, for example "the budget of the person 0199… for a day". */
-export function budgetName({ scope, targetId, period }: Pick<Budget, "scope" | "targetId" | "period">): string {
-  return `the budget of the ${scope} ${targetId} ${period === "day" ? "for a day" : "in total"}`;
+const targetNames = {
+  session: "this session",
+  person: "the person who asked",
+  key: "the API key of the request",
+  org: "the org",
+} as const;
+
+/**
+ * Returns the name of a budget in the words of a turn that it counts for, for example "budget 3d42140f (for this session, each day)",
+ * with the end of its id, as lists show it.
+ */
+export function budgetName({ id, scope, period }: Pick<Budget, "id" | "scope" | "period">): string {
+  return `budget ${id.slice(-8)} (for ${targetNames[scope]}, ${period === "day" ? "each day" : "in total"})`;
 }
 
 /** Returns an amount for people: `$0.0042`, or `12,000 tokens`. */
 export function amountText(unit: BudgetUnit, amount: number): string {
-  if (unit === "tokens") return `${amount.toLocaleString("en-US")} tokens`;
+  if (unit === "tokens") return `${amount.toLocaleString("en-US")} ${amount === 1 ? "token" : "tokens"}`;
   const dollars = usdOf(amount);
   return `$${dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4)}`;
 }

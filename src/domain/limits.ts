@@ -189,6 +189,8 @@ export const limits = {
   acpIdleMs: 300_000,
   concurrentRunsPerUserMax: 32,
   requestsPerMinuteMax: 1_200,
+  /** T12, V4: the turns in which the one that a retry repeats is searched, and messages that the model never received. */
+  recentTurnsMax: 50,
   pageSizeDefault: 50,
   pageSizeMax: 200,
   /** X6: the files of earlier turns that are compared with the working copy, and those that one message names. */

@@ -8,7 +8,7 @@ import { limits } from "./limits.ts";
 import { cutText, oneLine } from "./one-line.ts";
 import type { Pin } from "./pin.ts";
 import type { TurnName } from "./turn-name.ts";
-import type { TurnStatus } from "./turn.ts";
+import type { TurnPosition, TurnStatus } from "./turn.ts";
 
 /** A session with all of its fields (S1). Rows and the wire have the same fields. */
 export interface Session {
@@ -100,4 +100,21 @@ export function sessionKey(name: string): string {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
   return slug || "session";
+}
+
+type SessionPlace = Pick<Session, "headTurnId" | "originTurnId">;
+type TreePlace = Pick<TurnPosition, "id" | "parentId">;
+
+/** Returns whether the turn is the head, or directly below it. A fork without a head is at the turn that it was forked from. */
+export function isAtHead({ headTurnId, originTurnId }: SessionPlace, { id, parentId }: TreePlace): boolean {
+  const head = headTurnId ?? originTurnId;
+  return head === id || head === parentId;
+}
+
+/**
+ * Returns the turn that a retry repeats, of the newest turns of the session's agent, newest first (T12). After several undos that
+ * is the newest one at the head or directly below it, so that the rerun stays in the session. Undefined: there are no turns.
+ */
+export function turnToRepeat<T extends TreePlace>(session: SessionPlace, turns: readonly T[]): T | undefined {
+  return turns.find((turn) => isAtHead(session, turn)) ?? turns[0];
 }

@@ -1,7 +1,7 @@
 /** The wire form of a turn's open questions, and of their answers (V5). */
 import * as z from "zod";
 import { alwaysScopes, notAlways, type ToolCallView } from "../domain/tool.ts";
-import { idSchema, timeSchema } from "./values.ts";
+import { budgetIdsSchema, idSchema, timeSchema } from "./values.ts";
 
 const callId = z.string().describe("The id of the call.");
 
@@ -110,6 +110,7 @@ export const approvalsSchema = z
             .describe("The mode of the turn. A turn that answers a parked one needs a mode that allows the call."),
           callId,
           name: z.string().describe("The name of the tool."),
+          budgetIds: budgetIdsSchema,
           args: z.record(z.string(), z.unknown()),
           view: shownCall.nullable().describe("How to show the call. Null: the tool did not describe it."),
           always: z

@@ -89,18 +89,20 @@ export function toWireUsage(of: Usage): WireTokenUsage {
   };
 }
 
+export const budgetIdsSchema = z
+  .array(z.string())
+  .optional()
+  .describe(
+    "The budgets that the next call of the model could pass. It is no call of a tool: an approval lets the model's call pass once, if the caller may set these budgets.",
+  );
+
 export const deferredCallSchema = z
   .object({
     callId: z.string(),
     name: z.string(),
     arguments: z.string().describe("JSON text exactly as the model wrote it. It may be invalid JSON."),
     waitsFor: z.enum(["client", "approval"]),
-    budgetIds: z
-      .array(z.string())
-      .optional()
-      .describe(
-        "The budgets that the next call of the model could pass. It is no call of a tool: an approval lets the model's call pass once, if the caller may set these budgets.",
-      ),
+    budgetIds: budgetIdsSchema,
   })
   .meta({ id: "DeferredCall", description: "A tool call that waits for the client's result or for an approval." });
 

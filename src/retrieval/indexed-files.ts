@@ -1,14 +1,16 @@
 /**
  * Which of the tracked files are indexed (Q1). Lock files, ignore files, images, and code that a program or another project wrote
- * would only take places from the code that people work on. `.gitattributes`, `.aptoveignore` and a setting change that.
+ * would only take places from the code that people work on, and what a file of secrets has would go to a provider. `.gitattributes`, `.aptoveignore` and a setting change that.
  */
 import { limits } from "../domain/limits.ts";
+import { mayHoldSecrets } from "../system/secret-forms.ts";
 import { pathPattern, PathRules } from "./path-patterns.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
 import { readableText } from "./source-text.ts";
 import type { IndexSkipReason, UnindexedFile } from "./unindexed-file.ts";
 
-const byName: readonly [IndexSkipReason, RegExp][] = [
+const byName: readonly [IndexSkipReason, { test(path: string): boolean }][] = [
+  ["secrets", { test: mayHoldSecrets }],
   [
     "lock_file",
     /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|Cargo\.lock|Gemfile\.lock|poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|composer\.lock|go\.sum|mix\.lock|flake\.lock|pubspec\.lock|Podfile\.lock|packages\.lock\.json|gradle\.lockfile|\.terraform\.lock\.hcl)$/,

@@ -1,7 +1,7 @@
 /** A tracked file that is not indexed, with the reason (Q1). */
 
 /**
- * Why a tracked file is not indexed. `ignored`: by `.aptoveignore` or the setting. `unusual_path`: a control character, a line break, a
+ * Why a tracked file is not indexed. `secrets`: its name says that it may hold some, as `.env` does. `ignored`: by `.aptoveignore` or the setting. `unusual_path`: a control character, a line break, a
  * backslash or bytes that are not UTF-8 stand in its path, so that no model could name the file.
  */
 export const indexSkipReasons = [
@@ -13,6 +13,7 @@ export const indexSkipReasons = [
   "minified",
   "generated",
   "vendored",
+  "secrets",
   "ignored",
   "unusual_path",
 ] as const;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { sampleRepository, type SampleRepository } from "../retrieval/sample-repository.ts";
-import { findWorkingCopy, changesOf } from "./git.ts";
+import { asCommittedAt, findWorkingCopy, changesOf } from "./git.ts";
 import { shortIds } from "../doors/cli/lookup/find-by-id.ts";
 
 test("[L1] short ids are the ends of ids, as long as they need to be", () => {
@@ -46,6 +46,28 @@ test("[X1] modified files are those whose content differs from the last commit, 
   writeFileSync(at("untracked.txt"), "a\n");
   git("add", "--intent-to-add", "new.txt");
   assert.deepEqual((await changesOf(root))?.modified.toSorted(), ["edited.txt", "mode.sh", "new.txt"]);
+});
+
+test("[X7] a file has its content of an earlier time if git had that content checked out then", async (t) => {
+  const repository = repositoryFor(t, { "a.txt": "a\n", "b c.txt": "b\n", "[d]*.txt": "d\n" });
+  const { root } = repository;
+  repository.write({ "a.txt": "later\n" });
+  repository.commit();
+  const log = join(root, ".git/logs/HEAD");
+  const seconds = [1_000, 2_000];
+  const moves = readFileSync(log, "utf8").replaceAll(/> \d+ /g, () => `> ${seconds.shift()} `);
+  writeFileSync(log, moves);
+  writeFileSync(join(root, "b c.txt"), "edited\n");
+  writeFileSync(join(root, "untracked.txt"), "a\n");
+  const asAt = async (at: number): Promise<string[]> =>
+    [...(await asCommittedAt(root, ["a.txt", "b c.txt", "[d]*.txt", "untracked.txt"], at * 1_000))].toSorted();
+  assert.deepEqual(await asAt(999), [], "git does not know that time");
+  assert.deepEqual(await asAt(1_500), ["[d]*.txt"]);
+  assert.deepEqual(await asAt(2_000), ["[d]*.txt", "a.txt"]);
+  writeFileSync(join(root, "a.txt"), "a\n");
+  writeFileSync(join(root, "b c.txt"), "b\n");
+  assert.deepEqual(await asAt(1_500), ["[d]*.txt", "a.txt", "b c.txt"]);
+  assert.deepEqual(await asCommittedAt(join(root, ".."), ["a.txt"], 1_500_000), new Set());
 });
 
 test("[X1] a hostile working copy runs nothing and names no file of another repository", async (t) => {

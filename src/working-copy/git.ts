@@ -1,7 +1,10 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
+import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import type { Millis } from "../domain/ids.ts";
 import { locateRepository } from "../system/git-repository.ts";
 import { askGit } from "../system/git.ts";
+import { readRegularFlags } from "../system/read-files.ts";
 import { hostedName, placeName } from "./repository-name.ts";
 
 const answerBytesMax = 64 * 1_048_576;
@@ -132,8 +135,42 @@ async function reallyModified(root: string, changes: readonly RawChange[]): Prom
   return [...new Set(changes.map(({ path }) => path))].filter((path) => !same.has(path));
 }
 
+/**
+ * Returns those of the files that have the content, byte for byte, that they had in the commit that was checked out at this time.
+ * Paths are relative to the top folder. Empty if git does not remember the time.
+ */
+export async function asCommittedAt(root: string, paths: readonly string[], at: Millis): Promise<Set<string>> {
+  const commit = await checkedOutAt(root, at);
+  const listed = commit === null ? null : await git(root, ["ls-tree", "-z", commit, "--", ...paths]);
+  // "100644 blob <object>", a tab and the path. The paths are given to git line by line.
+  const files = (listed ?? "").split("\0").flatMap((entry) => {
+    const [, object = "", path = ""] = /^100\d+ blob (\w+)\t([^"\n][^\n]*)$/.exec(entry) ?? [];
+    return object === "" ? [] : { object, path };
+  });
+  const hashes = files.length === 0 ? [] : await contentHashes(root, files);
+  return new Set(files.filter(({ object }, n) => hashes[n] === object).map(({ path }) => path));
+}
+
+/** Returns the commit that was checked out at this time. Null if git does not remember that. */
+async function checkedOutAt(root: string, at: Millis): Promise<string | null> {
+  const path = (await git(root, ["rev-parse", "--git-path", "logs/HEAD"]))?.replace(/\r?\n$/, "");
+  const moves = (path && readRegular(resolve(root, path))) || "";
+  // The commits before and after, who made the move, and the seconds; the oldest first.
+  const lines = [...moves.matchAll(/^\w+ (\w+) .*> (\d+) [+-]\d{4}(?:\t|$)/gm)];
+  return lines.findLast(([, , seconds]) => Number(seconds) * 1_000 <= at)?.[1] ?? null;
+}
+
+/** Returns the text of a regular file. Null if there is none, or if it cannot be read. */
+function readRegular(path: string): string | null {
+  try {
+    return readFileSync(path, { encoding: "utf8", flag: readRegularFlags });
+  } catch {
+    return null;
+  }
+}
+
 /** Returns the ids that git would give to the contents of files. Empty if one of them cannot be read. */
-async function contentHashes(root: string, files: readonly RawChange[]): Promise<string[]> {
+async function contentHashes(root: string, files: readonly { path: string }[]): Promise<string[]> {
   const input = files.map(({ path }) => `${path}\n`).join("");
   const answer = await askGit({ folder: root, args: ["hash-object", "--stdin-paths"], answerBytesMax, input });
   return answer.outcome === "answered" ? answer.text.split("\n") : [];

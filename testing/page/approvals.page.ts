@@ -132,6 +132,27 @@ test("[U8] [P4] [U13] where a call cannot be allowed permanently, the page says 
   assert.equal(await card.getByRole("button", { name: /Always/ }).count(), 0);
 });
 
+test("[U8] [U10] [F11] [U13] a turn that waits for a budget says which one, what is spent, and what allowing does", async (t) => {
+  const world = await pageWorld(t, { script: () => "the answer" });
+  const budget = { scope: "person", period: "total", unit: "tokens", limit: 10, onLimit: "wait" } as const;
+  const { id } = await world.engine.people.budgets.set(world.owner, budget);
+  const tab = await world.tab("/approvals", phone);
+  const turn = await world.engine.turns.run(world.owner, { instruction: "a question" });
+  await turn.finished;
+  const card = tab.getByRole("region", { name: /waits for you/ });
+  await card.getByRole("heading", { name: "The next call of the model could pass a budget" }).waitFor();
+  await card
+    .getByText(new RegExp(`budget ${id.slice(-8)} .for the person who asked, in total. has 10 tokens left`))
+    .waitFor();
+  await card.getByText('"Allow once" makes this one call and counts it in the budget').waitFor();
+  assert.doesNotMatch(await card.innerText(), /pass_budget|model wants|Each call like this/);
+  assert.equal(await card.getByPlaceholder("No, because …").count(), 0, "the model would not receive it");
+  assert.deepEqual(await axeFaults(tab), []);
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await tab.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(tab.faults, []);
+});
+
 /** The card of a command that waits for the person on a phone, and that no workspace could remember. */
 async function waitingCall(t: TestContext, command: string): Promise<{ tab: Tab; card: Locator }> {
   const { tools } = await toolWorld(t);

@@ -91,3 +91,29 @@ test("[U5] [U13] the first turn of a fork is shown also if it ends between the r
 /** The addresses of every session but this one, and of their turns. */
 const ofFork = (origin: string): RegExp => new RegExp(`/api/sessions/(?!${origin})[^/?]+$`);
 const turnsOfFork = (origin: string): RegExp => new RegExp(`/api/sessions/(?!${origin})[^/?]+/turns`);
+
+test("[U5] [U13] the tree shows what others do while it is open: how a turn ends, a new fork, and a fork's new name and state", async (t) => {
+  const ends = Promise.withResolvers<void>();
+  const world = await reasonsWorld(t, (_call, n) =>
+    n === 2 ? [{ waits: ends.promise }, { says: "late" }] : `answer ${n}`,
+  );
+  const { engine, owner } = world;
+  const first = await world.run("one");
+  const { sessionId } = first;
+  const tab = await world.tab(`/s/${sessionId}/t/tree`);
+  await tab.getByRole("treeitem", { name: /one/ }).waitFor();
+  const second = await engine.turns.run(owner, { instruction: "two", sessionId });
+  await tab.getByRole("treeitem", { name: /two.*running/ }).waitFor();
+  ends.resolve();
+  await second.finished;
+  await tab.getByRole("treeitem", { name: /two.*head/ }).waitFor();
+  await tab.getByRole("treeitem", { name: /running/ }).waitFor({ state: "detached" });
+  const fork = await engine.turns.run(owner, { instruction: "aside", fork: { turnId: first.turnId } });
+  await fork.finished;
+  await tab.getByRole("treeitem", { name: /aside.*fork, 1 turn/ }).waitFor();
+  await engine.sessions.update(owner, fork.sessionId, { name: "another way" });
+  await tab.getByRole("treeitem", { name: /another way.*fork, 1 turn/ }).waitFor();
+  await world.run("more of it", { sessionId: fork.sessionId });
+  await tab.getByRole("treeitem", { name: /another way.*fork, 2 turns/ }).waitFor();
+  assert.deepEqual(tab.faults, []);
+});

@@ -178,7 +178,8 @@ export class Thread {
   }
 }
 
-function markOf({ headTurnId, turnCount, lastTurnStatus, updatedAt, activeAt }: WireSession): string {
+/** Returns a text that changes whenever the session does. */
+export function markOf({ headTurnId, turnCount, lastTurnStatus, updatedAt, activeAt }: WireSession): string {
   return [headTurnId, turnCount, lastTurnStatus, updatedAt, activeAt].join(" ");
 }
 

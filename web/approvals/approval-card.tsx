@@ -23,7 +23,7 @@ export function ApprovalCard({
   const [reason, setReason] = useState("");
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const { view, name, args, sessionName, sessionId, userId, since } = call;
+  const { view, name, sessionName, sessionId, userId, since, budgetIds } = call;
   const answer = async (given: Given): Promise<void> => {
     setBusy(true);
     setFault("");
@@ -47,9 +47,6 @@ export function ApprovalCard({
       </p>
     );
   }
-  const verb = { execute: "run", edit: "change a file", delete: "delete", move: "move", fetch: "fetch" }[
-    view?.kind as string
-  ];
   const Heading = isAlone ? "h2" : "h3";
   return (
     <section class="approval" aria-label={`${sessionName} waits for you`}>
@@ -59,7 +56,42 @@ export function ApprovalCard({
           <Time at={since} />
         </p>
       )}
-      <Heading>The model wants to {verb ?? `use ${name}`}</Heading>
+      <Heading>{headingOf(call)}</Heading>
+      {budgetIds === undefined ? <Wanted call={call} /> : <PassedBudget call={call} />}
+      {userId !== me.value?.userId && <p class="dim small-text">asked by user {userId}</p>}
+      {fault !== "" && <p role="alert">{fault}</p>}
+      {budgetIds === undefined && (
+        <label class="reason">
+          <span class="spoken">Why not</span>
+          <input
+            placeholder="No, because …"
+            value={reason}
+            onInput={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+        </label>
+      )}
+      <Answers call={call} isBusy={isBusy} reason={reason.trim()} answer={(one) => void answer(one)} />
+    </section>
+  );
+}
+
+const verbs: Partial<Record<string, string>> = {
+  execute: "run",
+  edit: "change a file",
+  delete: "delete",
+  move: "move",
+  fetch: "fetch",
+};
+
+function headingOf({ view, name, budgetIds }: WaitingCall): string {
+  if (budgetIds !== undefined) return "The next call of the model could pass a budget";
+  return `The model wants to ${verbs[view?.kind ?? ""] ?? `use ${name}`}`;
+}
+
+/** What the model wants to do. */
+function Wanted({ call: { view, name, args } }: { call: WaitingCall }) {
+  return (
+    <>
       <p class="approval-title">{shownText(view?.title ?? name)}</p>
       <CallContent view={view} args={JSON.stringify(args)} />
       {(view?.locations.length ?? 0) > 0 && (
@@ -67,18 +99,20 @@ export function ApprovalCard({
           in <bdi>{view?.locations.map(({ path }) => shownText(path)).join(", ")}</bdi>
         </p>
       )}
-      {userId !== me.value?.userId && <p class="dim small-text">asked by user {userId}</p>}
-      {fault !== "" && <p role="alert">{fault}</p>}
-      <label class="reason">
-        <span class="spoken">Why not</span>
-        <input
-          placeholder="No, because …"
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-      </label>
-      <Answers call={call} isBusy={isBusy} reason={reason.trim()} answer={(one) => void answer(one)} />
-    </section>
+    </>
+  );
+}
+
+/** The model wants nothing here: a person decides what its next call may cost (F11). */
+function PassedBudget({ call: { args } }: { call: WaitingCall }) {
+  return (
+    <>
+      <p>The turn waits: {shownText(String(args["reason"]))}.</p>
+      <p class="dim small-text">
+        "Allow once" makes this one call and counts it in the budget, if you may set the budget. Otherwise it tries the
+        call again, which helps after the budget was raised. "No" ends the turn, and what it has done is kept.
+      </p>
+    </>
   );
 }
 
@@ -95,7 +129,7 @@ interface AnswersProps {
   answer(given: Given): void;
 }
 
-function Answers({ call: { always }, isBusy, reason, answer }: AnswersProps) {
+function Answers({ call: { always, budgetIds }, isBusy, reason, answer }: AnswersProps) {
   return (
     <>
       <div class="answers">
@@ -115,7 +149,7 @@ function Answers({ call: { always }, isBusy, reason, answer }: AnswersProps) {
           Allow once
         </button>
       </div>
-      <Always always={always} />
+      {budgetIds === undefined && <Always always={always} />}
     </>
   );
 }

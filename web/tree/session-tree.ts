@@ -1,7 +1,9 @@
 /** The tree of one session, as far as it is loaded, and what a person unfolded in it. */
 import { signal } from "@preact/signals";
+import type { WireSession } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 import { attempted, type Failed } from "../api/loading.ts";
+import { markOf } from "../api/thread.ts";
 import { ForkPages } from "./fork-pages.ts";
 import { forksId, type GraphTurn, type KnownForks } from "./tree-nodes.ts";
 
@@ -15,29 +17,46 @@ export class SessionTree {
   readonly nextAfter = signal<string | null>(null);
   readonly failed = signal<Failed | null>(null);
   readonly #pages = new ForkPages();
-  /** The number of turns of the session when it was read. */
-  #turnCount = 0;
+  #loading: Promise<void> = Promise.resolve();
+  /** The mark of the session as it was read with the turns. */
+  #readMark = "";
+  /** What `refresh` loaded the tree for last. */
+  #freshMark = "";
 
   constructor(id: string) {
     this.id = id;
   }
 
-  /** Loads the newest turns, and keeps the older ones that are loaded. */
+  /** Loads the newest turns, and keeps the older ones that are loaded. One load follows another, so that the last one counts. */
   load(): Promise<void> {
+    return (this.#loading = this.#loading.then(() => this.#loadNewest()));
+  }
+
+  #loadNewest(): Promise<void> {
     return attempted(this.failed, async () => {
       const page = await client.sessions.graph(this.id);
+      this.#readMark = markOf(page.session);
       const known = new Set(page.turns.map(({ id }) => id));
       const older = this.turns.value?.filter(({ id }) => !known.has(id)) ?? [];
       this.#addForks(page);
-      this.#turnCount = page.session.turnCount;
       if (this.turns.value === null || older.length === 0) this.nextAfter.value = page.nextAfter;
       this.turns.value = [...page.turns, ...older];
     });
   }
 
-  /** Loads again if the session has more turns than when it was read. */
-  async refresh(turnCount: number): Promise<void> {
-    if (this.turns.value !== null && turnCount > this.#turnCount) await this.load();
+  /** Loads again if the session is another one than when it was read, or if one of the sessions is a fork that is not known. */
+  async refresh(session: WireSession, sessions: readonly WireSession[]): Promise<void> {
+    const turns = new Set(this.turns.value?.map(({ id }) => id));
+    const isNew = ({ id, originTurnId }: WireSession): boolean =>
+      originTurnId !== null &&
+      turns.has(originTurnId) &&
+      this.forks.value.get(originTurnId)?.sessions.some((fork) => fork.id === id) !== true;
+    const mark = markOf(session);
+    const fresh = [...(mark === this.#readMark ? [] : [mark]), ...sessions.filter(isNew).map(({ id }) => id)].join(" ");
+    // What was loaded for this already may be newer than the session, or not have all forks of a turn.
+    if (this.turns.value === null || fresh === "" || fresh === this.#freshMark) return;
+    this.#freshMark = fresh;
+    await this.load();
   }
 
   /** Loads the turns before the oldest loaded one. */

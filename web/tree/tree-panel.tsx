@@ -1,5 +1,6 @@
 /** The tree of a session (U5): its turns, the turns it was forked from, and its forks, drawn like a commit log. */
 import { useEffect, useMemo } from "preact/hooks";
+import { newest } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
 import { plural } from "../parts/numbers.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
@@ -17,10 +18,9 @@ const areBeside = matchMedia("(min-width: 1300px)");
 export function TreePanel({ thread }: { thread: Thread }) {
   const { id } = thread;
   const tree = useMemo(() => new SessionTree(id), [id]);
-  const turnCount = thread.session.value?.turnCount;
+  const [session, sessions, turns] = [thread.session.value, newest.value, tree.turns.value];
   useEffect(() => void tree.load(), [tree]);
-  useEffect(() => void (turnCount !== undefined && tree.refresh(turnCount)), [tree, turnCount, tree.turns.value]);
-  const turns = tree.turns.value;
+  useEffect(() => void (session !== null && tree.refresh(session, sessions ?? [])), [tree, session, sessions, turns]);
   const failed = tree.failed.value;
   if (turns === null) {
     return failed === null ? <Loading lines={10} /> : <FailedState failed={failed} retry={() => void tree.load()} />;

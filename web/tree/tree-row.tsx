@@ -1,5 +1,6 @@
 /** One row of the tree. What its mark means is in words too. */
 import { useSignal } from "@preact/signals";
+import { newest } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
 import { count, exactTime, plural } from "../parts/numbers.ts";
 import { stopWords } from "../parts/turn-words.ts";
@@ -84,7 +85,9 @@ function Words({ node, thread }: { node: TreeNode; thread: Thread }) {
         </span>
       );
     case "fork": {
-      const { id, name, turnCount, lastTurnStatus, activeAt } = node.session;
+      // Others may have renamed or continued it since the tree was loaded.
+      const current = newest.value?.find(({ id }) => id === node.session.id) ?? node.session;
+      const { id, name, turnCount, lastTurnStatus, activeAt } = current;
       return (
         <>
           <a class="tree-text" href={pathTo("session", { session: id })} tabIndex={-1} title={name}>

@@ -56,7 +56,7 @@ export class CliInvocation {
   #local: Promise<LocalEngine> | null = null;
   #client: Promise<AptoveClient> | null = null;
   #copy: Promise<LocalWorkingCopy> | null = null;
-  #isOnOwnServer = false;
+  #ownServerUrl: string | null = null;
 
   constructor(parts: { io: CliIo; ports: CliPorts; output: CliOutput; options: GlobalOptions }) {
     this.io = parts.io;
@@ -175,13 +175,13 @@ export class CliInvocation {
    * connected to that server.
    */
   async withoutServer(): Promise<AptoveClient | null> {
-    if (!this.#isOnOwnServer) return null;
+    if (this.#ownServerUrl === null) return null;
     return (await this.local("this")).client;
   }
 
-  /** True if the client is connected to the running server of this data folder. */
-  get isOnOwnServer(): boolean {
-    return this.#isOnOwnServer;
+  /** The address of the running server of this data folder that the client is connected to. Null: of none. */
+  get ownServerUrl(): string | null {
+    return this.#ownServerUrl;
   }
 
   async copy(): Promise<LocalWorkingCopy> {
@@ -258,14 +258,15 @@ export class CliInvocation {
   async #connect(): Promise<AptoveClient> {
     const url = this.server();
     if (url !== null) return await this.#connectTo(url, this.#options.key ?? this.io.env["APTOVE_KEY"] ?? "");
-    const { findServer } = await import("./server-file.ts");
-    const running = findServer(this.folder());
-    if (running !== null && running.configuration === this.fingerprint()) {
+    const { findServers } = await import("./server-file.ts");
+    for (const running of findServers(this.folder())) {
+      if (running.configuration !== this.fingerprint()) continue;
       const client = await this.#connectTo(running.url, running.key);
       // The process id may belong to another process, or the server is shutting down. Then the engine in this process
       // does the work.
-      this.#isOnOwnServer = await client.health().then(isReady, () => false);
-      if (this.#isOnOwnServer) return client;
+      if (!(await client.health().then(isReady, () => false))) continue;
+      this.#ownServerUrl = running.url;
+      return client;
     }
     return (await this.local("this")).client;
   }
@@ -302,10 +303,9 @@ export class CliInvocation {
    */
   async #refuseOtherRecords(): Promise<void> {
     const own = this.recordsLocation();
-    const { answersAt, findServer } = await import("./server-file.ts");
-    const running = findServer(this.folder());
-    if (running === null || running.records === own) return;
-    if (!(await answersAt(running.url))) return;
+    const { answersAt, findServers } = await import("./server-file.ts");
+    const running = findServers(this.folder()).find(({ records }) => records !== own);
+    if (running === undefined || !(await answersAt(running.url))) return;
     const message = `the server of this data folder (pid ${running.pid}) has its records in ${running.records}, and this command in ${own}`;
     const fix = "set APTOVE_RECORDS_URL and records.url here as for the server, or APTOVE_DATA_DIR to another folder";
     const isPostgres = (place: string): boolean => place.startsWith("PostgreSQL");

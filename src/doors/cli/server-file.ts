@@ -2,14 +2,17 @@
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
  * the same machine. The server writes it when it listens. The key is new at each start, only that process accepts it, and it
  * is removed from the file when the server stops. The process id shows whether the server still runs. A copy of the folder has
- * a copy of the file, but the server is not its server: the file names the folder that it belongs to.
+ * a copy of the file, but the server is not its server: the file names the folder that it belongs to. A further server of the folder has
+ * a file of its own beside it, by which commands find it when the first one has ended, in whatever way.
  */
-import { statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
+import { newId } from "../../domain/ids.ts";
 import { writePrivateFile } from "../../system/durable-files.ts";
 import { isProcessAlive } from "../../system/processes.ts";
 import { readIfPresent } from "../../system/read-files.ts";
+import { isAbsence } from "../../system/system-error.ts";
 
 export interface ServerFile {
   /** The process id of the server. 0 means that it has stopped, or stops. */
@@ -28,18 +31,29 @@ export interface ServerFile {
   folder?: string;
 }
 
-function serverFile(folder: DataFolder): string {
-  return join(folder.dir, "server.json");
-}
+const firstName = "server.json";
+/** A server that starts while another one runs has a file of its own, so that each of them can end first. */
+const furtherName = /^server-[0-9a-f-]{36}\.json$/;
 
 function identityOf({ dir }: DataFolder): string {
   const { dev, ino } = statSync(dir, { bigint: true });
   return `${dev}:${ino}`;
 }
 
-/** Reads the file, whether its server runs or not. Null if there is no file of this folder that can be read. */
-export function readServerFile(folder: DataFolder): ServerFile | null {
-  const text = readIfPresent(serverFile(folder))?.toString();
+/** Returns the names of the files, that of the first server first, then in the order of the starts. */
+function namesIn({ dir }: DataFolder): string[] {
+  try {
+    const further = readdirSync(dir).filter((name) => furtherName.test(name));
+    return [firstName, ...further.toSorted()];
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
+  }
+}
+
+/** Reads a file, whether its server runs or not. Null if there is no file of this folder that can be read. */
+function readEntry(folder: DataFolder, name: string): ServerFile | null {
+  const text = readIfPresent(join(folder.dir, name))?.toString();
   if (text === undefined) return null;
   try {
     const found = JSON.parse(text) as ServerFile;
@@ -50,31 +64,70 @@ export function readServerFile(folder: DataFolder): ServerFile | null {
   }
 }
 
-/** Returns the running server of this folder. Null if none runs. */
-export function findServer(folder: DataFolder): ServerFile | null {
-  const found = readServerFile(folder);
-  return found !== null && isProcessAlive(found.pid) ? found : null;
+/** Reads the files of all servers, whether they run or not. */
+function readEntries(folder: DataFolder): { name: string; entry: ServerFile }[] {
+  return namesIn(folder).flatMap((name) => {
+    const entry = readEntry(folder, name);
+    return entry === null ? [] : [{ name, entry }];
+  });
 }
 
+/** Returns the running servers of this folder. Commands use the first that answers. */
+export function findServers(folder: DataFolder): ServerFile[] {
+  return readEntries(folder).flatMap(({ entry }) => (isProcessAlive(entry.pid) ? [entry] : []));
+}
+
+/** Returns the server of this folder that commands use. Null if none answers: the process id in a file may belong to another program. */
+export async function answeringServer(folder: DataFolder): Promise<ServerFile | null> {
+  for (const server of findServers(folder)) if (await answersAt(server.url)) return server;
+  return null;
+}
+
+/** Writes the file of the first server, and removes those of others that have ended. */
 export function writeServerFile(folder: DataFolder, server: ServerFile): void {
-  writePrivateFile(serverFile(folder), JSON.stringify({ ...server, folder: identityOf(folder) }));
+  writeEntry(folder, firstName, server);
+  removeEnded(folder);
 }
 
-/** Returns the server of this folder that was asked to stop and has not ended. Null if there is none. */
-export function findStopping(folder: DataFolder): { pid: number; url: string } | null {
-  const { stopping: pid, url = "" } = readServerFile(folder) ?? {};
-  return pid !== undefined && isProcessAlive(pid) ? { pid, url } : null;
+/** Writes the file of a server that starts while another one runs. */
+export function writeFurtherServerFile(folder: DataFolder, server: ServerFile): void {
+  removeEnded(folder);
+  // The names are in the order in which the servers started.
+  writeEntry(folder, `server-${newId()}.json`, server);
+}
+
+function writeEntry(folder: DataFolder, name: string, server: ServerFile): void {
+  writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, folder: identityOf(folder) }));
+}
+
+function removeEnded(folder: DataFolder): void {
+  for (const name of namesIn(folder).filter((each) => each !== firstName)) {
+    const { pid = 0, stopping = 0 } = readEntry(folder, name) ?? {};
+    if (!isProcessAlive(pid) && !isProcessAlive(stopping)) rmSync(join(folder.dir, name), { force: true });
+  }
+}
+
+/** Returns the servers of this folder that were asked to stop and have not ended. */
+export function findStopping(folder: DataFolder): { pid: number; url: string }[] {
+  return readEntries(folder).flatMap(({ entry: { stopping: pid, url } }) =>
+    pid !== undefined && isProcessAlive(pid) ? [{ pid, url }] : [],
+  );
 }
 
 /** Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. */
 export function markStopping(folder: DataFolder, key: string): void {
-  const found = readServerFile(folder);
-  if (found?.key === key) writeServerFile(folder, { ...found, pid: 0, stopping: found.pid, key: "" });
+  const found = readEntries(folder).find(({ entry }) => entry.key === key);
+  if (found === undefined) return;
+  const { name, entry } = found;
+  writeEntry(folder, name, { ...entry, pid: 0, stopping: entry.pid, key: "" });
 }
 
-/**
- * Returns true if an aptove server answers at the address. The process id in the file may belong to another program.
- */
+/** Returns the id of the stored key that an earlier version had in the file. Undefined: there is none. */
+export function formerKeyId(folder: DataFolder): string | undefined {
+  return readEntry(folder, firstName)?.keyId;
+}
+
+/** Returns true if an aptove server answers at the address. */
 export async function answersAt(url: string): Promise<boolean> {
   return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
     (response) => response.ok,

@@ -152,6 +152,8 @@ export interface CallToApprove extends Omit<OpenQuestion, "view"> {
   view: ToolCallView | null;
   /** What the caller may allow permanently with the answer, or why nothing. */
   always: AlwaysOffer;
+  /** The budgets that the next call of the model could pass (F11). Then no tool waits, and the view says why. Absent: a tool waits. */
+  budgetIds?: string[];
 }
 
 /** A turn that is running, and the position of its newest event. */

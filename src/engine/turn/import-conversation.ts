@@ -53,7 +53,7 @@ export async function importConversation(
   try {
     const plan = planOf(turnId, accepted);
     const prepared = { plan, warnings: [] };
-    const closed = { results: [], approved: [], passedBudgets: [], isPassDenied: false, unanswered: 0 };
+    const closed = { results: [], approved: [], passedBudgets: [], deniedPass: null, unanswered: 0 };
     const result = await openTurn(core, { live, place: newRoot, request, accepted, closed, prepared });
     if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
     const turn = await recordAndSettle(core, result.opened, { plan, rest });

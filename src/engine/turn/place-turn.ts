@@ -4,7 +4,8 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import type { Session } from "../../domain/session.ts";
+import { limits } from "../../domain/limits.ts";
+import { isAtHead, turnToRepeat } from "../../domain/session.ts";
 import { isHidden, mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
@@ -34,9 +35,6 @@ export interface PlacedRequest {
   listed?: { mayCall: false };
 }
 
-/** How many turns are searched for messages that the model never received, and for the turn that a retry repeats. */
-const recentTurnsMax = 50;
-
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const placed = await placeByKind(core, caller, request);
   const { session } = placed.place;
@@ -49,7 +47,7 @@ export async function placeTurn(core: EngineCore, caller: Caller, request: TurnR
  * the history, and neither are the messages that it was to pass on, so those before it count too.
  */
 async function unheardTexts({ deps }: EngineCore, sessionId: string): Promise<string[]> {
-  const turns = await deps.records.turns.list(sessionId, { limit: recentTurnsMax, kind: "agent" });
+  const turns = await deps.records.turns.list(sessionId, { limit: limits.recentTurnsMax, kind: "agent" });
   const kept = turns.findIndex(mayBeParent);
   const unheard = kept === -1 ? turns : turns.slice(0, kept + 1);
   return unheard.toReversed().flatMap(undeliveredTexts);
@@ -145,17 +143,14 @@ async function runningTurnOf({ deps, live }: EngineCore, sessionId: string): Pro
   return live.ofSession(sessionId)?.turnId ?? (await deps.records.turns.findPending(sessionId))?.id ?? null;
 }
 
-/**
- * Returns the request as a rerun of the newest turn of the session's agent (T12). After several undos that is the newest
- * turn at the head or directly below it, so that the rerun stays in the session.
- */
+/** Returns the request as a rerun of the turn that a retry repeats (T12). */
 async function newestAsRerun({ deps }: EngineCore, caller: Caller, request: TurnRequest): Promise<TurnRequest> {
   const { sessionId, fork, rerun, fire, ...rest } = request;
   if (sessionId === undefined || fork !== undefined || rerun !== undefined || fire === true) {
     throw new AptoveError("request_invalid", "`retry` needs `sessionId`, and neither `fork`, `rerun` nor `fire`");
   }
   const session = await continuableSession(deps, caller, sessionId);
-  const turns = await deps.records.turns.list(sessionId, { limit: recentTurnsMax, kind: "agent" });
+  const turns = await deps.records.turns.list(sessionId, { limit: limits.recentTurnsMax, kind: "agent" });
   const [newest] = turns;
   if (newest === undefined) throw new AptoveError("not_found", `the session ${sessionId} has no turn to run again`);
   if (newest.status === "pending") {
@@ -163,14 +158,8 @@ async function newestAsRerun({ deps }: EngineCore, caller: Caller, request: Turn
       facts: { turnId: newest.id },
     });
   }
-  const repeated = turns.find((turn) => isAtHead(session, turn)) ?? newest;
-  return { ...rest, rerun: { turnId: repeated.id } };
-}
-
-/** Returns whether the turn is the head, or directly below it. A fork without a head is at the turn that it was forked from. */
-function isAtHead({ headTurnId, originTurnId }: Session, { id, parentId }: Turn): boolean {
-  const head = headTurnId ?? originTurnId;
-  return head === id || head === parentId;
+  const { id } = turnToRepeat(session, turns) ?? newest;
+  return { ...rest, rerun: { turnId: id } };
 }
 
 /**

@@ -127,6 +127,32 @@ export function listingTests(forTest: RetrieverForTest): void {
     }
   });
 
+  test("[Q1] [E8] files that may hold secrets are not indexed though git tracks them, unless .aptoveignore says so", async (context) => {
+    const secret = "DATABASE_PASSWORD=hunter2\n";
+    const { index, repository } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      ".env": secret,
+      "app/.env.production": secret,
+      ".env.example": "DATABASE_PASSWORD=\n",
+      "deploy/id_ed25519": secret,
+      "deploy/server.pem": secret,
+      "src/env.ts": farewell,
+    });
+    const secrets = [
+      ".env secrets",
+      "app/.env.production secrets",
+      "deploy/id_ed25519 secrets",
+      "deploy/server.pem secrets",
+    ];
+    for (const run of ["first", "second"]) {
+      const summary = await index();
+      assert.deepEqual([summary.filesTotal, reasonsOf(summary)], [3, secrets], run);
+    }
+    repository.write({ ".aptoveignore": "!.env.production\n" });
+    const summary = await index();
+    assert.deepEqual(reasonsOf(summary), [".aptoveignore ignore_file", ...secrets.toSpliced(1, 1)].toSorted());
+  });
+
   test("[Q1] a file whose path no model could name is not indexed, and its path is shown without signs that change a list", async (context) => {
     const { index } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,

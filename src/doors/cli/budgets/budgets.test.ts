@@ -25,7 +25,7 @@ test("[F11] [L1] budgets are set, shown with what is left, used up, and removed"
   assert.equal(refused.exit, 1);
   assert.match(
     refused.stderr,
-    /could use [\d,]+ tokens, but the budget of the session .* \(budget_exceeded\)\nfix: aptove budget/,
+    /could use up to [\d,]+ tokens, but budget \w{8} \(for this session, in total\) has 1,000 tokens left \(0 tokens of 1,000 tokens spent\); raise the budget, or .* \(budget_exceeded\)\nfix: aptove budget/,
   );
   const dry = await on.run(["ask", "more", "--continue", "--dry-run"]);
   assert.match(dry.stdout, /^budget of the session in total: 1,000 tokens left of .*, so it would not be made$/m);
@@ -57,7 +57,7 @@ test("[F11] [L1] a turn that waits for its budget says so in words, and has the 
   assert.deepEqual([waiting.exit, waiting.stdout], [1, ""]);
   assert.match(
     waiting.stderr,
-    /^the turn waits for approval: .*could use [\d,]+ tokens, but the budget of the session/m,
+    /^the turn waits for approval: .*could use up to [\d,]+ tokens, but budget \w{8} \(for this session/m,
   );
   assert.match(waiting.stderr, /^there is no answer yet; allow or deny it: aptove chat -s \w{8}$/m);
   assert.doesNotMatch(waiting.stderr, /pass_budget|[{}]/);

@@ -178,6 +178,19 @@ test("[L2] [T7] [X1] /rerun sends the files that the line named, as they are now
   }
 });
 
+test("[L2] [T7] [T12] [X1] /rerun after two /undo sends the files of the turn that it repeats", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["chat"], { stdin: "one\ntwo @README.md\nthree @src/greet.ts\n/undo\n/undo\n/rerun\n" });
+  const { turn } = JSON.parse((await world.run(["session", "show", "--json"])).stdout) as { turn: WireTurn };
+  assert.match(turn.instructionSummary, /^two/);
+  assert.notEqual(turn.rerunOf, null);
+  assert.deepEqual(
+    turn.manifest.activeFiles.map(({ path }) => path),
+    ["README.md"],
+  );
+});
+
 test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with the old one", async (t) => {
   let answers = 0;
   const world = await scripted(t, () => `answer ${(answers += 1)}`);

@@ -2,6 +2,8 @@
  * The turns of a chat: sending a line, steering while a turn runs, and continuing until no tool call waits (V4, V5).
  */
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest, WireTurn } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
+import { turnToRepeat } from "../../../domain/session.ts";
 import { CommandFailed } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
@@ -126,7 +128,14 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
 /** Returns the turn that a request runs again. Null: none. */
 async function repeatedTurn({ client, sessionId }: ChatState, place: ExecuteRequest): Promise<WireTurn | null> {
   if (place.rerun) return await client.turns.get(place.rerun.turnId);
-  return place.retry === true && sessionId !== null ? await client.sessions.lastTurn(sessionId) : null;
+  if (place.retry !== true || sessionId === null) return null;
+  const [session, { turns }] = await Promise.all([
+    client.sessions.get(sessionId),
+    client.sessions.turns(sessionId, { limit: limits.pageSizeMax }),
+  ]);
+  const own = turns.filter(({ kind }) => kind === "agent").slice(0, limits.recentTurnsMax);
+  const repeated = turnToRepeat(session, own);
+  return repeated === undefined ? null : await client.turns.get(repeated.id);
 }
 
 /** A chat continues without tools that cannot be opened. */

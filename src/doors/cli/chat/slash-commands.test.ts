@@ -128,7 +128,7 @@ test("[L2] /context says how much the model holds; /mode says what a mode means;
   const on = await world(t);
   const stdin = "one\ntwo\n/context\n/mode\n/mode edit\n/details\n/details x\n";
   const { stdout, stderr } = await on.run(["chat"], { stdin });
-  assert.match(stdout, /^4 messages in context · [\d,]+ tokens · \d+ snippets? and 0 files sent by the last turn$/m);
+  assert.match(stdout, /^4 messages in context · [\d,]+ tokens · \d+ chunks? and 0 files sent by the last turn$/m);
   assert.match(stderr, /^mode ask: nothing is written or run$/m);
   assert.match(stderr, /^mode edit: answers may propose changes, for aptove apply$/m);
   assert.match(stderr, /that call is no longer kept/);
@@ -180,7 +180,7 @@ test("[L2] words after chat are its first instruction, from a terminal and befor
   await chat.saw("**ok**");
   chat.input.write("/quit\r");
   assert.equal((await chat.finished).exit, 0);
-  assert.match(await terminal.text(), /^› greet\nwith 2 snippets\n\n\*\*ok\*\*/m);
+  assert.match(await terminal.text(), /^› greet\nwith 2 chunks\n\n\*\*ok\*\*/m);
   assert.deepEqual(
     (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
     [

@@ -179,7 +179,7 @@ function contextSum({ manifest, steps, model }: WireTurn): string {
   return [
     `${plural(2 * (historyTurns + 1), "message")} in context`,
     ...(size === 0 ? [] : [tokensOfWindow(size, model)]),
-    `${plural(sentChunks, "snippet")} and ${plural(sentFiles, "file")} sent by the last turn`,
+    `${plural(sentChunks, "chunk")} and ${plural(sentFiles, "file")} sent by the last turn`,
   ].join(" · ");
 }
 

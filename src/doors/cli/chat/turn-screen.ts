@@ -195,8 +195,8 @@ export class TurnScreen implements TurnView {
   #given(context: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
     const { chunks, files } = context;
     for (const text of rulesLines(context)) this.#note(text);
-    const [snippets, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
-    const parts = [...(snippets ? [plural(snippets, "snippet")] : []), ...(whole ? [plural(whole, "file")] : [])];
+    const [given, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
+    const parts = [...(given ? [plural(given, "chunk")] : []), ...(whole ? [plural(whole, "file")] : [])];
     if (parts.length > 0) this.#note(`with ${parts.join(" and ")}`);
   }
 

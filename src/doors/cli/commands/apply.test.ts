@@ -92,15 +92,28 @@ test("[X7] a file that changed since the model saw it is refused, and nothing of
   assert.ok(!existsSync(join(world.copy, "new.txt")));
 });
 
-test("[X7] a file that the model did not get whole is refused when it was written later", async (t) => {
+test("[X7] a file that the model did not get whole is refused when it was changed later, until it is put back byte for byte", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   await propose(world, greetPatch);
-  const path = join(world.copy, "src/greet.ts");
-  const later = new Date(Date.now() + 60_000);
-  utimesSync(path, later, later);
+  const text = textOf(world, "src/greet.ts");
+  await world.write("src/greet.ts", `${text}// hey\n`);
   const refused = await world.run(["apply", "--yes"]);
   assert.match(refused.stderr, /src\/greet.ts was written after the answer was made/);
+  await world.write("src/greet.ts", text);
+  assert.equal((await world.run(["apply", "--yes"])).exit, 0);
+  assert.match(textOf(world, "src/greet.ts"), /good day/);
+});
+
+test("[X7] the time of a file decides where git does not know it", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.write("new.txt", "hello\n");
+  await propose(world, 'replace "hello" with "good day" in new.txt');
+  const path = join(world.copy, "new.txt");
+  const later = new Date(Date.now() + 60_000);
+  utimesSync(path, later, later);
+  assert.match((await world.run(["apply", "--yes"])).stderr, /new.txt was written after the answer was made/);
   const earlier = new Date(Date.now() - 60_000);
   utimesSync(path, earlier, earlier);
   assert.equal((await world.run(["apply", "--yes"])).exit, 0);

@@ -27,7 +27,7 @@ export async function apply(invocation: CliInvocation, from: string, options: Ap
     invocation.output.note(`an earlier apply was interrupted; ${plural(repaired.length, "file")} restored`);
   }
   const proposal = await readProposal(invocation, from);
-  const planned = planProposal(root, proposal);
+  const planned = await planProposal(root, proposal);
   if ("fault" in planned) {
     throw new CommandFailed(
       "file_bundle_conflict",

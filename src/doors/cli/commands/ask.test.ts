@@ -107,12 +107,51 @@ test("[X1] [X2] a modified file that cannot be sent is named with the reason", a
   assert.match((await world.run(["session", "show"])).stdout, /README.md +100.0 KB +larger than 100 KB/);
 });
 
+test("[X1] [E8] a modified file that may hold secrets is sent only if it is named", async (t) => {
+  const world = await indexed(t);
+  await world.write(".env", "A=1\n");
+  world.git("add", ".env");
+  world.git("commit", "-qm", "settings");
+  await world.write(".env", "A=hunter2\n");
+  const { exit, stderr } = await world.run(["ask", "read"]);
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /not sent: \.env may hold secrets; to send it, name it with --file/);
+  assert.deepEqual((await lastTurn(world)).manifest.activeFiles, []);
+  await world.run(["ask", "--file", ".env", "read"]);
+  assert.equal((await lastTurn(world)).manifest.activeFiles[0]?.path, ".env");
+});
+
+test("[L1] [Q3] --dry-run counts the chunks and the files that would be sent", async (t) => {
+  const world = await indexed(t);
+  const { stdout } = await world.run(["ask", "--dry-run", "--file", "README.md", "where is greet?"]);
+  assert.match(stdout, /^ {2}context +\d+ +\d chunks?, 1 file$/m);
+});
+
+test("[X1] [L1] a file is named with spaces, quotation marks, a dash at its beginning, or the signs of a pattern", async (t) => {
+  const world = await indexed(t);
+  const names = [
+    "a  b .txt",
+    `say "hi", it's.txt`,
+    "-dash.txt",
+    "--file.txt",
+    "[x]*?.txt",
+    "$HOME ~.txt",
+    "e\u0301.txt",
+  ];
+  for (const name of names) await world.write(name, "a text\n");
+  const { exit, stderr } = await world.run(["ask", ...names.flatMap((name) => ["--file", name]), "read"]);
+  assert.equal(exit, 0, stderr);
+  const { manifest } = await lastTurn(world);
+  assert.deepEqual(manifest.activeFiles.map(({ path }) => path).toSorted(), names.toSorted());
+});
+
 test("[X5] [L1] a named file that cannot be sent is wrong use", async (t) => {
   const world = await indexed(t);
   writeFileSync(join(world.copy, "..", "outside.txt"), "secret");
   symlinkSync("../outside.txt", join(world.copy, "link.txt"));
   symlinkSync("..", join(world.copy, "out"));
   await world.write("binary.bin", Uint8Array.of(0, 255));
+  for (const name of ["back\\slash.txt", "two\nlines.txt", "a:b.txt"]) await world.write(name, "x");
   const cases: [string, RegExp][] = [
     ["../outside.txt", /--file ..\/outside.txt is outside of/],
     ["/etc/passwd", /is outside of/],
@@ -120,7 +159,15 @@ test("[X5] [L1] a named file that cannot be sent is wrong use", async (t) => {
     ["out/outside.txt", /--file out\/outside.txt: is behind a link out of the repository/],
     ["absent.txt", /--file absent.txt: does not exist/],
     ["binary.bin", /--file binary.bin: is not text/],
-    ["src", /--file src: is not a file/],
+    ["src", /--file src: is not a file .*\nfix: name its files/],
+    [".", /--file \.: is not a file .*\nfix: name its files/],
+    ["", /--file has no path /],
+    ["back\\slash.txt", /--file back\\slash\.txt: its path contains a backslash .*\nfix: rename the file: /],
+    ["src\\greet.ts", /--file src\\greet\.ts: its path contains a backslash .*\nfix: write the path with forward/],
+    ["two\nlines.txt", /--file "two\\nlines\.txt": its path contains a control character .*\nfix: rename the file: /],
+    ["a:b.txt", /--file a:b\.txt: its path has a drive letter.*\nfix: rename the file: /],
+    ["b\uFFFDd.txt", /--file b\uFFFDd\.txt: does not exist .*\nfix: rename the file: its name must be UTF-8/],
+    ["*.nothing", /--file \*\.nothing: does not exist .*\nfix: name each file: a pattern/],
   ];
   for (const [file, expected] of cases) {
     const { exit, stderr, stdout } = await world.run(["ask", "--file", file, "read"]);

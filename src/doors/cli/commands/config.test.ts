@@ -60,10 +60,10 @@ test("[L1] [W7] config show and check refuse what is no workspace, and one that 
   for (const command of ["show", "check"]) {
     const missing = await world.run(["config", command, "--workspace", first.replace("1", "3")]);
     assert.equal(missing.exit, 1);
-    assert.match(missing.stderr, /there is no workspace ".*" \(not_found\)/);
+    assert.match(missing.stderr, /there is no workspace ".*" \(workspace_unknown\)/);
     const wrong = await world.run(["config", command, "--workspace", ".."]);
-    assert.equal(wrong.exit, 2);
-    assert.match(wrong.stderr, /"\.\." is neither the id nor the name of a workspace/);
+    assert.equal(wrong.exit, 1);
+    assert.match(wrong.stderr, /there is no workspace "\.\." \(workspace_unknown\)/);
     const short = await world.run(["config", command, "--workspace", first.slice(0, 8)]);
     assert.equal(short.exit, command === "show" ? 0 : 1, short.stderr);
   }

@@ -110,7 +110,7 @@ test("[P3] [L1] [W2] a device is given a workspace to share, named by a part of 
   const { code } = JSON.parse(made.stdout) as WirePairingCode;
   await stranger.devices.pair({ code, name: "phone", deviceId: "pixel-7" });
   assert.match((await world.run(["workspace", "show", id])).stdout, /pixel-7/);
-  assert.equal((await world.run(["device", "pair", "--json", "--workspace", "nowhere"])).exit, 2);
+  assert.equal((await world.run(["device", "pair", "--json", "--workspace", "nowhere"])).exit, 1);
   // The workspace was not used yet.
   assert.equal((await world.run(["device", "pair", "--json", "--workspace", "default"])).exit, 0);
   assert.equal((await world.run(["workspace", "show", "default"])).exit, 0);

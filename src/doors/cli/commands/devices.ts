@@ -15,7 +15,8 @@ import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 import { namedWorkspace } from "../lookup/named-workspace.ts";
-import { answersAt, findServer, isLoopback } from "../server-file.ts";
+import { isLoopback } from "../server-file.ts";
+import { runningServer } from "../lookup/running-server.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface PairOptions {
@@ -55,17 +56,9 @@ function checkedAddress(text: string): string {
   throw new UsageError(`--url ${text} is no address`, "begin it with http:// or https://");
 }
 
-/** A device can use a code only while a server answers. */
 async function serverAddress(invocation: CliInvocation): Promise<string> {
-  const named = invocation.server();
-  if (named !== null) return named;
-  const running = findServer(invocation.folder());
-  if (running !== null && (await answersAt(running.url))) return reachableAddress(running.url) ?? running.url;
-  throw new CommandFailed(
-    "no_server",
-    "no server runs on this data folder",
-    "start it in another terminal: aptove serve",
-  );
+  const url = await runningServer(invocation);
+  return invocation.server() ?? reachableAddress(url) ?? url;
 }
 
 async function showCode(invocation: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {

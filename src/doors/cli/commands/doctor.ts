@@ -17,7 +17,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { plural } from "../output.ts";
 import type { TurnFault } from "../ports.ts";
-import { findServer } from "../server-file.ts";
+import { answeringServer, findServers } from "../server-file.ts";
 
 /** Runs a check and adds what it found, or its failure. */
 type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<void>;
@@ -201,7 +201,8 @@ async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<C
 
 async function checkServer(invocation: CliInvocation): Promise<Check> {
   const named = invocation.server();
-  const running = named === null ? findServer(invocation.folder()) : null;
+  const folder = invocation.folder();
+  const running = named === null ? ((await answeringServer(folder)) ?? findServers(folder)[0] ?? null) : null;
   const url = named ?? running?.url;
   if (url === undefined) return { name: "server", state: "note", detail: "not running; commands work without one" };
   const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(

@@ -19,6 +19,9 @@ test("[S8] [L1] search finds words that are spread over turns, and says where ea
   const none = await world.run(["search", "zebra", "100_"]);
   assert.deepEqual([none.exit, none.stdout], [0, ""]);
   assert.match(none.stderr, /no session contains all of these words/);
+  const empty = await world.run(["search", "", " "]);
+  assert.equal(empty.exit, 2);
+  assert.match(empty.stderr, /there is no word to search for \(usage\)\nfix: give one: aptove search/);
   const json = await world.run(["search", "zebra", "--json"]);
   assert.equal((JSON.parse(json.stdout) as WireSearchHits).hits.length, 1);
 });

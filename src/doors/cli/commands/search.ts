@@ -2,15 +2,18 @@
 import type { WireSearchHits } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, type ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import type { CliOutput } from "../output.ts";
+
+const searchFix = "give one: aptove search <words…>";
 
 export async function search(
   invocation: CliInvocation,
   words: string[],
   options: { limit: number },
 ): Promise<ExitCode> {
+  if (words.every((word) => word.trim() === "")) throw new UsageError("there is no word to search for", searchFix);
   const hits = await (await invocation.client()).search(words.join(" "), { limit: options.limit });
   const { output } = invocation;
   if (invocation.json) output.json({ hits });

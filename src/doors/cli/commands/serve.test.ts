@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { cpSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
+import { newId } from "../../../domain/ids.ts";
 import type { ServerFile } from "../server-file.ts";
 
 interface RunningServer {
@@ -234,13 +236,61 @@ test("[L1] [B6] a server is found after its data folder got another name, and by
   await stop(server);
 });
 
+/** Starts a server beside another one of the data folder. */
+async function servingBeside(world: CliWorld): Promise<RunningServer> {
+  const call = world.start(["serve", "--port", "0", "--json"]);
+  await call.saw('"url":');
+  return { call, url: (JSON.parse(call.output()) as { url: string }).url };
+}
+
+/** The files by which commands find a server of the data folder. */
+function serverFiles(world: CliWorld): string[] {
+  return readdirSync(world.dataDir).filter((name) => /^server.*\.json$/.test(name));
+}
+
+test("[L1] a second server on a data folder is found when the first one has ended, in whatever way", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  const found = async (): Promise<string> => (await world.run(["doctor"])).stdout.match(/ server +(\S+)/)?.[1] ?? "";
+  const asked = async (): Promise<number> => (await world.run(["ask", "greet"])).exit;
+  const first = await serving(world);
+  const entry = serverFile(world);
+  const second = await servingBeside(world);
+  assert.equal(await found(), first.url);
+  assert.equal(await stop(first), 0);
+  assert.equal(await found(), second.url);
+  assert.equal(await asked(), 0);
+  assert.ok((await world.run(["page"])).stdout.startsWith(second.url), "its codes are in its memory");
+  // The first was killed, and another program has its process id.
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, pid: process.ppid }));
+  assert.equal(await found(), second.url);
+  assert.equal(await asked(), 0);
+  const third = await servingBeside(world);
+  assert.equal(await found(), second.url);
+  assert.equal(await stop(second), 0);
+  assert.equal(await found(), third.url);
+  for (const name of serverFiles(world)) assert.equal(statSync(join(world.dataDir, name)).mode & 0o777, 0o600);
+  assert.equal(await stop(third), 0);
+});
+
+test("[L1] the file of a further server that was killed goes away at the next start", async (t) => {
+  const world = await cliWorld(t);
+  const first = await serving(world);
+  const dead = spawnSync(process.execPath, ["--version"]).pid;
+  writeFileSync(join(world.dataDir, `server-${newId()}.json`), JSON.stringify({ ...serverFile(world), pid: dead }));
+  assert.equal(await stop(first), 0);
+  const next = await serving(world);
+  assert.deepEqual(serverFiles(world), ["server.json"]);
+  assert.equal(await stop(next), 0);
+});
+
 test("[L1] a second server on a data folder leaves the entry of the first, says so, and ends without it", async (t) => {
   const world = await cliWorld(t);
   const first = await serving(world);
   const entry = serverFile(world);
   const second = world.start(["serve", "--port", "0"]);
   await second.saw("serves at");
-  await second.saw(`commands on this machine use the server at ${first.url} (pid ${process.pid})`);
+  await second.saw(`commands on this machine use the server at ${first.url} (pid ${process.pid}) as long as it runs`);
   assert.deepEqual(serverFile(world), entry);
   second.signals.emit("SIGTERM");
   assert.equal((await second.finished).exit, 0);

@@ -12,12 +12,14 @@ import { addressHere, pairingAddress, reachableAddress, squareOf } from "../page
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import {
+  answeringServer,
   answersAt,
-  findServer,
+  findServers,
   findStopping,
+  formerKeyId,
   isLoopback,
   markStopping,
-  readServerFile,
+  writeFurtherServerFile,
   writeServerFile,
 } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
@@ -166,7 +168,8 @@ async function serveUntilStopped(
     if (isRead) return local.report(lines.join(" "));
     for (const line of lines) call.output.note(line);
   };
-  if (first !== null) say([`commands on this machine use the server at ${first.url} (pid ${first.pid})`]);
+  if (first !== null)
+    say([`commands on this machine use the server at ${first.url} (pid ${first.pid}) as long as it runs`]);
   if (!isLoopback(host)) say(plainHttp(host));
   const stopping = listenForStop(call.io.signals);
   try {
@@ -199,20 +202,24 @@ function plainHttp(host: string): string[] {
 
 /**
  * Lets other commands of this person find the server. A key that an earlier version stored for them ends. If another server of
- * this data folder runs, commands find that one as before, and it is returned.
+ * this data folder runs, commands use that one as long as it does, and it is returned.
  */
 async function announce(
   call: CliInvocation,
   local: LocalEngine,
   at: { url: string; key: string },
 ): Promise<{ url: string; pid: number } | null> {
-  const first = findServer(call.folder());
-  if (first !== null && (await answersAt(first.url))) return first;
-  const { keyId } = readServerFile(call.folder()) ?? {};
+  const folder = call.folder();
+  const own = { pid: process.pid, ...at, configuration: call.fingerprint(), records: call.recordsLocation() };
+  const first = await answeringServer(folder);
+  if (first !== null) {
+    writeFurtherServerFile(folder, own);
+    return first;
+  }
+  const keyId = formerKeyId(folder);
   const isStored = (await allKeys(local.client)).some(({ id, revokedAt }) => id === keyId && revokedAt === null);
   if (keyId !== undefined && isStored) await local.client.keys.revoke(keyId);
-  const configuration = call.fingerprint();
-  writeServerFile(call.folder(), { pid: process.pid, ...at, configuration, records: call.recordsLocation() });
+  writeServerFile(folder, own);
   return null;
 }
 
@@ -227,16 +234,15 @@ async function refuseSecondServer(call: CliInvocation): Promise<void> {
  */
 async function refusalAt(call: CliInvocation, port: number): Promise<CommandFailed | null> {
   const folder = call.folder();
-  const isThere = async ({ url }: { url: string }): Promise<boolean> =>
-    port !== 0 && URL.parse(url)?.port === String(port) && (await answersAt(url));
-  const running = findServer(folder);
-  if (running !== null && (await isThere(running))) {
+  const isHere = ({ url }: { url: string }): boolean => port !== 0 && URL.parse(url)?.port === String(port);
+  const running = findServers(folder).find(isHere);
+  if (running !== undefined && (await answersAt(running.url))) {
     const { url, pid } = running;
     const fix = `use it, stop it with: kill ${pid}, or take another port: --port <n>`;
     return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
   }
-  const stopping = findStopping(folder);
-  if (stopping === null || !(await isThere(stopping))) return null;
+  const stopping = findStopping(folder).find(isHere);
+  if (stopping === undefined || !(await answersAt(stopping.url))) return null;
   const { url, pid } = stopping;
   const fault = `the server of this data folder at ${url} (pid ${pid}) is stopping, and waits for its running turns`;
   const fix = `try again when it has ended, end it at once with: kill ${pid}, or take another port: --port <n>`;

@@ -93,16 +93,16 @@ test("[W1] [L1] an id that is malformed, unknown or ambiguous is refused and cha
   for (const command of [["show"], ["delete", "--yes"], ["permissions"]]) {
     for (const wrong of ["..", "../..", "/etc", "abc", "no id"]) {
       const refused = await world.run(["workspace", ...command, wrong]);
-      assert.equal(refused.exit, 2, refused.stderr);
+      assert.equal(refused.exit, 1, refused.stderr);
       assert.match(
         refused.stderr,
-        /is neither the id nor the name of a workspace \(usage\)\nfix: give its whole name, or at least 4 /,
+        /there is no workspace ".*" \(workspace_unknown\)\nfix: give its whole name, or at least 4 /,
       );
     }
     for (const missing of ["default", "00000000-0000-4000-8000-000000000000"]) {
       const refused = await world.run(["workspace", ...command, missing]);
       assert.equal(refused.exit, 1);
-      assert.match(refused.stderr, /there is no workspace ".*" \(not_found\)\nfix: see: aptove workspace list/);
+      assert.match(refused.stderr, /there is no workspace ".*" \(workspace_unknown\)\nfix: see: aptove workspace list/);
     }
   }
   const { workspaces } = openWorkspaces(dataFolderAt(world.dataDir));
@@ -134,7 +134,7 @@ test("[W1] [L1] a mistyped name or id is answered with the similar workspace", a
     assert.equal(exit, 1);
     assert.match(
       stderr,
-      new RegExp(`there is no workspace "${text}" \\(not_found\\)\nfix: did you mean ${id}, "project-x"\\?`),
+      new RegExp(`there is no workspace "${text}" \\(workspace_unknown\\)\nfix: did you mean ${id}, "project-x"\\?`),
     );
   }
 });

@@ -48,7 +48,7 @@ async function indexCopy(invocation: CliInvocation, copy: LocalWorkingCopy): Pro
  */
 async function isIndexed(invocation: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
   const client = await invocation.client();
-  if (invocation.isOnOwnServer) {
+  if (invocation.ownServerUrl !== null) {
     const { sessions } = await client.sessions.list({ repo, limit: 1 });
     if (sessions[0]?.lastTurnStatus === "completed") return true;
   }

@@ -152,22 +152,25 @@ function withPart<T extends { id: string }>(all: readonly T[], text: string): T[
   return isPart(text) ? all.filter(({ id }) => matches(id, text)) : [];
 }
 
-/** Finds the workspace of an id, of a part of an id, of the word `default`, or of its exact name. */
+/** Finds the workspace of an id, of a part of an id, of the word `default`, or of its exact name. Throws `workspace_unknown`. */
 export function findWorkspace<T extends { id: string; name?: string | null }>(
   workspaces: readonly T[],
   text: string,
 ): T {
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
-  const asked = { what: "workspace", text, list: "aptove workspace list" };
   const fits = thoseNamed(workspaces, text);
-  const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
-  if (near !== null) {
-    const known = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
-    throw new CommandFailed("not_found", `there is no workspace "${text}"`, `did you mean ${near.id}${known}?`);
-  }
-  if (fits.length === 0 && text !== defaultWorkspaceId) refuseUnnamed(text, asked.list);
-  return theOnly(fits, asked);
+  if (fits.length > 0) return theOnly(fits, { what: "workspace", text, list: workspaceList });
+  throw new CommandFailed("workspace_unknown", `there is no workspace "${text}"`, fixOfUnknown(workspaces, text));
+}
+
+const workspaceList = "aptove workspace list";
+
+function fixOfUnknown<T extends { id: string; name?: string | null }>(workspaces: readonly T[], text: string): string {
+  const near = nearWorkspace(workspaces, text);
+  if (near !== null) return `did you mean ${near.id}${near.name == null ? "" : `, ${JSON.stringify(near.name)}`}?`;
+  if (isPart(text) || text === defaultWorkspaceId) return `see: ${workspaceList}`;
+  return `give its whole name, or at least 4 characters of the beginning or end of its id; see: ${workspaceList}`;
 }
 
 /** Returns those that have the text as their name, or as their id or a part of it. */
@@ -210,12 +213,6 @@ function isPart(text: string): boolean {
 function refuseShort(text: string, list: string): void {
   if (isPart(text)) return;
   throw new UsageError(`"${text}" is not an id`, `give at least 4 characters of its beginning or end; see: ${list}`);
-}
-
-function refuseUnnamed(text: string, list: string): void {
-  if (isPart(text)) return;
-  const fix = `give its whole name, or at least 4 characters of the beginning or end of its id; see: ${list}`;
-  throw new UsageError(`"${text}" is neither the id nor the name of a workspace`, fix);
 }
 
 function matches(id: string, text: string): boolean {

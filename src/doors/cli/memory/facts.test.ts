@@ -63,7 +63,7 @@ test("[M3] [L1] a fault of a file, an id or a workspace is named", async (t) => 
     [["forget", "f-none"], /there is no fact "f-none" \(not_found\)\nfix: see: aptove memory list/, 1],
     [["edit", "f-", " "], /the text of the fact is empty/, 2],
     [["add", "x".repeat(5_000)], /\(request_invalid\)|\(fact_invalid\)/, 1],
-    [["list", "-w", "no such one"], /no workspace|neither the id nor the name/, 2],
+    [["list", "-w", "no such one"], /there is no workspace "no such one" \(workspace_unknown\)/, 1],
   ];
   for (const [argv, text, exit] of refusals) {
     const refused = await world.run(["memory", ...argv]);

@@ -1,9 +1,9 @@
 /** `aptove page`: prints an address that signs one browser in to the page of the running server (U2). */
 import type { CliInvocation } from "../invocation.ts";
-import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { runningServer } from "../lookup/running-server.ts";
 import { openInBrowser, pageAddress } from "./page-address.ts";
 import { addressHere } from "./reachable-address.ts";
-import { answersAt, findServer } from "../server-file.ts";
 
 export async function printPageAddress(call: CliInvocation, { open }: { open: boolean }): Promise<ExitCode> {
   const url = await runningServer(call);
@@ -16,13 +16,4 @@ export async function printPageAddress(call: CliInvocation, { open }: { open: bo
   call.output.line(address);
   if (open) openInBrowser(call.io, address);
   return exitCodes.fine;
-}
-
-/** The code is kept in the process of the server, so one must run. */
-async function runningServer(call: CliInvocation): Promise<string> {
-  const named = call.server();
-  if (named !== null) return named;
-  const running = findServer(call.folder());
-  if (running !== null && (await answersAt(running.url))) return running.url;
-  throw new CommandFailed("no_server", "no server runs on this data folder", "start it in another terminal: npm start");
 }

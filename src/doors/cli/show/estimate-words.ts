@@ -9,7 +9,7 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
   const window = contextTokens === null ? "" : ` of ${groupedNumber(contextTokens)}`;
   output.line(output.safe(`${provider} ${model}: about ${groupedNumber(tokens.total)} tokens${window}`));
   const files = plural(manifest.activeFiles.length, "file");
-  const chunks = plural(manifest.chunks.length, "piece");
+  const chunks = plural(manifest.chunks.length, "chunk");
   const skills =
     manifest.skills?.wasSent === true ? `, ${plural(manifest.skills.offered.length, "skill")} by name` : "";
   const given = (manifest.facts ?? []).filter(({ wasSent }) => wasSent).length;
@@ -19,7 +19,7 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
       ["boot prompt", tokens.prompt, ""],
       ["tools", tokens.tools, ""],
       ["history", tokens.history, plural(manifest.historyTurns, "turn")],
-      ["context", tokens.context, `${chunks} of code, ${files}${skills}${facts}`],
+      ["context", tokens.context, `${chunks}, ${files}${skills}${facts}`],
       ["instruction", tokens.instruction, ""],
     ].map(([kind, count, about]) => [`  ${kind}`, groupedNumber(Number(count)).padStart(9), String(about)]),
   );

@@ -28,7 +28,7 @@ export async function showProposal(
     const where = `${proposal.message}; to write them, run there: aptove apply ${shortId(answer.turnId)}`;
     return output.note(output.safeNote(where));
   }
-  const planned = planProposal(root, proposal);
+  const planned = await planProposal(root, proposal);
   if ("fault" in planned) {
     return output.note(`${warning} the proposed changes cannot be written here: ${output.safeNote(planned.fault)}`);
   }

@@ -7,6 +7,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
+import { mayHoldSecrets } from "../../../system/secret-forms.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
@@ -29,8 +30,6 @@ export interface ActiveFileSelection {
  * too large (X2).
  */
 const readBytesMax = 1_048_576;
-
-const fileFix = "name a text file of this repository; the path counts from the current folder";
 
 export interface FileChoice {
   copy: LocalWorkingCopy;
@@ -72,11 +71,14 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
   const wanted = new Set(named.map((name) => pathInCopy(copy.root, cwd, name)));
   for (const path of wanted) {
     const reason = add(path);
-    if (reason !== null) throw new UsageError(`--file ${path}: ${reason}`, fileFix);
+    if (reason !== null) throw new UsageError(`--file ${shownName(path)}: ${reason}`, fixOf(copy.root, path));
   }
   const gone = new Set(removed.map(({ path }) => path));
-  for (const path of new Set([...modified, ...repeated.filter((each) => !gone.has(each))])) {
-    const reason = wanted.has(path) ? null : add(path);
+  const again = new Set(repeated.filter((each) => !gone.has(each)));
+  for (const path of new Set([...modified, ...again])) {
+    // Only a person decides that a provider gets secrets, by naming the file.
+    const isSecret = mayHoldSecrets(path) && !again.has(path);
+    const reason = wanted.has(path) ? null : isSecret ? "may hold secrets; to send it, name it with --file" : add(path);
     if (reason !== null) gathered.skipped.push({ path, reason });
   }
   for (const { path, renamedTo } of removed) {
@@ -86,11 +88,30 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
   return gathered;
 }
 
+/** A name with a line break, or with a space at its end, is shown in a form in which a person sees that. */
+function shownName(path: string): string {
+  return /[\p{C}\p{Zl}\p{Zp}]|^\s|\s$/u.test(path) ? JSON.stringify(path) : path;
+}
+
+function fixOf(root: string, path: string): string {
+  const stat = lstatSync(resolve(root, path), { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true) return "name its files";
+  if (stat !== undefined && pathFault(path) !== null) {
+    return "rename the file: a model gets no name with a backslash, a control character or the form of a drive (a:b)";
+  }
+  if (stat === undefined && path.includes("\uFFFD")) return "rename the file: its name must be UTF-8";
+  if (stat === undefined && path.includes("\\")) return "write the path with forward slashes";
+  if (stat === undefined && /[*?[{]/.test(path)) return "name each file: a pattern in quotation marks is not expanded";
+  return "name a text file of this repository; the path counts from the current folder";
+}
+
 /** Returns the path from the top of the working copy, with forward slashes (X5). */
 function pathInCopy(root: string, cwd: string, name: string): string {
   const path = relative(root, resolve(cwd, name));
-  if (path === "" || isOutside(root, resolve(cwd, name))) {
-    throw new UsageError(`--file ${name} is outside of ${root}`, "name a file inside the repository");
+  if (name === "") throw new UsageError("--file has no path", "name a file inside the repository");
+  if (path === "") throw new UsageError(`--file ${name}: is not a file`, "name its files");
+  if (isOutside(root, resolve(cwd, name))) {
+    throw new UsageError(`--file ${shownName(name)} is outside of ${root}`, "name a file inside the repository");
   }
   return path.split(sep).join("/");
 }
@@ -104,7 +125,8 @@ type ReadResult = { text: string; size: number } | { reason: string };
 
 function readActiveFile(root: string, path: string): ReadResult {
   const fault = pathFault(path);
-  if (fault !== null) return { reason: `its path ${fault}` };
+  // What to do instead depends on whether there is such a file.
+  if (fault !== null) return { reason: `its path ${fault.replace(/;.*/, "")}` };
   try {
     const full = resolve(root, path);
     if (lstatSync(full).isSymbolicLink()) return { reason: "is a symbolic link" };

@@ -16,6 +16,7 @@ import {
 import { sha256 } from "../../../domain/ids.ts";
 import { joinPath, repositoryNames, splitPath, type PathNames } from "../../../domain/repositories.ts";
 import { systemCode } from "../../../system/system-error.ts";
+import { asCommittedAt } from "../../../working-copy/git.ts";
 import { CommandFailed } from "../failure.ts";
 
 /** A bundle with the facts about the files that it was made for. */
@@ -86,7 +87,10 @@ function bundleOf(
 }
 
 /** Returns the changes, or why nothing may be written. */
-export function planProposal(root: string, proposal: Proposal): { changes: PlannedChange[] } | { fault: string } {
+export async function planProposal(
+  root: string,
+  proposal: Proposal,
+): Promise<{ changes: PlannedChange[] } | { fault: string }> {
   const conflicts: BundleConflict[] = [];
   const targets = new Map<string, string>();
   const written = new Map<string, number>();
@@ -104,20 +108,29 @@ export function planProposal(root: string, proposal: Proposal): { changes: Plann
   };
   const planned = planBundle(proposal.bundle, { read, baseOf: proposal.baseOf });
   if ("conflicts" in planned) conflicts.push(...planned.conflicts);
-  else conflicts.push(...writtenSince(planned.changes, proposal, written));
+  else conflicts.push(...(await changedSince(root, proposal, { changes: planned.changes, written })));
   if ("changes" in planned && conflicts.length === 0) return planned;
   // A path that cannot be read is reported once, and not also as missing.
   const first = new Map(conflicts.toReversed().map(({ path, reason }) => [path, reason]));
   return { fault: [...first].map(([path, reason]) => `${path} ${reason}`).join("; ") };
 }
 
-/** The time of the file decides if a change has no hash of the version that it was made for. */
-function writtenSince(changes: PlannedChange[], proposal: Proposal, written: Map<string, number>): BundleConflict[] {
-  const { madeAt, bundle, baseOf } = proposal;
+/**
+ * A file of which the model did not get a version has no hash to compare. If it was written later, it must have the content that
+ * git had for it when the answer was made: then it was put back.
+ */
+async function changedSince(
+  root: string,
+  { madeAt, bundle, baseOf }: Proposal,
+  { changes, written }: { changes: PlannedChange[]; written: Map<string, number> },
+): Promise<BundleConflict[]> {
   if (madeAt === null) return [];
-  const isLate = ({ path }: PlannedChange): boolean =>
-    (written.get(path) ?? 0) > madeAt && baseOf(path) === null && !hasBase(bundle, path);
-  return changes.filter(isLate).map(({ path }) => ({ path, reason: "was written after the answer was made" }));
+  const late = changes
+    .map(({ path }) => path)
+    .filter((path) => (written.get(path) ?? 0) > madeAt && baseOf(path) === null && !hasBase(bundle, path));
+  const same = late.length === 0 ? new Set() : await asCommittedAt(root, late, madeAt);
+  const reason = "was written after the answer was made, and git does not have this content for it as of then";
+  return late.filter((path) => !same.has(path)).map((path) => ({ path, reason }));
 }
 
 function hasBase(bundle: FileBundle, path: string): boolean {

@@ -60,8 +60,8 @@ test("[F11] a turn that waits for its budget goes on with an approval", async (t
   assert.partialDeepStrictEqual(call, { name: "pass_budget", waitsFor: "approval" });
   assert.equal(call.budgetIds?.length, 1);
   assert.deepEqual(
-    (await client().approvals()).approvals.map(({ callId }) => callId),
-    [call.callId],
+    (await client().approvals()).approvals.map(({ callId, budgetIds }) => [callId, budgetIds]),
+    [[call.callId, call.budgetIds]],
   );
   const { sessionId } = parked;
   const done = await client().execute({ sessionId, toolResults: [{ callId: call.callId, approved: true }] });

@@ -76,8 +76,10 @@ function placeOf(
   };
 }
 
-function callOf({ callId, name, arguments: given }: DeferredCall): Pick<CallToApprove, "callId" | "name" | "args"> {
-  return { callId, name, args: parsedArguments(given) };
+type CallFacts = Pick<CallToApprove, "callId" | "name" | "args" | "budgetIds">;
+
+function callOf({ callId, name, arguments: given, budgetIds }: DeferredCall): CallFacts {
+  return { callId, name, args: parsedArguments(given), ...(budgetIds !== undefined && { budgetIds }) };
 }
 
 /** A parked turn never changes, so its views are read once. */

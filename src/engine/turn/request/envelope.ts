@@ -6,6 +6,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import type { ToolCallItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall, ToolFeedback } from "../../../domain/tool.ts";
+import { parsedArguments } from "../../../domain/tool-arguments.ts";
 
 export function userMessage(mode: string, instruction: string, ...blocks: (string | null)[]): UserItem {
   const first = `[MODE: ${mode}]\n\n[INSTRUCTION]\n${instruction}`;
@@ -57,8 +58,8 @@ export interface ClosedCalls {
   approved: ToolCallItem[];
   /** The budgets that the caller let the next call of the model pass (F11). */
   passedBudgets: string[];
-  /** True if the caller did not let it pass. */
-  isPassDenied: boolean;
+  /** Why that call could pass a budget, if the caller did not let it. Null: the caller denied no such call. */
+  deniedPass: string | null;
   /** The number of calls that were closed without an answer of the caller. */
   unanswered: number;
 }
@@ -94,13 +95,14 @@ export function closeCalls(open: readonly DeferredCall[], feedback: readonly Too
   };
   const ofTools = open.filter(({ budgetIds }) => budgetIds === undefined);
   const ofBudgets = open.filter(({ callId, budgetIds }) => budgetIds !== undefined && given.has(callId));
+  const denied = ofBudgets.find((call) => !isApproved(call));
   return {
     results: ofTools.filter((call) => !isApproved(call)).map((call) => resultItem(call, given.get(call.callId))),
     approved: ofTools
       .filter(isApproved)
       .map(({ callId, name, arguments: args }) => ({ type: "tool_call", callId, name, arguments: args })),
     passedBudgets: ofBudgets.filter(isApproved).flatMap(({ budgetIds = [] }) => budgetIds),
-    isPassDenied: ofBudgets.some((call) => !isApproved(call)),
+    deniedPass: denied === undefined ? null : String(parsedArguments(denied.arguments)["reason"]),
     unanswered: ofTools.filter(({ callId }) => !given.has(callId)).length,
   };
 }

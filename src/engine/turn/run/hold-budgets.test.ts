@@ -74,11 +74,12 @@ test("[F11] a call that could pass its budget is not made, and the turn says whi
   const turn = await ask("a question");
   assert.equal(codeOf(turn), "budget_exceeded");
   const { message } = turn.status === "failed" ? turn.failures[0] : { message: "" };
-  assert.match(
-    message,
-    new RegExp(`could use \\$0\\.01\\d+, but the budget of the person ${alice.userId} in total has`),
-  );
-  assert.match(message, /has \$0\.0050 left of \$0\.0050; raise the budget, or set an output limit/);
+  const { id } = await only(engine);
+  assert.ok(message.includes(`budget ${id.slice(-8)} `), message);
+  assert.ok(message.includes(`budget ${(await only(engine)).id.slice(-8)} `), message);
+  assert.match(message, /could use up to \$0\.01\d+, but budget \w{8} \(for the person who asked, in total\) has/);
+  assert.ok(message.includes("$0.0050 left ($0.00 of $0.0050 spent); raise the budget, as an admin"));
+  assert.match(message, /or set a smaller output limit \(maxOutputTokens\), with which a call holds less$/);
   assert.equal(provider.exchanges.length, 0);
   assert.equal(turn.run.modelRequests, 0);
 
@@ -319,7 +320,7 @@ test("[F11] a budget that waits parks the turn like an approval, and a person le
   await engine.people.budgets.set(alice, waiting);
   const parked = await ask("a question");
   const call = waitsFor(parked);
-  assert.match(call.arguments, /could use \$0\.01\d+, but the budget of the person .* has \$0\.00 left of \$0\.00/);
+  assert.match(call.arguments, /could use up to \$0\.01\d+, but budget .* has \$0\.00 left \(/);
   assert.equal(parked.warnings[0]?.code, "budget_waits");
   assert.equal(provider.exchanges.length, 0);
   const [listed] = await engine.turns.waiting(alice);
@@ -378,7 +379,10 @@ test("[F11] a denied call fails the turn, and the session goes on when there is 
   const toolResults = [{ callId: waitsFor(parked).callId, approved: false }];
   const denied = await ask("", { sessionId: parked.sessionId, toolResults });
   assert.equal(codeOf(denied), "budget_exceeded");
-  assert.match(denied.status === "failed" ? denied.failures[0].message : "", /a person did not let/);
+  assert.match(
+    denied.status === "failed" ? denied.failures[0].message : "",
+    /did not let the call .*: the next call could use .*; raise/,
+  );
   await engine.people.budgets.set(alice, { ...person, onLimit: "wait" });
   assert.equal((await ask("go on", { sessionId: parked.sessionId })).status, "completed");
   assert.equal(provider.exchanges.length, 1);

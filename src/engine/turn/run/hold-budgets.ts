@@ -45,7 +45,8 @@ export async function holdBudgets(
   request: ModelRequest,
 ): Promise<HeldCall | { failure: Failure }> {
   const { accepted, turnId } = run.plan;
-  if (run.closed.isPassDenied && accepted.instruction === "") return { failure: deniedPass };
+  const { deniedPass } = run.closed;
+  if (deniedPass !== null && accepted.instruction === "") return { failure: deniedCall(deniedPass) };
   if (!run.live.hasBudget) return nothingHeld;
   const { deps } = core;
   const call = { turnId, step: request.step };
@@ -91,7 +92,10 @@ export async function holdPlainCall(
 
 const waitWords =
   "the turn waits until a person lets its next call pass a budget, or raises the budget and allows the call";
-const deniedPass = failure("budget_exceeded", "a person did not let the call of the model pass its budget");
+
+function deniedCall(reason: string): Failure {
+  return failure("budget_exceeded", `a person did not let the call of the model pass its budget: ${reason}`);
+}
 
 /** Returns the budgets that the caller lets the call pass, and may set. */
 async function passable(
@@ -116,7 +120,7 @@ function refused({ deps }: EngineCore, run: ModelRun, { request, refusals }: Ref
   const reason = refusedCall(refusals, request.request.model);
   const [first] = refusals;
   const isMeant = refusals.every(({ reason: why, budget }) => why === "over" && budget.onLimit === "wait");
-  const mayWait = isMeant && accepted.subagent === null && !accepted.cannotWait && !closed.isPassDenied;
+  const mayWait = isMeant && accepted.subagent === null && !accepted.cannotWait && closed.deniedPass === null;
   deps.observer.note({ type: "budget_refused", scope: first?.budget.scope ?? "org", waits: mayWait });
   if (!mayWait) return { failure: reason };
   const callId = `budget-${turnId}-${request.step}`;
@@ -171,13 +175,16 @@ function refusedCall(refusals: readonly BudgetRefusal[], model: string): Failure
       "set what a million of its tokens count (aptove budget set … --unknown-price), or choose a model with a known price";
     return failure("price_unknown", detail);
   }
-  return failure("budget_exceeded", refusals.map(overText).join("; "));
+  const isForAdmins = refusals.some(({ budget }) => budget.scope !== "session");
+  const raise = isForAdmins ? "raise the budget, as an admin may" : "raise the budget";
+  const fix = `${raise}, or set a smaller output limit (maxOutputTokens), with which a call holds less`;
+  return failure("budget_exceeded", `${refusals.map(overText).join("; and ")}; ${fix}`);
 }
 
 function overText({ budget, amount }: BudgetRefusal): string {
-  const { unit, limit, reserved } = budget;
+  const { unit, limit, spent, reserved } = budget;
   const text = (value: number): string => amountText(unit, value);
-  const held = reserved === 0 ? "" : `, and ${text(reserved)} are held for calls that run now`;
-  const fix = "raise the budget, or set an output limit, which makes the bound smaller";
-  return `the next call could use ${text(amount ?? 0)}, but ${budgetName(budget)} has ${text(leftOf(budget))} left of ${text(limit)}${held}; ${fix}`;
+  const held = reserved === 0 ? "" : `, and ${text(reserved)} held for calls that run now`;
+  const used = `${text(spent)} of ${text(limit)} spent${held}`;
+  return `the next call could use up to ${text(amount ?? 0)}, but ${budgetName(budget)} has ${text(leftOf(budget))} left (${used})`;
 }
