@@ -119,6 +119,12 @@ test("[U5] [U12] [U13] letters without a field run, name and fork nothing; r ask
   await tab.getByText("Choose the turn at which the fork begins").waitFor();
   await tab.goto(`${world.url}/s/${id}`);
   await tab.getByText("answer 2").waitFor();
+  await tab.keyboard.type("And design src/a.ts, for what? run it.");
+  assert.equal(await focused(tab), "", "no key in the middle of a text opens a field");
+  assert.equal(await tab.getByRole("dialog").count(), 0);
+  assert.equal(new URL(tab.url()).pathname, `/s/${id}`);
+  await tab.goto(`${world.url}/s/${id}`);
+  await tab.getByText("answer 2").waitFor();
   const dialog = tab.getByRole("dialog", { name: "Run turn 2 again" });
   await tab.keyboard.press("r");
   await dialog.waitFor();

@@ -143,6 +143,10 @@ function SessionFacts({ session: { repo, activeAt } }: { session: WireSession })
 }
 
 let isGoing = false;
+/** The time of the last key that belonged to a text, in milliseconds as events count them. */
+let textAt = Number.NEGATIVE_INFINITY;
+/** A character that follows a part of a text sooner than this, in milliseconds, belongs to the text, and is no key of the page. */
+const textPauseMs = 1_000;
 
 /** Keys that count everywhere but in fields: `g` and a letter, and those of the view. Returns a function that ends it. */
 export function listenForKeys(): () => void {
@@ -156,14 +160,24 @@ export function listenForKeys(): () => void {
     if (inField || document.querySelector(":modal") !== null || event.metaKey || event.ctrlKey || event.altKey) return;
     // Enter belongs to what has the focus.
     if (event.key === "Enter" && event.target instanceof Element && event.target.matches("button, a, summary")) return;
-    if (event.key === "?") return openPalette();
-    const keys = isGoing ? `g ${event.key}` : event.key;
-    isGoing = !isGoing && event.key === "g";
-    const command = [...viewCommands.value, ...places].find((one) => one.keys === keys);
+    const command = commandOf(event);
     if (command === undefined) return;
     event.preventDefault();
     command.run();
   };
   addEventListener("keydown", onKey);
   return () => removeEventListener("keydown", onKey);
+}
+
+const help: Command = { label: "Commands", keys: "?", run: openPalette };
+
+function commandOf({ key, timeStamp }: KeyboardEvent): Command | undefined {
+  const isCharacter = key.length === 1;
+  const isText = isCharacter && timeStamp - textAt < textPauseMs;
+  const keys = isGoing ? `g ${key}` : key;
+  const command = isText ? undefined : [...viewCommands.value, ...places, help].find((one) => one.keys === keys);
+  isGoing = !isText && !isGoing && key === "g";
+  // A space scrolls, unless it is in the middle of a text.
+  if (isCharacter && command === undefined && !isGoing && (isText || key !== " ")) textAt = timeStamp;
+  return command;
 }

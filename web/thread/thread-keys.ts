@@ -1,6 +1,6 @@
 /**
- * The keys of a conversation, which the palette lists too. A letter may be part of a text whose field has lost the focus. So letters move
- * and open things: none runs a turn or stores anything by itself, and none but `f`, which needs a chosen turn, gives what follows a field.
+ * The keys of a conversation, which the palette lists too. A letter may begin a text whose field has lost the focus. So letters move and
+ * open things: none runs a turn or stores anything by itself, and `f`, which gives what follows a field, needs a chosen turn.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
