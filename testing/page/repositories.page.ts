@@ -127,3 +127,27 @@ test("[M7] [U4] [U12] the code that a question searches is named above the field
   await searched("Searches no code");
   assert.deepEqual(tab.faults, []);
 });
+
+test("[M7] [U4] [U13] a question that is sent before the repositories are known is about the one that is named then", async (t) => {
+  const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script: () => "An answer." });
+  const tab = await world.tab("/costs");
+  const [asked, known] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await tab.route("**/api/indexes", async (route) => {
+    asked.resolve();
+    await known.promise;
+    await route.continue();
+  });
+  await tab.keyboard.press("/");
+  await asked.promise;
+  await askInPage(tab, "where?");
+  // A question that did not wait would have its answer before this one.
+  await tab.evaluate("fetch('/api/health').then((answer) => answer.text())");
+  known.resolve();
+  await tab.getByText("An answer.").waitFor();
+  const { sessions } = await world.engine.sessions.list(world.owner, {});
+  assert.deepEqual(
+    sessions.map(({ repo }) => repo),
+    ["api"],
+  );
+  assert.deepEqual(tab.faults, []);
+});

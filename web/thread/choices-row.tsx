@@ -19,7 +19,7 @@ import {
   newChoice,
   newRepos,
   paths,
-  repositoriesOf,
+  repositoriesFor,
   searchesCode,
   type Effort,
   type SessionChoice,
@@ -71,7 +71,7 @@ export function Choices({ thread, isFork }: ForProps) {
 /** Says which code is searched for the next question, before it is asked. It is empty if there is none to search. */
 export function SearchedCode({ thread, isFork }: ForProps) {
   const session = thread?.session.value ?? null;
-  const repos = thread === null ? newRepos.value : session === null ? [] : repositoriesOf(session);
+  const repos = repositoriesFor(thread);
   const isKnown = repos.length > 0 || ((indexes.value ?? []).length > 0 && (thread === null || session !== null));
   const isSearched = repos.length > 0 && searchesCode(contextFor({ thread, isFork }));
   const words = `${repos.join(", ")}${paths.value.trim() === "" ? "" : ` below ${paths.value.trim()}`}`;

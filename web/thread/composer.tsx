@@ -7,7 +7,7 @@ import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { attachedBytesMax, readAttachment } from "./attachments.ts";
 import { Choices, SearchedCode } from "./choices-row.tsx";
-import { newRepos, repositoriesOf } from "./choices.ts";
+import { repositoriesFor } from "./choices.ts";
 import { draftOf, type Draft } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
 import { takeBegun, useSending, type Sending, type SendingOf } from "./sending.ts";
@@ -103,12 +103,6 @@ export function Composer({ thread, fork, run, takesFocus = false }: ComposerProp
       </div>
     </form>
   );
-}
-
-/** The repositories whose files are offered. */
-function repositoriesFor(thread: Thread | null): readonly string[] {
-  if (thread === null) return newRepos.value;
-  return thread.session.value === null ? [] : repositoriesOf(thread.session.value);
 }
 
 /** The field is as high as its text, up to a part of the window. */

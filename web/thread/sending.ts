@@ -5,7 +5,7 @@ import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { navigate, pathTo } from "../routes.ts";
 import { inputOf } from "./attachments.ts";
-import { chosenOf, effort, forkChoice, mode, newChoice, newRepos, paths, placeOf } from "./choices.ts";
+import { chosenOf, effort, forkChoice, loadChoices, mode, newChoice, newRepos, paths, placeOf } from "./choices.ts";
 import { draftOf, type Draft } from "./drafts.ts";
 
 export interface SendingOf {
@@ -51,6 +51,8 @@ export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
   };
   const send = async (): Promise<void> => {
     const [typed, files] = [text.value, attached.value];
+    // The question would be about no code as long as the repositories are not known.
+    if (thread === null) await loadChoices();
     // A session that has just begun here is written to before it is read.
     if (thread?.session.value === null) await thread.load();
     if (thread?.session.value === null) return;
