@@ -54,7 +54,8 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const folder = openDataFolder(options.dataDir ?? dataFolderPath({ env }));
   const overrides = options.overrides ?? {};
   const givenProviders = (options.providers ?? []).map(({ name }) => name);
-  const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, providers: givenProviders });
+  const from = options.overridesFrom === undefined ? {} : { overridesFrom: options.overridesFrom };
+  const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, ...from, providers: givenProviders });
   const { configuration, warnings } = mergeLayers(shared, null);
   const version = aptoveVersion();
   const telemetry = await startTelemetry({ configuration, env, version, now, options });

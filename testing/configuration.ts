@@ -13,6 +13,7 @@ export interface Layers {
   workspace?: { provider?: string; config?: string };
   env?: Record<string, string>;
   overrides?: Record<string, unknown>;
+  overridesFrom?: string;
 }
 
 /** Returns the path of a workspace's `config.toml`. */
@@ -22,9 +23,9 @@ export const workspaceFile = "workspaces/w/config.toml";
 export async function load(t: TestContext, layers: Layers = {}): Promise<LoadedConfiguration & { file: string }> {
   const dataDir = await temporaryFolder(t);
   const file = join(dataDir, "config.toml");
-  const { file: text, workspace, env = {}, overrides = {} } = layers;
+  const { file: text, workspace, env = {}, overrides = {}, overridesFrom } = layers;
   if (text !== undefined) writeFileSync(file, text, { mode: 0o600 });
-  const shared = readSharedLayers({ dataDir, env, overrides });
+  const shared = readSharedLayers({ dataDir, env, overrides, ...(overridesFrom !== undefined && { overridesFrom }) });
   if (workspace === undefined) return { ...mergeLayers(shared, null), file };
   const { provider = null, config } = workspace;
   const own = config === undefined ? null : { text: config, place: workspaceFile };

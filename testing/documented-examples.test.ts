@@ -44,6 +44,7 @@ const expected: Record<string, [mark: string, output: RegExp][]> = {
     ["recordPartSuites.audit", /^ℹ pass [1-9]\d*\nℹ fail 0$/m],
     ["bindingStoreSuite(", /^ℹ pass [1-9]\d*\nℹ fail 0$/m],
     ["const weather: Tool", /^sunny\n$/],
+    ["parked.deferredCalls", /sunny/],
     ["askApproval", /^completed\n$/],
     ["workspaceSessions.begin", /^completed\n$/],
   ],

@@ -119,17 +119,17 @@ const ways: Record<string, Way> = {
     rule: "thread",
     request: ({ sessionId }) => run(sessionId, newId(), [{ id: "m", role: "user", content: "more" }]),
   },
-  "mcp: read session": { rule: "read", request: tool("read_session", ({ sessionId }) => ({ session_id: sessionId })) },
-  "mcp: read turn": { rule: "read", request: tool("read_turn", ({ turnId }) => ({ turn_id: turnId })) },
+  "mcp: read session": { rule: "read", request: tool("read_session", ({ sessionId }) => ({ sessionId })) },
+  "mcp: read turn": { rule: "read", request: tool("read_turn", ({ turnId }) => ({ turnId })) },
   "mcp: diff": {
     rule: "read",
-    request: tool("diff_turns", ({ turnId }) => ({ turn_id: turnId, other_turn_id: turnId })),
+    request: tool("diff_turns", ({ turnId }) => ({ turnId, otherTurnId: turnId })),
   },
   "mcp: continue": {
     rule: "continue",
-    request: tool("continue_session", ({ sessionId }) => ({ session_id: sessionId, instruction: "more" })),
+    request: tool("continue_session", ({ sessionId }) => ({ sessionId, instruction: "more" })),
   },
-  "mcp: fork": { rule: "fork", request: tool("fork_session", ({ turnId }) => ({ turn_id: turnId })) },
+  "mcp: fork": { rule: "fork", request: tool("fork_session", ({ turnId }) => ({ turnId })) },
   "mcp: resource": {
     rule: "read",
     request: ({ sessionId }) => ({

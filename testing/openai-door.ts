@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import OpenAI from "openai";
-import { openAiDoor } from "../src/doors/openai/door.ts";
+import { openAiDoor, type OpenAiDoor } from "../src/doors/openai/door.ts";
 import { testDoor, type Person, type TestDoor, type TestDoorOptions } from "./http-door.ts";
 
 export interface OpenAiTest extends TestDoor {
+  mount: OpenAiDoor;
   /** The official client, for the admin or another person. Refused requests are not sent again. */
   openai: OpenAI;
   clientOf(person: Person): OpenAI;
@@ -39,6 +40,7 @@ export async function testOpenAi(context: TestContext, options: TestDoorOptions 
     });
   return {
     ...tested,
+    mount,
     door: mounted,
     openai: clientOf(tested.admin),
     clientOf,

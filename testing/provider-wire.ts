@@ -67,17 +67,18 @@ export interface RefusalConditions {
   model?: string;
 }
 
-/** Returns the last event for an HTTP error. A body that is not a text is sent as JSON. */
+/** Returns the last event for an HTTP error of the provider "acme". A body that is not a text is sent as JSON. */
 export function refusedRequest<WireError>(
   wire: ErrorWire<WireError>,
   [status, body]: readonly [status: number, body: unknown],
   { retryAfterMs, hasKey = true, model = "model-1" }: RefusalConditions = {},
 ): ProviderFailed {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return httpErrorEvent(wire, { status, body: text, retryAfterMs: retryAfterMs ?? null, hasKey, model });
+  const refused = { provider: "acme", status, body: text, retryAfterMs: retryAfterMs ?? null, hasKey, model };
+  return httpErrorEvent(wire, refused);
 }
 
 /** Returns the failure for an error inside a stream. */
 export function failedStream<WireError>(wire: ErrorWire<WireError>, error: unknown): Failure {
-  return streamErrorFailure(wire, error);
+  return streamErrorFailure(wire, "acme", error);
 }

@@ -32,6 +32,14 @@ export interface TestRun {
 /** Returns the exit code. It is also 1 if the tests left something behind. */
 export async function runTests({ suffix, concurrency, args }: TestRun): Promise<number> {
   const { files, below, options } = sortArguments(args);
+  const missing = args.find((argument, at) => isMissingPlace(argument, args[at - 1]));
+  if (missing !== undefined) {
+    // Otherwise every test would run in place of the one that was meant.
+    console.error(
+      `There is no file or folder ${missing}. Give the path of a test file, with its ending, or of a folder.`,
+    );
+    return 2;
+  }
   const home = makeTestHome(process.env);
   const grouped = (places: readonly string[]): string[] =>
     groupedTests(testsBelow(places, suffix), { root, folder: join(home.mark, "groups") });
@@ -79,6 +87,12 @@ function sortArguments(args: readonly string[]): Arguments {
     below: places.filter(isFolder),
     options: args.filter((argument) => !isPlace(argument)),
   };
+}
+
+/** Returns true for what looks like a path, is none, and is not the value of the option before it. */
+function isMissingPlace(argument: string, before = ""): boolean {
+  const isValue = before.startsWith("--") && !before.includes("=");
+  return argument.includes("/") && !argument.startsWith("-") && !isValue && !existsSync(argument);
 }
 
 function testsBelow(places: readonly string[], suffix: string): string[] {

@@ -24,6 +24,8 @@ export interface AptoveOptions extends StoreOptions, ModelOptions, WorkspaceOpti
   env?: Readonly<Record<string, string | undefined>>;
   /** Values that win over all other layers, in the form of `config.toml`, for example `{ provider: "offline" }` (W7). */
   overrides?: Record<string, unknown>;
+  /** The source of `overrides`, as messages about them name it. Default: this option. */
+  overridesFrom?: string;
   /** Replaces the configured identity provider (H4). */
   identities?: IdentityProvider;
 }

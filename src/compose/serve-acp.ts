@@ -32,9 +32,16 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
   });
 }
 
-async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Promise<OpenedPorts & ClosableStores> {
+async function open({
+  dataDir,
+  env,
+  overrides,
+  overridesFrom,
+  workspaceId,
+  io,
+}: AcpSetup): Promise<OpenedPorts & ClosableStores> {
   const [{ createAptove }, { openAcpPorts }] = await Promise.all([import("../compose.ts"), import("./acp-ports.ts")]);
-  const aptove = await createAptove({ dataDir, env, overrides });
+  const aptove = await createAptove({ dataDir, env, overrides, overridesFrom });
   const { engine, configuration, warnings } = aptove;
   for (const warning of warnings) io.stderr.write(`aptove: warning: ${warning}\n`);
   try {

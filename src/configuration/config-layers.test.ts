@@ -148,7 +148,7 @@ const layerForms: LayerForm[] = [
     name: "caller",
     takes: () => true,
     put: (layers, { path }, value) => ({ ...layers, overrides: treeOf(path, value) }),
-    source: () => ({ layer: "explicit", place: "the command line" }),
+    source: () => ({ layer: "explicit", place: "the option `overrides`" }),
   },
 ];
 

@@ -83,7 +83,9 @@ test("[W7] an unknown key is an error that names file, key and the nearest known
     const detail = await faultOf(t, { file });
     assert.ok(detail.includes("config.toml") && detail.includes(key) && detail.includes(nearest), detail);
   }
-  assert.match(await faultOf(t, { overrides: { serve: { prot: 1 } } }), /the command line: serve.prot/);
+  const wrong = { overrides: { serve: { prot: 1 } } };
+  assert.match(await faultOf(t, wrong), /^the option `overrides`: serve.prot/);
+  assert.match(await faultOf(t, { ...wrong, overridesFrom: "the command line" }), /^the command line: serve.prot/);
 });
 
 test("[W7] of very many faults the first are reported, with the number of the others; a very long key takes no time", async (t) => {

@@ -45,6 +45,8 @@ export interface ConfigurationRequest {
   env: Environment;
   /** Values of the highest layer in the form of the file, for example `{ serve: { port: 0 } }`. */
   overrides?: Record<string, unknown>;
+  /** The source of these values, as messages name it. Default: the option of the library. */
+  overridesFrom?: string;
   /** Names of providers that the caller adds to the configured ones. */
   providers?: readonly string[];
 }
@@ -74,8 +76,6 @@ export interface WorkspaceConfigFiles {
   config: ConfigFile | null;
 }
 
-const theCommandLine = "the command line";
-
 /** Loads the configuration of the data folder. Throws `config_invalid` with every fault: its place, its key, and for an unknown key the nearest known one. */
 export function loadConfiguration(request: ConfigurationRequest): LoadedConfiguration {
   return mergeLayers(readSharedLayers(request), null);
@@ -92,11 +92,12 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
   const text = readConfigText(file);
   const faults: ConfigFault[] = [];
   const fromFile = flattenLayer({ tree: text === null ? {} : parseConfigText(text, file), place: file }, faults);
-  const fromCaller = flattenLayer({ tree: request.overrides ?? {}, place: theCommandLine }, faults);
+  const { overrides = {}, overridesFrom = "the option `overrides`" } = request;
+  const fromCaller = flattenLayer({ tree: overrides, place: overridesFrom }, faults);
   return {
     file,
     global: { values: fromFile, source: () => ({ layer: "global", place: file }) },
-    explicit: { values: fromCaller, source: () => ({ layer: "explicit", place: theCommandLine }) },
+    explicit: { values: fromCaller, source: () => ({ layer: "explicit", place: overridesFrom }) },
     env: request.env,
     providers: request.providers ?? [],
     faults,

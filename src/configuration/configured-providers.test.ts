@@ -73,7 +73,7 @@ test("[W7] a provider that is not configured is refused where it is named, with 
   assert.match(detail, /config.toml: agent_contexts.fast.provider must be .* or "google" or "ollama"$/);
   assert.match(
     await faultOf(t, { overrides: { provider: "mine" } }),
-    /^the command line: provider must be "offline" or/,
+    /^the option `overrides`: provider must be "offline" or/,
   );
   const dataDir = await temporaryFolder(t);
   const brought = loadConfiguration({ dataDir, env: {}, overrides: { provider: "mine" }, providers: ["mine"] });

@@ -157,6 +157,8 @@ export interface Failure {
   code: ErrorCode;
   message: string;
   retryable: boolean;
+  /** How long the provider asked to wait, in seconds from the failure. Absent: it asked for nothing. */
+  retryAfterSeconds?: number;
 }
 
 /** Returns the failure of a code; the catalogue decides whether it is retryable. */
@@ -166,7 +168,13 @@ export function failure(code: ErrorCode, message: string): Failure {
 
 /** Converts any thrown value into a failure. A value that was not thrown on purpose becomes an `internal` error. */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof AptoveError) return failure(error.code, error.detail);
+  if (error instanceof AptoveError) {
+    const { retryAfterSeconds } = error.facts;
+    return {
+      ...failure(error.code, error.detail),
+      ...(typeof retryAfterSeconds === "number" && { retryAfterSeconds }),
+    };
+  }
   return failure("internal", error instanceof Error ? error.message : String(error));
 }
 

@@ -19,9 +19,14 @@ export interface Usage {
 /** No call has more tokens. A larger count is a mistake of the provider, and sums of such counts would fit no column. */
 const tokensMax = 1_000_000_000;
 
+/** Each count that a usage must have, as one that is missing. */
+const noCounts = { input: null, output: null, cached: null, reasoning: null, total: null };
+
 /** Checks whether every count is a count of tokens, as the stores take them: a whole number that is not negative. */
 export function isCounted({ costUsd: _costUsd, isPartial: _isPartial, ...counts }: Usage): boolean {
-  return Object.values(counts).every((count) => Number.isInteger(count) && count >= 0 && count <= tokensMax);
+  return Object.values({ ...noCounts, ...counts }).every(
+    (count) => Number.isInteger(count) && count >= 0 && count <= tokensMax,
+  );
 }
 
 export const noUsage: Usage = { input: 0, output: 0, cached: 0, reasoning: 0, total: 0 };

@@ -111,8 +111,8 @@ export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
     case "run_finished":
       return runFinished(event, run);
     case "run_failed": {
-      const { code, message, retryable } = event.failure;
-      return { type: "RUN_ERROR", message, code, usage: [tokenUsage(event.usage)], metadata: { retryable } };
+      const { code, message, ...metadata } = event.failure;
+      return { type: "RUN_ERROR", message, code, usage: [tokenUsage(event.usage)], metadata };
     }
   }
 }

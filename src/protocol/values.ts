@@ -36,10 +36,21 @@ export const metadataSchema = z
 const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 export const errorCodeSchema = z.enum(errorCodes).meta({ id: "ErrorCode" });
 
-export const failureSchema = z.object({ code: errorCodeSchema, message: z.string(), retryable: z.boolean() }).meta({
-  id: "Failure",
-  description: "The reason for a failure. `retryable` is true if the same request may succeed when it is sent again.",
-});
+export const failureSchema = z
+  .object({
+    code: errorCodeSchema,
+    message: z.string(),
+    retryable: z.boolean(),
+    retryAfterSeconds: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("How long the provider asked to wait, from the failure on. Absent: it asked for nothing."),
+  })
+  .meta({
+    id: "Failure",
+    description: "The reason for a failure. `retryable` is true if the same request may succeed when it is sent again.",
+  });
 
 export const warningSchema = z
   .object({ code: z.string(), message: z.string() })

@@ -36,9 +36,9 @@ export class AnswerReader<Part> implements StreamReader {
   readonly #answer: AnswerState;
   readonly #reader: PartReader<Part>;
 
-  constructor(wire: AnswerWire<Part>, providerName: string, request: PreparedRequest) {
+  constructor(wire: AnswerWire<Part>, provider: string, request: PreparedRequest) {
     this.#wire = wire;
-    this.#answer = new AnswerState(providerName, request);
+    this.#answer = new AnswerState(provider, request);
     this.#reader = wire.newReader(this.#answer);
   }
 
@@ -63,8 +63,10 @@ export class AnswerReader<Part> implements StreamReader {
       return answer.hasEnded ? [] : this.#reader.read(part);
     } catch (error) {
       if (answer.hasEnded) return [];
-      const fault = error instanceof SyntaxError ? "an event is not JSON" : "an event lacks a required field";
-      return answer.fail(failure("provider_answer_invalid", `${fault}: ${data.slice(0, 200)}`));
+      const fault = error instanceof SyntaxError ? "that is not JSON" : "that lacks a required field";
+      return answer.fail(
+        failure("provider_answer_invalid", `${answer.provider} sent an event ${fault}: ${data.slice(0, 200)}`),
+      );
     }
   }
 }

@@ -19,14 +19,15 @@ export class AnswerState {
   responseId: string | null = null;
   /** True if the usage is that of the whole answer, and not only of its beginning. */
   isUsageFinal = false;
-  readonly #providerName: string;
+  /** The name of the provider, for messages. */
+  readonly provider: string;
   readonly #request: PreparedRequest;
   readonly #items: HistoryItem[] = [];
   #usage: Usage | null = null;
   #end: AnswerEnd | null = null;
 
-  constructor(providerName: string, request: PreparedRequest) {
-    this.#providerName = providerName;
+  constructor(provider: string, request: PreparedRequest) {
+    this.provider = provider;
     this.#request = request;
     this.model = request.model;
     this.callIds = new CallIds(request.body);
@@ -94,7 +95,7 @@ export class AnswerState {
    * requested model is kept with it, because it decides who may read it later (C5).
    */
   giveReasoning(itemId: string, text: string, opaque?: unknown): ProviderEvent {
-    const own = { type: "reasoning" as const, provider: this.#providerName, model: this.#request.model, text };
+    const own = { type: "reasoning" as const, provider: this.provider, model: this.#request.model, text };
     return this.give(itemId, { ...own, ...(opaque !== undefined && { opaque }) });
   }
 

@@ -9,8 +9,8 @@ const beginnings = ["event:", "data:", "id:", "retry:", ":"];
 export class EventStream {
   /** The number of bytes that were fed. */
   size = 0;
-  /** True if the body is not a stream of events, or if one of its events is too large to accept. */
-  isGarbage = false;
+  /** Why nothing more is read: the body is not a stream of events, or one of its events is too large to accept. Null: it is read. */
+  fault: "no_events" | "event_too_large" | null = null;
 
   #hasEvents = false;
   /** The first characters, until they are enough to recognise a stream of events. */
@@ -28,7 +28,7 @@ export class EventStream {
       },
       // Unknown fields are skipped. After an overflow the parser takes no more.
       onError: ({ type }) => {
-        this.isGarbage ||= type === "max-buffer-size-exceeded";
+        if (type === "max-buffer-size-exceeded") this.fault ??= "event_too_large";
       },
     });
   }
@@ -36,7 +36,7 @@ export class EventStream {
   /** Returns the events that these bytes complete. */
   feed(bytes: Uint8Array): ProviderEvent[] {
     this.size += bytes.length;
-    if (this.isGarbage) return [];
+    if (this.fault !== null) return [];
     const text = this.#decoder.decode(bytes, { stream: true });
     this.#parser.feed(text);
     this.#judge(text);
@@ -47,6 +47,6 @@ export class EventStream {
     if (this.#hasEvents || this.#head.length >= 16) return;
     this.#head = (this.#head + text.slice(0, 64)).trimStart().slice(0, 16);
     const mayBegin = beginnings.some((field) => this.#head.startsWith(field) || field.startsWith(this.#head));
-    if (!mayBegin) this.isGarbage = true;
+    if (!mayBegin) this.fault ??= "no_events";
   }
 }

@@ -5,6 +5,7 @@ export class ExchangeGuard {
   /** The signal for the request. */
   readonly signal: AbortSignal;
   readonly #caller: AbortSignal;
+  readonly #provider: string;
   readonly #own = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #limitMs = 0;
@@ -16,8 +17,9 @@ export class ExchangeGuard {
   /** Set once the body was read to its end. Until then the end of the exchange aborts it. */
   isRead = false;
 
-  constructor(caller: AbortSignal) {
+  constructor(caller: AbortSignal, provider: string) {
     this.#caller = caller;
+    this.#provider = provider;
     this.signal = AbortSignal.any([caller, this.#own.signal]);
   }
 
@@ -62,7 +64,9 @@ export class ExchangeGuard {
   failureOf(error: unknown, networkCode: ErrorCode): Failure {
     if (this.isAborted) return failure("interrupted", "the call was aborted");
     if (this.#ranOut && this.#onLimit !== null) return this.#onLimit;
-    return failure(networkCode, networkReason(error));
+    const reason = networkReason(error);
+    const isUnreached = isUnreachable(error);
+    return failure(networkCode, `${this.#provider}${isUnreached ? " cannot be reached" : ""}: ${reason}`);
   }
 
   /** Aborts the exchange unless it was read to its end. */

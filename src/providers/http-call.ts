@@ -5,6 +5,7 @@
  */
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
+import { spokenTime } from "../domain/spoken-time.ts";
 import { noUsage, unknownUsage, type Usage } from "../domain/usage.ts";
 import { MaskedBytes, maskedBytes, type MaskedPiece } from "../system/masked-bytes.ts";
 import { EventStream } from "./event-stream.ts";
@@ -46,7 +47,7 @@ export async function* sendOverHttp(
   call: HttpCall,
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
-  const guard = new ExchangeGuard(signal);
+  const guard = new ExchangeGuard(signal, call.connection.name);
   const neverSent = signal.aborted;
   const { secrets } = call.connection;
   try {
@@ -81,8 +82,8 @@ export async function* sendOverHttp(
 /** Sends the request. Throws what the network throws. */
 async function responseTo(call: HttpCall, guard: ExchangeGuard): Promise<HttpPostResponse> {
   const { connection, url, request } = call;
-  const { headers, firstByteMs, idleMs } = connection;
-  guard.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
+  const { name, headers, firstByteMs, idleMs } = connection;
+  guard.limit(firstByteMs, failure("provider_unavailable", `${name} did not answer within ${spokenTime(firstByteMs)}`));
   const response = await connection.post(url, {
     method: "POST",
     headers,
@@ -91,7 +92,7 @@ async function responseTo(call: HttpCall, guard: ExchangeGuard): Promise<HttpPos
     // The key must not follow a redirect to another server.
     redirect: "manual",
   });
-  guard.limit(idleMs, failure("provider_stream_cut", `it sent nothing for ${idleMs} ms`));
+  guard.limit(idleMs, failure("provider_stream_cut", `${name} sent nothing for ${spokenTime(idleMs)}`));
   return response;
 }
 
@@ -151,6 +152,7 @@ function bytesEvents({ bytes, isMasked }: MaskedPiece): ProviderEvent[] {
  * key in an answer too, so the events are read from bytes without it (E8).
  */
 class AnswerBody implements ResponseBody {
+  readonly #provider: string;
   readonly #reader: StreamReader;
   readonly #response: HttpPostResponse;
   readonly #stream: EventStream;
@@ -158,6 +160,7 @@ class AnswerBody implements ResponseBody {
   #drainEnds = Number.POSITIVE_INFINITY;
 
   constructor({ reader, connection }: HttpCall, response: HttpPostResponse) {
+    this.#provider = connection.name;
     this.#reader = reader;
     this.#response = response;
     this.#stream = new EventStream((data) => reader.read(data));
@@ -170,10 +173,10 @@ class AnswerBody implements ResponseBody {
   }
 
   isOver(guard: ExchangeGuard): boolean {
-    if (this.#stream.isGarbage && this.#stream.size > limits.providerErrorBytesMax) return true;
+    if (this.#stream.fault !== null && this.#stream.size > limits.providerErrorBytesMax) return true;
     if (this.#reader.terminal === null) return false;
     this.#drainEnds = Math.min(this.#drainEnds, Date.now() + limits.providerDrainMs);
-    guard.limit(limits.providerDrainMs, failure("provider_stream_cut", "its answer did not end"));
+    guard.limit(limits.providerDrainMs, failure("provider_stream_cut", `${this.#provider} did not end its answer`));
     return Date.now() >= this.#drainEnds;
   }
 
@@ -187,16 +190,19 @@ class AnswerBody implements ResponseBody {
 
   #unfinished(guard: ExchangeGuard, cut: unknown): Failure {
     if (cut !== null) return guard.failureOf(cut, "provider_stream_cut");
-    return unfinished(this.#reader.hasBegun, this.#stream.isGarbage, this.#response);
+    const name = this.#provider;
+    const { fault, size } = this.#stream;
+    if (fault === "event_too_large") {
+      const most = `${limits.providerEventBytesMax / 1_048_576} MB`;
+      return failure("provider_answer_invalid", `${name} sent an event that is too large; one may have ${most}`);
+    }
+    const type = this.#response.headers.get("content-type") ?? "no content type";
+    if (fault === "no_events" || (!this.#reader.hasBegun && !type.startsWith("text/event-stream"))) {
+      return failure("provider_answer_invalid", `${name} did not answer with a stream of events (${type})`);
+    }
+    if (size === 0) return failure("provider_stream_cut", `${name} sent an empty answer`);
+    return failure("provider_stream_cut", `${name} ended its answer before the last event`);
   }
-}
-
-function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {
-  const type = response.headers.get("content-type") ?? "no content type";
-  if (isGarbage || (!hasBegun && !type.startsWith("text/event-stream"))) {
-    return failure("provider_answer_invalid", `its answer is not a stream of events (${type})`);
-  }
-  return failure("provider_stream_cut", "the stream ended without its terminal event");
 }
 
 function withHint(reason: Failure, hint: string | undefined): Failure {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { httpFailure, retryAfterOf, streamFailure } from "./http-failures.ts";
+import { type ErrorWire, httpFailure, retryAfterOf, streamErrorFailure } from "./http-failures.ts";
 
 test("[C7] retry-after is read as seconds, as a date and as milliseconds", () => {
   const now = Date.parse("2026-11-21T10:00:00Z");
@@ -14,19 +14,28 @@ test("[C7] retry-after is read as seconds, as a date and as milliseconds", () =>
   assert.equal(read({}), null);
 });
 
-test("[C7] a failure names the wait that the provider requests, and is never long or empty", () => {
-  const refusal = { status: 429, words: "slow", retryAfterMs: 90_000 };
-  const { message } = httpFailure("provider_rate_limited", refusal);
-  assert.equal(message, "slow (HTTP 429; it asks to wait 90 s)");
+const plain: ErrorWire<string | null> = {
+  read: (error) => (typeof error === "string" ? error : null),
+  codeOf: () => "provider_rejected",
+  messageOf: (error) => error,
+};
+
+test("[C7] a failure names the provider and the wait that it requests, and is never long or empty", () => {
+  const provider = "acme";
+  const waiting = (retryAfterMs: number): string =>
+    httpFailure("provider_rate_limited", { provider, status: 429, words: "slow", retryAfterMs }).message;
+  assert.equal(waiting(90_000), "acme: slow (HTTP 429; it asks to wait 90 s)");
+  assert.equal(waiting(3_600_000), "acme: slow (HTTP 429; it asks to wait 60 minutes)");
   for (const words of [null, ""]) {
-    const { message: without } = httpFailure("provider_rejected", { status: 400, words, retryAfterMs: null });
-    assert.equal(without, "it gave no reason (HTTP 400)");
-    assert.equal(streamFailure("provider_rejected", words).message, "it failed and gave no reason");
+    const { message } = httpFailure("provider_rejected", { provider, status: 400, words, retryAfterMs: null });
+    assert.equal(message, "acme gave no reason (HTTP 400)");
+    assert.equal(streamErrorFailure(plain, provider, words).message, "acme failed and gave no reason");
   }
-  assert.equal(streamFailure("provider_rejected", "x".repeat(5_000)).message.length, 1_000);
+  assert.equal(streamErrorFailure(plain, provider, "x".repeat(5_000)).message.length, 1_000 + "acme: ".length);
 });
 
 test("[E8] the words of a provider about a refused key are not passed on", () => {
-  const refusal = { status: 401, words: "Incorrect API key provided: sk-te***6789.", retryAfterMs: null };
-  assert.equal(httpFailure("provider_unauthenticated", refusal).message, "it answered 401 to the API key");
+  const words = "Incorrect API key provided: sk-te***6789.";
+  const refusal = { provider: "acme", status: 401, words, retryAfterMs: null };
+  assert.equal(httpFailure("provider_unauthenticated", refusal).message, "acme answered 401 to the API key");
 });

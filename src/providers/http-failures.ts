@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
+import { spokenTime } from "../domain/spoken-time.ts";
 import type { ProviderFailed } from "./provider.ts";
 import { failedEvent } from "./terminal-event.ts";
 
@@ -32,6 +33,8 @@ export interface HttpErrorResponse {
 }
 
 interface RefusedRequest extends HttpErrorResponse {
+  /** The name of the provider. */
+  provider: string;
   /** The requested model. */
   model: string;
   hasKey: boolean;
@@ -39,23 +42,30 @@ interface RefusedRequest extends HttpErrorResponse {
 
 /** Returns the last event of a request that was answered with an HTTP error. */
 export function httpErrorEvent<WireError>(wire: ErrorWire<WireError>, refused: RefusedRequest): ProviderFailed {
-  const { status, body, hasKey } = refused;
+  const { provider, status, body, hasKey } = refused;
   const error = wire.read(wire.findIn === undefined ? errorFieldOf(parsedJson(body)) : wire.findIn(body));
   const code = wire.codeOf(error, status);
   const retryAfterMs = refused.retryAfterMs ?? wire.retryAfterIn?.(error) ?? null;
   if (code === "provider_unauthenticated" && !hasKey) {
-    const message = `it requires an API key, and none is configured (HTTP ${status})`;
+    const message = `${provider} requires an API key, and none is configured (HTTP ${status})`;
     return failedEvent(failure(code, message), { retryAfterMs });
   }
   const texts = [wire.messageOf(error), wire.hintFor?.(error, refused) ?? null].filter((text) => text !== null);
   const words = texts.length === 0 ? null : texts.join("; ");
-  return failedEvent(httpFailure(code, { status, words, retryAfterMs }), { retryAfterMs });
+  return failedEvent(httpFailure(code, { provider, status, words, retryAfterMs }), { retryAfterMs });
 }
 
-/** Returns the failure for an error inside a stream. */
-export function streamErrorFailure<WireError>(wire: ErrorWire<WireError>, value: unknown): Failure {
+/** Returns the failure for an error inside a stream of this provider. */
+export function streamErrorFailure<WireError>(wire: ErrorWire<WireError>, provider: string, value: unknown): Failure {
   const error = wire.read(value);
-  return streamFailure(wire.codeOf(error, null), wire.messageOf(error));
+  const words = shortened(wire.messageOf(error));
+  const message = words === null ? `${provider} failed and gave no reason` : inItsWords(provider, words);
+  return failure(wire.codeOf(error, null), message);
+}
+
+/** Returns a message with the own words of a provider, which may be no sentence. */
+export function inItsWords(provider: string, words: string): string {
+  return `${provider}: ${words}`;
 }
 
 const errorBody = z.object({ error: z.unknown() });
@@ -87,6 +97,7 @@ export const optionalText = z
 const messageCharactersMax = 1_000;
 
 export interface HttpErrorText {
+  provider: string;
   status: number;
   /** The provider's own words; null if there are none. */
   words: string | null;
@@ -102,16 +113,15 @@ export function codeByStatus(status: number): ErrorCode {
 }
 
 /** Returns the failure for an HTTP error. Its message names the wait, for callers that do not retry. */
-export function httpFailure(code: ErrorCode, { status, words, retryAfterMs }: HttpErrorText): Failure {
+export function httpFailure(code: ErrorCode, { provider, status, words, retryAfterMs }: HttpErrorText): Failure {
   // The provider's own words quote parts of the key (E8).
-  if (code === "provider_unauthenticated" && status === 401) return failure(code, "it answered 401 to the API key");
-  const wait = retryAfterMs === null ? "" : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
-  return failure(code, `${shortened(words) ?? "it gave no reason"} (HTTP ${status}${wait})`);
-}
-
-/** Returns the failure for an error inside a stream, from its code and the provider's own words. */
-export function streamFailure(code: ErrorCode, words: string | null): Failure {
-  return failure(code, shortened(words) ?? "it failed and gave no reason");
+  if (code === "provider_unauthenticated" && status === 401) {
+    return failure(code, `${provider} answered 401 to the API key`);
+  }
+  const wait = retryAfterMs === null ? "" : `; it asks to wait ${spokenTime(retryAfterMs)}`;
+  const given = shortened(words);
+  const message = given === null ? `${provider} gave no reason` : inItsWords(provider, given);
+  return failure(code, `${message} (HTTP ${status}${wait})`);
 }
 
 function shortened(words: string | null): string | null {

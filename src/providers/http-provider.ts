@@ -65,7 +65,12 @@ export function httpProvider<Part, WireError>(driver: HttpDriver<Part, WireError
           request,
           reader: new AnswerReader(driver.answers, connection.name, request),
           errorEvent: (response) =>
-            httpErrorEvent(driver.errors, { ...response, model: request.model, hasKey: connection.hasKey }),
+            httpErrorEvent(driver.errors, {
+              ...response,
+              provider: connection.name,
+              model: request.model,
+              hasKey: connection.hasKey,
+            }),
           ...(driver.unreachableHint !== undefined && { unreachableHint: driver.unreachableHint }),
         },
         signal,

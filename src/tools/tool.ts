@@ -11,8 +11,8 @@
  *   object. If they are not, `run` is not called, and the model receives an error result.
  * - An output may have up to `toolOutputBytesMax`. The model receives it cut at `toolResultCharactersMax`. The whole
  *   output is stored with the turn and can be read later (`ToolContext.readOutput`).
- * - `view` changes nothing, returns fast, and leaves out what it cannot find out. It may throw: then the call is shown by
- *   its name. A ToolFault from `view` means that the call cannot do anything, for example because its path leads out of
+ * - `view` changes nothing, returns fast, and leaves out what it cannot find out. It may throw: then the call is shown as
+ *   without a view. A ToolFault from `view` means that the call cannot do anything, for example because its path leads out of
  *   the folders. Then no person is asked for permission, and the model receives the fault.
  */
 import type { ToolCallView, ToolContent, ToolDefinition } from "../domain/tool.ts";
@@ -21,7 +21,10 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** The most time of a call in milliseconds. Absent: `toolTimeMs`. */
   readonly timeMs?: number;
-  /** Returns the view of this call. Absent: the call is shown by its name and arguments. */
+  /**
+   * Returns the view of this call. Absent: its title is the tool's name, its kind `other`, and its content empty. Where a view has no
+   * content, a client shows the arguments, which the events and `ApprovalQuestion.args` have.
+   */
   view?(args: Record<string, unknown>): ToolCallView | Promise<ToolCallView>;
   /** Returns true if this call needs a person's approval before it runs (V5). */
   needsApproval(args: Record<string, unknown>): boolean;

@@ -83,12 +83,13 @@ export class NaiveModel {
     const number = this.asked.length + 1;
     const marker = `ask-${number}`;
     const { repeats = null } = aim;
-    const isSame = repeats !== null && request.instruction === "";
+    const { instruction = "" } = request;
+    const isSame = repeats !== null && instruction === "";
     const asked: Asked = {
       number,
       marker,
       request: { ...request, workspaceId: marker },
-      instruction: isSame ? repeats.instruction : request.instruction,
+      instruction: isSame ? repeats.instruction : instruction,
       feedback: request.toolResults ?? repeats?.feedback ?? [],
       mustRefuse: aim.mustRefuse ?? null,
       sessionId: aim.sessionId ?? null,

@@ -1,6 +1,7 @@
 /** Turns any error into an ACP error: a JSON-RPC code, and the code and facts of aptove in `data` (H3). */
 import { RequestError } from "@agentclientprotocol/sdk";
 import { AptoveError, errorCatalogue, type ErrorCode, type Failure } from "../../domain/errors.ts";
+import { fixes } from "../../domain/fixes.ts";
 import { newId } from "../../domain/ids.ts";
 import type { AcpPorts } from "./ports.ts";
 
@@ -29,8 +30,8 @@ export function refusal(thrown: unknown, report: AcpPorts["report"]): RequestErr
 }
 
 /** Returns the response to a prompt whose turn failed. */
-export function failedTurn({ code, message, retryable }: Failure, turnId: string): RequestError {
-  return requestError(rpcCodes.internal, message, { code, retryable, turnId });
+export function failedTurn({ message, ...facts }: Failure, turnId: string): RequestError {
+  return requestError(rpcCodes.internal, message, { ...facts, turnId, fix: fixes[facts.code] });
 }
 
 /** The code of the answer to a request of the agent that the client can no longer answer. */

@@ -41,6 +41,9 @@ export interface GlobalOptions {
   key?: string;
 }
 
+/** The place of `overrides` in messages about the configuration. */
+const overridesFrom = "the command line";
+
 export class CliInvocation {
   readonly io: CliIo;
   readonly output: CliOutput;
@@ -207,7 +210,7 @@ export class CliInvocation {
     // A fault of the configuration is reported to the editor, by the session that it begins.
     if (this.loadedOrNull() !== null) await this.#refuseOtherRecords();
     const { env, stdin, stdout, stderr } = this.io;
-    const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
+    const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides, overridesFrom };
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
   }
 
@@ -241,7 +244,12 @@ export class CliInvocation {
 
   #sharedLayers(): SharedLayers {
     const { env } = this.io;
-    return (this.#shared ??= readSharedLayers({ dataDir: this.folder().dir, env, overrides: this.#overrides }));
+    return (this.#shared ??= readSharedLayers({
+      dataDir: this.folder().dir,
+      env,
+      overrides: this.#overrides,
+      overridesFrom,
+    }));
   }
 
   async #openLocal(isCommand: boolean): Promise<LocalEngine> {
@@ -250,6 +258,7 @@ export class CliInvocation {
       dataDir: this.folder().dir,
       env: this.io.env,
       overrides: this.#overrides,
+      overridesFrom,
       isCommand,
       writeLog: (line) => this.output.note(this.output.safeNote(line)),
     });

@@ -155,6 +155,8 @@ export interface LocalSetup {
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
+  /** The source of these values, as messages name it. */
+  overridesFrom: string;
   /** True for a command at a terminal, false for a server. The log of a command has warnings only, as text. */
   isCommand?: boolean;
   /** Takes a line for the operator. Without it, the line goes to standard error. */

@@ -17,7 +17,7 @@ export interface HttpMount {
   /** Answers a request, whose body is already read and within the limit. A thrown error becomes a problem document. */
   fetch(request: Request, authenticated: MountedRequest): Promise<Response>;
   /** Writes an error in the form of the mount's own protocol, also one that the door found. Absent: a problem document. */
-  refusal?(error: AptoveError): { status: number; value: object };
+  refusal?: RefusalForm;
   /** Takes over the socket. If it rejects, it has not touched the socket. */
   upgrade(handshake: UpgradeRequest, authenticated: MountedRequest): Promise<void>;
 }

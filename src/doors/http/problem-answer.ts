@@ -6,7 +6,11 @@ import type { RequestInfo } from "./admission/request-info.ts";
 export type ReportFault = (message: string, error?: unknown) => void;
 
 /** Writes an error in the form of another protocol. */
-export type RefusalForm = (error: AptoveError) => { status: number; value: object };
+export type RefusalForm = (error: AptoveError) => {
+  status: number;
+  value: object;
+  headers?: Readonly<Record<string, string>>;
+};
 
 interface Answering {
   report: ReportFault;
@@ -30,7 +34,8 @@ export function problemAnswer(
   const { retryAfterSeconds, allow } = error.facts;
   if (typeof retryAfterSeconds === "number") headers.set("retry-after", String(retryAfterSeconds));
   if (typeof allow === "string") headers.set("allow", allow);
-  const { status, value } = form?.(error) ?? { status: problem.status, value: problem };
+  const { status, value, headers: own = {} } = form?.(error) ?? { status: problem.status, value: problem };
+  for (const [name, text] of Object.entries(own)) headers.set(name, text);
   return new Response(JSON.stringify(value), { status, headers });
 }
 

@@ -61,27 +61,27 @@ test("[O7] another agent asks, continues, forks, searches, reads and compares", 
   const first = await call(client, "ask", { instruction: "Where are prices rounded?", name: "Prices" });
   assert.equal(textOf(first), "answer 1");
   const { sessionId, turnId } = factsOf(first);
-  const second = await call(client, "continue_session", { session_id: sessionId, instruction: "And shown?" });
+  const second = await call(client, "continue_session", { sessionId, instruction: "And shown?" });
   assert.equal(textOf(second), "answer 2");
   assert.equal(factsOf(second)["sessionId"], sessionId);
-  const fork = await call(client, "fork_session", { turn_id: turnId, instruction: "And stored?", name: "Other" });
+  const fork = await call(client, "fork_session", { turnId, instruction: "And stored?", name: "Other" });
   assert.equal(textOf(fork), "answer 3");
   assert.notEqual(factsOf(fork)["sessionId"], sessionId);
-  const empty = await call(client, "fork_session", { turn_id: turnId });
+  const empty = await call(client, "fork_session", { turnId });
   assert.match(textOf(empty), /^Session \S+ continues turn /);
 
   assert.match(textOf(await call(client, "search_sessions", { words: "prices rounded" })), /Prices/);
   assert.match(textOf(await call(client, "search_sessions", { words: "nowhere" })), /No session contains/);
   assert.match(textOf(await call(client, "list_sessions")), /Other[^]*Prices/);
-  const read = textOf(await call(client, "read_session", { session_id: sessionId, limit: 1 }));
+  const read = textOf(await call(client, "read_session", { sessionId, limit: 1 }));
   assert.match(read, /# Prices[^]*And shown\?[^]*answer 2/);
   assert.doesNotMatch(read, /answer 1/);
-  const older = textOf(await call(client, "read_session", { session_id: sessionId, before: 2 }));
+  const older = textOf(await call(client, "read_session", { sessionId, before: 2 }));
   assert.match(older, /Where are prices rounded\?[^]*answer 1/);
-  assert.match(textOf(await call(client, "read_turn", { turn_id: turnId })), /## Instruction[^]*rounded[^]*answer 1/);
+  assert.match(textOf(await call(client, "read_turn", { turnId })), /## Instruction[^]*rounded[^]*answer 1/);
   const diff = await call(client, "diff_turns", {
-    turn_id: factsOf(second)["turnId"],
-    other_turn_id: factsOf(fork)["turnId"],
+    turnId: factsOf(second)["turnId"],
+    otherTurnId: factsOf(fork)["turnId"],
   });
   assert.match(textOf(diff), /share 1 turn;[^]*answer 2[^]*answer 3/);
 });
@@ -99,17 +99,29 @@ test("[M7] [O7] an agent asks about several repositories: all are searched, and 
   };
   const { connect, client: httpClient } = await testMcp(t, { retrievers: new Map([["local", retriever]]) });
   const client = await connect();
-  const asked = await call(client, "ask", { instruction: "Where?", repo: "api", other_repos: ["web", "lib"] });
+  const asked = await call(client, "ask", { instruction: "Where?", repo: "api", otherRepos: ["web", "lib"] });
   const sessionId = String(factsOf(asked)["sessionId"]);
   const { repo, otherRepos } = await httpClient().sessions.get(sessionId);
   assert.deepEqual([repo, otherRepos], ["api", ["web", "lib"]]);
-  await call(client, "continue_session", { session_id: sessionId, instruction: "And shown?" });
+  await call(client, "continue_session", { sessionId, instruction: "And shown?" });
   assert.deepEqual(searched, [
     ["api", "web", "lib"],
     ["api", "web", "lib"],
   ]);
-  const twice = await call(client, "ask", { instruction: "Where?", repo: "api", other_repos: ["api"] });
+  const twice = await call(client, "ask", { instruction: "Where?", repo: "api", otherRepos: ["api"] });
   assert.equal(factsOf(twice)["code"], "request_invalid");
+});
+
+test("[O7] an argument that is not known is refused, and the nearest one is named", async (t) => {
+  const { connect } = await testMcp(t);
+  const client = await connect();
+  const refused = await call(client, "read_session", { session_id: "x", limit: 1 });
+  assert.equal(refused.isError, true);
+  assert.match(textOf(refused), /session_id is not known; the nearest argument is sessionId/);
+  const { tools } = await client.listTools();
+  for (const { name, inputSchema } of tools) {
+    assert.doesNotMatch(Object.keys(inputSchema.properties ?? {}).join(), /_/, name);
+  }
 });
 
 test("[O7] sessions are resources", async (t) => {
@@ -118,8 +130,8 @@ test("[O7] sessions are resources", async (t) => {
   const { sessionId } = factsOf(await call(client, "ask", { instruction: "Where?", name: "Cart" }));
   const { resources } = await client.listResources();
   assert.deepEqual(
-    resources.map(({ uri, name }) => [uri, name]),
-    [[`aptove://sessions/${String(sessionId)}`, "Cart"]],
+    resources.map(({ uri, name, title }) => [uri, name, title]),
+    [[`aptove://sessions/${String(sessionId)}`, "Cart", "Cart"]],
   );
   const { contents } = await client.readResource({ uri: `aptove://sessions/${String(sessionId)}` });
   assert.match(JSON.stringify(contents), /Where\?.*in cart\.ts/);
@@ -133,11 +145,11 @@ test("[O7] [H4] a key reaches what it reaches over HTTP: foreign sessions are no
   const stranger = await connect(await person("member"));
   const missing = "01a20097-965c-71ff-a333-944162687189";
   const calls: [string, (id: unknown) => Record<string, unknown>][] = [
-    ["read_session", (session_id) => ({ session_id })],
-    ["continue_session", (session_id) => ({ session_id, instruction: "x" })],
-    ["read_turn", (turn_id) => ({ turn_id })],
-    ["fork_session", (turn_id) => ({ turn_id })],
-    ["diff_turns", (turn_id) => ({ turn_id, other_turn_id: turn_id })],
+    ["read_session", (id) => ({ sessionId: id })],
+    ["continue_session", (id) => ({ sessionId: id, instruction: "x" })],
+    ["read_turn", (id) => ({ turnId: id })],
+    ["fork_session", (id) => ({ turnId: id })],
+    ["diff_turns", (id) => ({ turnId: id, otherTurnId: id })],
   ];
   for (const [name, argsOf] of calls) {
     const id = name.includes("session") && name !== "fork_session" ? sessionId : turnId;
@@ -169,9 +181,9 @@ test("[O7] a failed turn is an error with its code, bad arguments are refused, a
   const long = await call(client, "ask", { instruction: "two" });
   assert.match(textOf(long), /\[40000 more characters are left out here\]$/);
   const { turnId, sessionId } = factsOf(long);
-  const rest = textOf(await call(client, "read_turn", { turn_id: turnId, from: 90_000 }));
+  const rest = textOf(await call(client, "read_turn", { turnId, from: 90_000 }));
   assert.match(rest, /## Answer from character 90000[^]*long $/);
-  assert.ok(textOf(await call(client, "read_session", { session_id: sessionId })).length < 61_000);
+  assert.ok(textOf(await call(client, "read_session", { sessionId })).length < 61_000);
 });
 
 test(

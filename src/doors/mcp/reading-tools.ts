@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { AptoveClient, WireSession, WireTurnDiff } from "../../client/client.ts";
 import { conversationPage, turnsText } from "./conversation-text.ts";
 import { answered, answerCharactersMax, toolAnswer, shortened } from "./tool-answer.ts";
+import { toolArguments } from "./tool-arguments.ts";
 
 const pageMax = 50;
 const annotations = { readOnlyHint: true, openWorldHint: false };
@@ -16,7 +17,7 @@ export function addReadingTools(server: McpServer, client: AptoveClient): void {
     {
       title: "Search sessions",
       description: "Finds sessions whose name, labels, instructions or answers contain all of the words.",
-      inputSchema: z.object({ words: z.string().min(1), limit: z.int().min(1).max(pageMax).default(10) }),
+      inputSchema: toolArguments({ words: z.string().min(1), limit: z.int().min(1).max(pageMax).default(10) }),
       annotations,
     },
     ({ words, limit }) =>
@@ -34,7 +35,7 @@ export function addReadingTools(server: McpServer, client: AptoveClient): void {
     {
       title: "List sessions",
       description: "Lists sessions, the last active one first.",
-      inputSchema: z.object({
+      inputSchema: toolArguments({
         limit: z.int().min(1).max(pageMax).default(20),
         cursor: z.string().optional().describe("The `nextCursor` of the page before."),
         repo: z.string().optional().describe("Only sessions about this repository, for example github.com/owner/name."),
@@ -56,14 +57,14 @@ export function addReadingTools(server: McpServer, client: AptoveClient): void {
     {
       title: "Read a session",
       description: "Returns turns of a session as Markdown, the newest page by default. Long texts are cut.",
-      inputSchema: z.object({
-        session_id: sessionId,
+      inputSchema: toolArguments({
+        sessionId,
         limit: z.int().min(1).max(pageMax).default(10).describe("The number of turns."),
         before: z.int().min(1).optional().describe("Only turns with a smaller number."),
       }),
       annotations,
     },
-    ({ session_id: id, ...page }) =>
+    ({ sessionId: id, ...page }) =>
       toolAnswer(async () => {
         const { text, nextBefore } = await conversationPage(client, id, page);
         return answered(text, { nextBefore });
@@ -78,23 +79,23 @@ function addTurnTools(server: McpServer, client: AptoveClient): void {
     {
       title: "Read a turn",
       description: "Returns one turn: its instruction, its whole answer, and what the model was given.",
-      inputSchema: z.object({
-        turn_id: turnId,
+      inputSchema: toolArguments({
+        turnId,
         from: z.int().min(0).default(0).describe("The first character of the answer, for one that was cut."),
       }),
       annotations,
     },
-    ({ turn_id: id, from }) => toolAnswer(async () => answered(await turnText(client, id, from))),
+    ({ turnId: id, from }) => toolAnswer(async () => answered(await turnText(client, id, from))),
   );
   server.registerTool(
     "diff_turns",
     {
       title: "Compare two turns",
       description: "Says what the models of two turns were given differently, and shows both answers.",
-      inputSchema: z.object({ turn_id: turnId, other_turn_id: turnId }),
+      inputSchema: toolArguments({ turnId, otherTurnId: turnId }),
       annotations,
     },
-    ({ turn_id: a, other_turn_id: b }) => toolAnswer(async () => answered(diffText(await client.turns.diff(a, b)))),
+    ({ turnId: a, otherTurnId: b }) => toolAnswer(async () => answered(diffText(await client.turns.diff(a, b)))),
   );
 }
 

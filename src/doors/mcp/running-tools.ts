@@ -3,6 +3,7 @@ import { SdkError, type CallToolResult, type McpServer, type ServerContext } fro
 import * as z from "zod";
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../client/client.ts";
 import { answered, toolAnswer, refused } from "./tool-answer.ts";
+import { toolArguments } from "./tool-arguments.ts";
 
 const annotations = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const instruction = z.string().min(1).describe("The instruction to the model.");
@@ -16,11 +17,11 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
       title: "Ask in a new session",
       description:
         "Begins a session with an instruction and returns the answer, with the ids of the session and the turn.",
-      inputSchema: z.object({
+      inputSchema: toolArguments({
         instruction,
         name: z.string().optional().describe("The name of the session."),
         repo: z.string().optional().describe("An indexed repository in which code is searched for."),
-        other_repos: z
+        otherRepos: z
           .array(z.string())
           .optional()
           .describe("More repositories that the session is about, in order. Paths then begin with a name and a colon."),
@@ -29,7 +30,7 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
       }),
       annotations,
     },
-    ({ name, other_repos: others = [], ...request }, context) =>
+    ({ name, otherRepos: others = [], ...request }, context) =>
       run(client, context, {
         ...present(request),
         ...(others.length > 0 && { otherRepos: others.map((repo) => ({ repo })) }),
@@ -41,11 +42,10 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
     {
       title: "Continue a session",
       description: "Sends an instruction to a session and returns the answer. A turn that runs there ends first.",
-      inputSchema: z.object({ session_id: z.string(), instruction, model, mode }),
+      inputSchema: toolArguments({ sessionId: z.string().describe("The id of a session."), instruction, model, mode }),
       annotations,
     },
-    ({ session_id: sessionId, ...request }, context) =>
-      run(client, context, { ...present(request), sessionId, ifBusy: "queue" }),
+    ({ sessionId, ...request }, context) => run(client, context, { ...present(request), sessionId, ifBusy: "queue" }),
   );
   server.registerTool(
     "fork_session",
@@ -53,8 +53,8 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
       title: "Fork a session",
       description:
         "Makes a session that continues a finished turn, and leaves the other session as it is. With an instruction it runs the first turn.",
-      inputSchema: z.object({
-        turn_id: z.string().describe("The turn to continue from, of any session."),
+      inputSchema: toolArguments({
+        turnId: z.string().describe("The turn to continue from, of any session."),
         instruction: instruction.optional(),
         name: z.string().optional().describe("The name of the new session."),
         model,
@@ -62,7 +62,7 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
       }),
       annotations,
     },
-    ({ turn_id: turnId, name, ...request }, context) =>
+    ({ turnId, name, ...request }, context) =>
       request.instruction === undefined
         ? toolAnswer(() => emptyFork(client, turnId, name))
         : run(client, context, {

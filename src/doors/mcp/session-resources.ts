@@ -14,6 +14,8 @@ export function addSessionResources(server: McpServer, client: AptoveClient): vo
     const resources = sessions.map(({ id, name, turnCount, activeAt }) => ({
       uri: `aptove://sessions/${id}`,
       name: name || id,
+      // Without a title of its own, a resource has that of the template.
+      title: name || id,
       description: `${turnsText(turnCount)}, last active ${activeAt}`,
       mimeType,
     }));

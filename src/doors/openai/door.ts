@@ -21,7 +21,7 @@ export interface OpenAiDoor {
   methods: readonly string[];
   bodyBytesMax: number;
   fetch(request: Request, client: OpenAiClient): Promise<Response>;
-  refusal(error: AptoveError): { status: number; value: object };
+  refusal: typeof wireRefusal;
   upgrade(handshake: SocketHandshake, client: OpenAiClient): Promise<void>;
   /** Closes all WebSockets. */
   close(): void;

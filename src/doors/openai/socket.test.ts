@@ -95,20 +95,39 @@ test("[O1] faults are error events with OpenAI's code, and the socket goes on", 
   assert.equal((await ask({ input: "still there?" })).at(-1)?.type, "response.completed");
 });
 
-test("[O1] [R5] a client that leaves loses nothing: the response goes on", async (t) => {
-  const held = Promise.withResolvers<void>();
-  const { socket, engine, admin } = await testSocket(t, { script: () => [{ says: ["begun ", held.promise, "done"] }] });
+test("[O1] a client that closes its WebSocket stops the response, and what arrived stays", async (t) => {
+  const { socket, engine, admin } = await testSocket(t, {
+    script: () => [{ says: ["begun ", new Promise(() => undefined)] }],
+  });
   socket.send(JSON.stringify({ type: "response.create", input: "long" }));
   await once(socket, "message");
-  socket.terminate();
   const { sessions } = await engine.sessions.list(admin, {});
   const running = await engine.turns.running(admin, sessions[0]?.id ?? "");
   assert.ok(running !== null);
+  for await (const { event } of await engine.turns.events(admin, running.turn.id, { afterSeq: 0 })) {
+    if (event.type === "text_delta") socket.terminate();
+    if (event.type === "run_finished") assert.equal(event.stopReason, "interrupted");
+  }
+  const turn = await engine.turns.get(admin, running.turn.id);
+  assert.equal(turn.status, "completed");
+});
+
+test("[O1] [R5] a WebSocket that the server closes leaves its response running", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { socket, mount, engine, admin } = await testSocket(t, {
+    script: () => [{ says: ["begun ", held.promise, "done"] }],
+  });
+  socket.send(JSON.stringify({ type: "response.create", input: "long" }));
+  await once(socket, "message");
+  const { sessions } = await engine.sessions.list(admin, {});
+  const running = await engine.turns.running(admin, sessions[0]?.id ?? "");
+  assert.ok(running !== null);
+  mount.close();
+  await once(socket, "close");
   held.resolve();
   for await (const { event } of await engine.turns.events(admin, running.turn.id, { afterSeq: 0 })) {
-    if (event.type === "run_finished") return;
+    if (event.type === "run_finished") assert.equal(event.stopReason, "stop");
   }
-  assert.fail("the response did not end");
 });
 
 test("[O1] [H4] a WebSocket needs a key, and there is none at other addresses", async (t) => {

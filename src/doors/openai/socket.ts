@@ -1,6 +1,6 @@
 /**
  * `/v1/responses` over a WebSocket (O1). A client sends `response.create` messages. They are answered one after the other, with
- * the events of a stream as text frames. A client that leaves ends only its own listening (R5).
+ * the events of a stream as text frames. A client that leaves stops the response that runs.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -11,6 +11,7 @@ import { ConnectionSlots } from "../connection-slots.ts";
 import { parseJson } from "../json-body.ts";
 import type { OpenAiClient, OpenAiParts } from "./door-call.ts";
 import { createResponse } from "./responses/create-response.ts";
+import type { ResponseClient } from "./responses/run-response.ts";
 import { UnkeptPlace } from "./responses/unkept-place.ts";
 import { badParameter, toWireError } from "./wire-error.ts";
 
@@ -86,7 +87,11 @@ function pingAll(sockets: ReadonlySet<WebSocket>, answered: WeakSet<WebSocket>):
   }
 }
 
+/** The sockets that this server closes. Their clients did not leave. */
+const endedHere = new WeakSet<WebSocket>();
+
 function endSocket(socket: WebSocket, code: number, reason: string): void {
+  endedHere.add(socket);
   socket.close(code, reason);
   const timer = setTimeout(() => socket.terminate(), closeMs).unref();
   socket.once("close", () => clearTimeout(timer));
@@ -100,6 +105,7 @@ interface Served {
 
 function serve(parts: OpenAiParts, { webSocket, client, bounds }: Served): void {
   const gone = new AbortController();
+  const left = new AbortController();
   const unkept = new UnkeptPlace(parts.engine);
   let waiting = 0;
   let line: Promise<void> = Promise.resolve();
@@ -113,7 +119,13 @@ function serve(parts: OpenAiParts, { webSocket, client, bounds }: Served): void 
     endSocket(webSocket, 1000, "time limit");
   }, bounds.connectionMs).unref();
   webSocket.on("error", () => webSocket.terminate());
-  webSocket.once("close", () => (clearTimeout(oldest), unwatch(), gone.abort(), unkept.close()));
+  webSocket.once("close", () => {
+    clearTimeout(oldest);
+    unwatch();
+    gone.abort();
+    if (!endedHere.has(webSocket)) left.abort();
+    unkept.close();
+  });
   webSocket.on("message", (data: Buffer, isBinary) => {
     if (isBinary) return fail(badParameter(null, "Send messages as text.", "invalid_message"));
     if (waiting >= bounds.messagesWaitingMax) {
@@ -123,7 +135,13 @@ function serve(parts: OpenAiParts, { webSocket, client, bounds }: Served): void 
     line = line.then(async () => {
       try {
         if (!gone.signal.aborted)
-          await answer(parts, { client, text: data.toString(), send, signal: gone.signal, unkept });
+          await answer(parts, {
+            client: { ...client, request: left },
+            text: data.toString(),
+            send,
+            signal: gone.signal,
+            unkept,
+          });
       } catch (error) {
         fail(error);
       } finally {
@@ -134,7 +152,7 @@ function serve(parts: OpenAiParts, { webSocket, client, bounds }: Served): void 
 }
 
 interface Message {
-  client: OpenAiClient;
+  client: ResponseClient;
   text: string;
   send: (event: object) => void;
   signal: AbortSignal;

@@ -111,19 +111,32 @@ export function toWireError({ code, detail, facts }: AptoveError): { status: num
   };
 }
 
+/** Returns an error about the input of a response as one about the messages of a chat completion, where a client sends it. */
+export function aboutMessages(thrown: unknown): unknown {
+  if (!(thrown instanceof AptoveError) || toWireError(thrown).error.param !== "input") return thrown;
+  const { code, detail, facts } = thrown;
+  const wire: WireFacts = { ...factsOf(facts["wire"]), param: "messages" };
+  return new AptoveError(code, detail.replaceAll("'input'", "'messages'"), { facts: { ...facts, wire } });
+}
+
 function factsOf(value: unknown): WireFacts {
   return typeof value === "object" && value !== null ? value : {};
 }
 
+/** The longest wait in seconds that the official SDKs keep. After a longer one they would send the request again at once. */
+const keptWaitMax = 60;
+
 /** Returns the body of a refusal. */
-export function wireRefusal(error: AptoveError): { status: number; value: { error: WireError } } {
+export function wireRefusal(error: AptoveError) {
   const { status, error: value } = toWireError(error);
-  return { status, value: { error: value } };
+  const { retryAfterSeconds } = error.facts;
+  const isLong = typeof retryAfterSeconds === "number" && retryAfterSeconds > keptWaitMax;
+  return { status, value: { error: value }, headers: isLong ? { "x-should-retry": "false" } : {} };
 }
 
 /** Returns the failure of a turn as an error. */
-export function turnFailure({ code, message }: Failure, turnId: string): AptoveError {
-  return new AptoveError(code, message, { facts: { turnId } });
+export function turnFailure({ code, message, retryAfterSeconds }: Failure, turnId: string): AptoveError {
+  return new AptoveError(code, message, { facts: { turnId, retryAfterSeconds } });
 }
 
 /** Returns the reason of a failure as a response has it. */

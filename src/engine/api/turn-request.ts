@@ -9,7 +9,7 @@ import type { StandingChoice } from "../../domain/session.ts";
 import type { InputPart } from "../../domain/input-part.ts";
 import type { ModelSettings, Surroundings } from "../../domain/context.ts";
 
-/** A turn to run. Only `instruction` is required. A field that is left out takes its value from the session, else from the contexts. */
+/** A turn to run. A field that is left out takes its value from the session, else from the contexts. */
 export interface TurnRequest
   extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval, Surroundings {
   /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
@@ -65,8 +65,8 @@ export interface TurnTarget {
 
 /** What the person gives to the turn. */
 export interface RequestedInput {
-  /** The text for the model. It may be empty only with `toolResults`, `earlier`, `rerun`, `retry` or `fire`. */
-  instruction: string;
+  /** The text for the model. It may be absent or empty only with `toolResults`, `earlier`, `rerun`, `retry` or `fire`. */
+  instruction?: string;
   /**
    * The items of a conversation that took place elsewhere, oldest first. They become a part of the history. A result must
    * answer a call before it in this list. A call without a result is closed with one that says so (T8).

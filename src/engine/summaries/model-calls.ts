@@ -11,7 +11,7 @@ import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../../
 import { budgetTargets } from "../access/budgets.ts";
 import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import { brokenCall, priced, type CallEnd, withCounts } from "../turn/run/model-step.ts";
+import { brokenCall, priced, type CallEnd, wholeEnd } from "../turn/run/model-step.ts";
 import { textCallBound } from "../turn/run/call-bound.ts";
 import { holdPlainCall, type HeldCall } from "../turn/run/hold-budgets.ts";
 import { retryDelay } from "../turn/run/retry-delay.ts";
@@ -88,7 +88,7 @@ export class ModelCalls {
       model: request.model,
     });
     const answer = this.#provider.send(request, this.#signal);
-    const end = withCounts(await activity.within(() => listen(answer, { chunks, written })));
+    const end = wholeEnd(await activity.within(() => listen(answer, { chunks, written })), this.#provider.name);
     const model = end.type === "finished" ? end.model : request.model;
     const usage = priced(this.#provider, model, end.usage);
     const responded =

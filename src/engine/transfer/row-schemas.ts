@@ -139,6 +139,7 @@ export const exportedFailureSchema = exactly<Failure>()(
     code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
     message: z.string(),
     retryable: z.boolean(),
+    retryAfterSeconds: wholeFromZero.exactOptional(),
   }),
 );
 

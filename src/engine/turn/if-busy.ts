@@ -48,7 +48,7 @@ async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequ
     const { busyTurnId } = running;
     if (busyTurnId === null) continue;
     if (request.ifBusy === "steer") {
-      const { instruction: text, idempotencyKey } = request;
+      const { instruction: text = "", idempotencyKey } = request;
       const message = { turnId: busyTurnId, text, ...(idempotencyKey !== undefined && { idempotencyKey }) };
       const joined = await steerIntoTurn(core, caller, message);
       if (joined !== null) return joined;

@@ -193,7 +193,7 @@ function repeatedRequest(
   { instruction, toolResults, asked, earlier = [], prompt }: OpeningBlob & { prompt: string },
 ): TurnRequest {
   const { onlyListsTools: _only, instructionsAt, ...beside } = asked ?? {};
-  const { repeatInstruction = (text) => text } = request;
+  const { repeatInstruction = (text) => text, instruction: changed = "" } = request;
   return {
     ...beside,
     ...(instructionsAt !== undefined && { instructions: prompt.slice(instructionsAt.from, instructionsAt.to) }),
@@ -203,7 +203,7 @@ function repeatedRequest(
     toolResults,
     ...sameModel(request, old),
     ...request,
-    instruction: request.instruction === "" ? repeatInstruction(instruction) : request.instruction,
+    instruction: changed === "" ? repeatInstruction(instruction) : changed,
     ...(request.settings !== undefined && { settings: { ...sameModel(request, old).settings, ...request.settings } }),
   };
 }

@@ -58,7 +58,7 @@ export function openApiDocument(version: string): Json {
 function operation(name: RouteName, components: Components): Json {
   const spec: RouteSpec = routes[name];
   const parameters = [
-    ...(paths[name].path.includes("{id}") ? [pathParameter] : []),
+    ...(paths[name].path.includes("{id}") && !("id" in (spec.params?.shape ?? {})) ? [pathParameter] : []),
     ...parametersOf(spec.params, "path"),
     ...parametersOf(spec.query, "query"),
     ...parametersOf(spec.headers, "header"),
@@ -112,15 +112,23 @@ function multipart(spec: RouteSpec, components: Components, description: string)
   };
 }
 
+const eventStream = "text/event-stream";
+
 function successes(spec: RouteSpec, components: Components): Json {
   const json = spec.answer && { "application/json": { schema: components.use(spec.answer, "output") } };
   const others = Object.entries(spec.otherAnswers ?? {}).map(([type, description]) => [
     type,
-    { schema: { type: "string", description } },
+    {
+      // OpenAPI 3.1 has no way to describe the events of a stream. As in OpenAI's document, the schema is that of one event.
+      schema:
+        type === eventStream && spec.events !== undefined
+          ? { ...components.use(spec.events(), "output"), description }
+          : { type: "string", description },
+    },
   ]);
   const content = { ...json, ...Object.fromEntries(others) };
   const hasContent = Object.keys(content).length > 0;
-  const isStream = spec.otherAnswers?.["text/event-stream"] !== undefined;
+  const isStream = spec.otherAnswers?.[eventStream] !== undefined;
   return {
     [spec.status]: {
       description: hasContent ? "Success." : "Success, without a body.",
@@ -130,6 +138,12 @@ function successes(spec: RouteSpec, components: Components): Json {
       spec.answer === undefined && {
         204: { description: "The client already has all events, and no more will follow." },
       }),
+    ...(spec.unavailable && {
+      503: {
+        description: "Not ready.",
+        content: { "application/json": { schema: components.use(spec.unavailable, "output") } },
+      },
+    }),
     ...(spec.accepted && {
       202: {
         description: "The turn is running.",

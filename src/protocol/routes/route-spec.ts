@@ -1,6 +1,7 @@
 /** The form of an entry of the route table, and parts that several routes share. */
 import * as z from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
+import { agUiEventSchema } from "../live/ag-ui-schema.ts";
 
 /** The access rule of a route (H4). `open` needs no key, `read` needs a key, `write` refuses readers, `admin` requires an admin. */
 export type RouteAccess = "open" | "read" | "write" | "admin";
@@ -10,7 +11,7 @@ export interface RouteSpec {
   access: RouteAccess;
   /** True for an open route that returns more to some callers, so the route checks a key if the request has one. */
   greets?: true;
-  /** Parameters of the path other than `{id}`. If they do not match, the answer is `not_found`. */
+  /** Parameters of the path, if there are others than `{id}`. If they do not match, the answer is `not_found`. */
   params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
@@ -23,6 +24,10 @@ export interface RouteSpec {
   answer?: z.ZodType;
   /** Other media types of the answer, each with a description. */
   otherAnswers?: Record<string, string>;
+  /** Returns the schema of the data of each event, if an answer is a stream of events. */
+  events?: () => z.ZodType;
+  /** The JSON answer with status 503, in place of a problem. */
+  unavailable?: z.ZodType;
   /** The JSON answer with status 202. */
   accepted?: z.ZodType;
   /** Error codes of this route, in addition to those of every route with its access rule. */
@@ -35,7 +40,10 @@ export function takesBody({ body, otherBodies }: RouteSpec): boolean {
 }
 
 export const eventStreamAnswers = {
-  "text/event-stream": "AG-UI 1.0 events, each with its `id:`. The stream ends after the terminal event.",
+  events: agUiEventSchema,
+  otherAnswers: {
+    "text/event-stream": "AG-UI 1.0 events, each with its `id:`. The stream ends after the terminal event.",
+  },
 };
 export const resumeParameters = {
   query: z.strictObject({

@@ -163,6 +163,7 @@ export const serverRoutes = {
     greets: true,
     status: 200,
     answer: readinessSchema,
+    unavailable: readinessSchema,
     errors: [],
   },
   openapi: {

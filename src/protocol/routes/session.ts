@@ -1,6 +1,6 @@
 /** The routes of sessions and of their tree. */
 import * as z from "zod";
-import { newsQuerySchema } from "../live/news.ts";
+import { newsQuerySchema, newsSchema } from "../live/news.ts";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
 import { sessionSizeQuerySchema, sessionSizeSchema, verifyReportSchema } from "../explain.ts";
@@ -38,9 +38,10 @@ export const sessionRoutes = {
     access: "read",
     query: newsQuerySchema,
     status: 200,
+    events: () => newsSchema,
     otherAnswers: {
       "text/event-stream":
-        "Server-sent events whose data is a `News`. The first one is `read_anew`. After a break the client opens the stream again.",
+        "Server-sent events, each a `News`. The first one is `read_anew`. After a break the client opens the stream again.",
     },
     errors: ["connections_limited"],
   },
@@ -264,7 +265,7 @@ export const sessionRoutes = {
     access: "read",
     ...resumeParameters,
     status: 200,
-    otherAnswers: eventStreamAnswers,
+    ...eventStreamAnswers,
     errors: ["event_id_unknown", ...storedTurnErrors],
   },
   search: {

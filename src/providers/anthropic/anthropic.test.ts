@@ -157,14 +157,14 @@ test("[E8] an error that quotes secrets is given without them", async (context) 
   const { fake, provider } = await wired(context, { headers: { "anthropic-workspace-id": workspace } });
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of ${workspace}` } } });
   const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
-  assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
+  assert.equal(failure.message, "anthropic: bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = anthropicProvider({ apiKey: "sk-ant-wrong-98765432", baseUrl: fake.url, model: "m" });
   const refused = failureIn(
     await eventsOf(wrongKey, callOf([userInstruction("a")])),
     "provider_unauthenticated",
     apiKey,
   );
-  assert.equal(refused.failure.message, "it answered 401 to the API key");
+  assert.equal(refused.failure.message, "anthropic answered 401 to the API key");
 });
 
 test("the base URL may have the version in it", async (context) => {
@@ -234,7 +234,7 @@ test("[C7] an error in the middle of a stream keeps what came before it", async 
   fake.next({ output: [{ type: "text", text: "one two" }], ending });
   const events = await eventsOf(provider, callOf([userInstruction("a")]));
   const { failure, usage } = failureIn(events, "provider_unavailable", apiKey);
-  assert.deepEqual([failure.message, failure.retryable], ["Overloaded", true]);
+  assert.deepEqual([failure.message, failure.retryable], ["anthropic: Overloaded", true]);
   assert.ok(usage.input > 0);
   assert.ok(events.some((event) => event.type === "item"));
 });
@@ -259,13 +259,19 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   }
 });
 
-test("[C7] a provider that sends nothing, or stops sending, is given up", patience, async (context) => {
-  const { fake, provider } = await wired(context, { firstByteMs: 40, idleMs: 40 });
+test("[C7] a provider that sends nothing is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { firstByteMs: 40 });
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());
   fake.next({ silentUntil: released.promise });
   failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.equal(await (await fake.request(1)).ended, "left");
+});
+
+test("[C7] a provider that stops sending is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { idleMs: 200 });
+  const released = Promise.withResolvers<void>();
+  context.after(() => released.resolve());
   fake.next({ output: [{ type: "text", text: "one two" }], hold: { afterEvents: 4, until: released.promise } });
   const events = await eventsOf(provider, callOf([userInstruction("a")]));
   failureIn(events, "provider_stream_cut", apiKey);

@@ -62,11 +62,11 @@ test("[C7] an error within a stream has its code too", () => {
 
 test("errors are read from any body, and named by their type if they have no message", () => {
   const messageOf = (body: string): string => refusedRequest(anthropicErrors, [400, body]).failure.message;
-  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
+  assert.equal(messageOf('{"error":"plain words"}'), "acme: plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}']) {
-    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
+    assert.equal(messageOf(other), "acme gave no reason (HTTP 400)", other);
   }
   const wordless = [529, { error: { type: "overloaded_error" } }] as const;
   const { failure } = refusedRequest(anthropicErrors, wordless, { retryAfterMs: 90_000 });
-  assert.equal(failure.message, "overloaded_error (HTTP 529; it asks to wait 90 s)");
+  assert.equal(failure.message, "acme: overloaded_error (HTTP 529; it asks to wait 90 s)");
 });

@@ -148,7 +148,7 @@ test("[C7] how a message stops decides what it is", () => {
   const refused = readPieces([wireBytes({ output: [], ending: { stopReason: "refusal", explanation: "because" } })]).at(
     -1,
   );
-  assert.equal(refused?.type === "failed" && refused.failure.message, "because");
+  assert.equal(refused?.type === "failed" && refused.failure.message, "anthropic: because");
 });
 
 test("[T8] a call that a limit cut is not given; one before it is", () => {

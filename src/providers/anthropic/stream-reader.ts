@@ -6,7 +6,7 @@ import { failure } from "../../domain/errors.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
-import { streamErrorFailure } from "../http-failures.ts";
+import { inItsWords, streamErrorFailure } from "../http-failures.ts";
 import type { ProviderEvent } from "../provider.ts";
 import { anthropicErrors } from "./failures.ts";
 import {
@@ -70,7 +70,7 @@ class AnthropicStreamReader implements PartReader<AnthropicEvent> {
       case "message_stop":
         return this.#finish();
       case "error":
-        return this.#answer.fail(streamErrorFailure(anthropicErrors, event.error));
+        return this.#answer.fail(streamErrorFailure(anthropicErrors, this.#answer.provider, event.error));
     }
   }
 
@@ -127,7 +127,9 @@ class AnthropicStreamReader implements PartReader<AnthropicEvent> {
   /** Blocks that we never request may come with deltas of any kind. */
   #strayed(open: OpenBlock | null): ProviderEvent[] {
     if (open?.kind === "other") return [];
-    return this.#answer.fail(failure("provider_answer_invalid", "it sent a delta that belongs to no block"));
+    return this.#answer.fail(
+      failure("provider_answer_invalid", `${this.#answer.provider} sent a delta that belongs to no block`),
+    );
   }
 
   #addText(block: Of<"text">, delta: string): ProviderEvent[] {
@@ -212,12 +214,20 @@ class AnthropicStreamReader implements PartReader<AnthropicEvent> {
         return [...rest, ...this.#answer.fail(reason)];
       }
       case "refusal":
-        return this.#answer.fail(failure("provider_refused_content", this.#refusal ?? "it refused to answer"));
+        return this.#answer.fail(failure("provider_refused_content", this.#refusalMessage()));
       default:
         return this.#answer.fail(
-          failure("provider_stream_cut", `it stopped before the end: ${this.#stopReason ?? "no reason given"}`),
+          failure(
+            "provider_stream_cut",
+            `${this.#answer.provider} stopped before the end: ${this.#stopReason ?? "no reason given"}`,
+          ),
         );
     }
+  }
+
+  #refusalMessage(): string {
+    const { provider } = this.#answer;
+    return this.#refusal === null ? `${provider} refused to answer` : inItsWords(provider, this.#refusal);
   }
 
   /** Ends a cut answer. A call that was being written is not given, because half a call cannot be run. */

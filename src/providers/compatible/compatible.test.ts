@@ -101,7 +101,7 @@ test("[E8] the key is sent as a header and is nowhere else; without one none is 
   assert.ok(fake.requests[1] !== undefined && !("authorization" in fake.requests[1].headers));
   fake.next({ status: 400, body: `bad key ${apiKey} of team-secret-1` });
   const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
-  assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
+  assert.equal(failure.message, "local: bad key [secret] of [secret] (HTTP 400)");
 });
 
 test("[C7] a missing model, a wrong path and an unreachable server: each failure says what to do", async (context) => {

@@ -33,21 +33,24 @@ test("[C7] every server's errors have their code and their message", () => {
     assert.equal(failure.code, code, `${status} ${JSON.stringify(body)}`);
     assert.notEqual(failure.message, "");
   }
-  assert.equal(refused(422, cases[11]?.[1]).message, '[{"loc":["body","messages"],"msg":"Field required"}] (HTTP 422)');
-  assert.equal(refused(500, "<html>oh no</html>").message, "it gave no reason (HTTP 500)");
-  assert.equal(refused(500, "out of memory\n").message, "out of memory (HTTP 500)");
+  assert.equal(
+    refused(422, cases[11]?.[1]).message,
+    'acme: [{"loc":["body","messages"],"msg":"Field required"}] (HTTP 422)',
+  );
+  assert.equal(refused(500, "<html>oh no</html>").message, "acme gave no reason (HTTP 500)");
+  assert.equal(refused(500, "out of memory\n").message, "acme: out of memory (HTTP 500)");
 });
 
 test("[C7] a failure names what the person who runs the server can fix", () => {
   const missing = { error: { message: 'model "qwen3:8b" not found, try pulling it first', type: "api_error" } };
   assert.equal(
     refused(404, missing).message,
-    'model "qwen3:8b" not found, try pulling it first; does it serve the model "qwen3:8b"? With Ollama: ollama pull qwen3:8b (HTTP 404)',
+    'acme: model "qwen3:8b" not found, try pulling it first; does it serve the model "qwen3:8b"? With Ollama: ollama pull qwen3:8b (HTTP 404)',
   );
   assert.match(refused(400, { error: { code: "model_not_found" } }).message, /ollama pull qwen3:8b/);
   for (const status of [404, 405]) assert.match(refused(status, "").message, /is the base URL right\?/);
-  assert.equal(refused(401, {}, false).message, "it requires an API key, and none is configured (HTTP 401)");
-  assert.match(refused(401, {}).message, /it answered 401 to the API key/);
+  assert.equal(refused(401, {}, false).message, "acme requires an API key, and none is configured (HTTP 401)");
+  assert.match(refused(401, {}).message, /acme answered 401 to the API key/);
 });
 
 test("[C7] an error within a stream has its code too", () => {
@@ -63,7 +66,7 @@ test("[C7] an error within a stream has its code too", () => {
 
 test("errors are read from any body", () => {
   for (const other of ["", "[]", "null", "7", '{"error":null}', "<!doctype html>", " \n"]) {
-    assert.equal(refused(400, other).message, "it gave no reason (HTTP 400)", other);
+    assert.equal(refused(400, other).message, "acme gave no reason (HTTP 400)", other);
   }
   assert.equal(refused(400, { error: { message: "x".repeat(5_000) } }).message.length < 1_200, true);
 });

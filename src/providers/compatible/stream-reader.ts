@@ -7,7 +7,7 @@ import type { StopReason } from "../../domain/events.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
-import { streamErrorFailure } from "../http-failures.ts";
+import { inItsWords, streamErrorFailure } from "../http-failures.ts";
 import type { ProviderEvent } from "../provider.ts";
 import { compatibleErrors } from "./failures.ts";
 import { type ReasoningField, reasoningFields } from "./request-body.ts";
@@ -67,7 +67,7 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
 
   read(chunk: CompatibleChunk): ProviderEvent[] {
     if (chunk.error !== null && chunk.error !== undefined) {
-      return this.#answer.fail(streamErrorFailure(compatibleErrors, chunk.error));
+      return this.#answer.fail(streamErrorFailure(compatibleErrors, this.#answer.provider, chunk.error));
     }
     const started: ProviderEvent[] = this.#hasStarted ? [] : [{ type: "started", responseId: null }];
     this.#hasStarted = true;
@@ -139,16 +139,17 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
     answer.isUsageFinal = true;
     const stopReason = stopReasons.get(reason);
     if (stopReason === undefined) {
-      return answer.fail(failure("provider_stream_cut", `it stopped before the end: ${reason.slice(0, 200)}`));
+      const message = `${answer.provider} stopped before the end: ${reason.slice(0, 200)}`;
+      return answer.fail(failure("provider_stream_cut", message));
     }
     const isCut = stopReason === "length" || stopReason === "content_filter";
     if (!isCut && this.#calls.all.some((call) => call.callId === null)) {
-      return answer.fail(failure("provider_answer_invalid", "a tool call has no name"));
+      return answer.fail(failure("provider_answer_invalid", `${answer.provider} sent a tool call without a name`));
     }
     const events = this.#blocks.splice(0).flatMap((block) => this.#giveLast(block, isCut));
-    if (this.#refusal !== "") return [...events, ...answer.fail(refused(this.#refusal))];
+    if (this.#refusal !== "") return [...events, ...answer.fail(refused(inItsWords(answer.provider, this.#refusal)))];
     if (stopReason === "content_filter" && !answer.has("assistant")) {
-      return [...events, ...answer.fail(refused("its content filter stopped the answer"))];
+      return [...events, ...answer.fail(refused(`the content filter of ${answer.provider} stopped the answer`))];
     }
     // Some servers send `stop` after calls, others `tool_calls` without any.
     answer.finish(isCut ? stopReason : answer.has("tool_call") ? "tool_calls" : "stop");
@@ -168,8 +169,8 @@ class CompatibleStreamReader implements PartReader<CompatibleChunk> {
   }
 }
 
-function refused(words: string): Failure {
-  return failure("provider_refused_content", words);
+function refused(message: string): Failure {
+  return failure("provider_refused_content", message);
 }
 
 function deltaOf({ kind, itemId }: TextBlock, delta: string): ProviderEvent {

@@ -51,9 +51,9 @@ test("[C7] an error within a stream has its code too", () => {
 
 test("errors are read from any body", () => {
   const messageOf = (body: string): string => refusedRequest(googleErrors, [400, body]).failure.message;
-  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
+  assert.equal(messageOf('{"error":"plain words"}'), "acme: plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}', "[7]"]) {
-    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
+    assert.equal(messageOf(other), "acme gave no reason (HTTP 400)", other);
   }
 });
 

@@ -136,7 +136,7 @@ test("[E8] the key is sent as a header: it is in no address, body or error", asy
   assert.ok(!/AIza|project-secret/.test(JSON.stringify([got.path, request, events, provider])));
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of project-secret` } } });
   const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
-  assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
+  assert.equal(failure.message, "google: bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = googleProvider({ apiKey: "AIza-wrong", baseUrl: fake.url, model });
   failureIn(await eventsOf(wrongKey, callOf([userInstruction("a")])), "provider_unauthenticated", apiKey);
 });

@@ -170,9 +170,12 @@ test("[C7] a mistake of the model may be retried, a block may not, and both name
   };
   const finishMessage = "Malformed function call: print(look)";
   const malformed = failureOf({ finishReason: "MALFORMED_FUNCTION_CALL", finishMessage });
-  assert.deepEqual([malformed.retryable, malformed.message], [true, `${finishMessage} (MALFORMED_FUNCTION_CALL)`]);
+  assert.deepEqual(
+    [malformed.retryable, malformed.message],
+    [true, `google: ${finishMessage} (MALFORMED_FUNCTION_CALL)`],
+  );
   const blocked = failureOf({ blockReason: "SAFETY" });
-  assert.deepEqual([blocked.retryable, blocked.message], [false, "SAFETY"]);
+  assert.deepEqual([blocked.retryable, blocked.message], [false, "google: SAFETY"]);
 });
 
 test("[C7] an error in the place of a chunk, and a call without a name, end the answer", () => {

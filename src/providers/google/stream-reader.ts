@@ -7,7 +7,7 @@ import { failure } from "../../domain/errors.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
-import { streamErrorFailure } from "../http-failures.ts";
+import { inItsWords, streamErrorFailure } from "../http-failures.ts";
 import type { ProviderEvent } from "../provider.ts";
 import { googleErrors } from "./failures.ts";
 import type { SignedReasoning } from "./thought-signatures.ts";
@@ -67,7 +67,7 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
   }
 
   read({ candidates, promptFeedback, modelVersion, error }: GoogleChunk): ProviderEvent[] {
-    if (error !== undefined) return this.#answer.fail(streamErrorFailure(googleErrors, error));
+    if (error !== undefined) return this.#answer.fail(streamErrorFailure(googleErrors, this.#answer.provider, error));
     const started: ProviderEvent[] = this.#hasStarted ? [] : [{ type: "started", responseId: null }];
     this.#hasStarted = true;
     this.#answer.model = modelVersion ?? this.#answer.model;
@@ -117,7 +117,9 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
     thoughtSignature: string,
   ): ProviderEvent[] {
     const answer = this.#answer;
-    if (name === undefined) return answer.fail(failure("provider_answer_invalid", "a function call has no name"));
+    if (name === undefined) {
+      return answer.fail(failure("provider_answer_invalid", `${answer.provider} sent a function call without a name`));
+    }
     const before = thoughtSignature === "" ? this.#endText() : this.#sign({ signs: "call", thoughtSignature });
     const callId = answer.callIds.next(id);
     const text = JSON.stringify(args);
@@ -150,11 +152,14 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
         answer.finish("content_filter");
         return events;
       case "malformed": {
-        const reason = failure("provider_answer_invalid", worded(finishReason, finishMessage));
+        const reason = failure(
+          "provider_answer_invalid",
+          inItsWords(answer.provider, worded(finishReason, finishMessage)),
+        );
         return [...events, ...answer.fail({ ...reason, retryable: true })];
       }
       case "cut": {
-        const words = `it stopped before the end: ${worded(finishReason, finishMessage)}`;
+        const words = `${answer.provider} stopped before the end: ${worded(finishReason, finishMessage)}`;
         return [...events, ...answer.fail(failure("provider_stream_cut", words))];
       }
     }
@@ -162,7 +167,9 @@ class GoogleStreamReader implements PartReader<GoogleChunk> {
 
   #refuse(reason: string, message: string | undefined): ProviderEvent[] {
     this.#answer.isUsageFinal = true;
-    return this.#answer.fail(failure("provider_refused_content", worded(reason, message)));
+    return this.#answer.fail(
+      failure("provider_refused_content", inItsWords(this.#answer.provider, worded(reason, message))),
+    );
   }
 }
 

@@ -68,14 +68,14 @@ test("errors are read from any body", () => {
   const error = { message: "m", type: "t", param: "p", code: 7 };
   assert.deepEqual(openaiErrors.read(error), { ...error, code: "7" });
   const messageOf = (body: unknown): string => refusedRequest(openaiErrors, [400, body]).failure.message;
-  assert.equal(messageOf({ error }), "m (HTTP 400)");
-  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
+  assert.equal(messageOf({ error }), "acme: m (HTTP 400)");
+  assert.equal(messageOf('{"error":"plain words"}'), "acme: plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}']) {
-    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
+    assert.equal(messageOf(other), "acme gave no reason (HTTP 400)", other);
   }
   assert.equal(refused(400, { message: "x".repeat(5_000) }).message.length < 1_100, true);
 });
 
 test("[C7] a failure names the wait that the provider requests", () => {
-  assert.match(refused(429, { message: "slow" }, 90_000).message, /^slow \(HTTP 429; it asks to wait 90 s\)$/);
+  assert.match(refused(429, { message: "slow" }, 90_000).message, /^acme: slow \(HTTP 429; it asks to wait 90 s\)$/);
 });

@@ -130,7 +130,7 @@ test("[E8] an error that quotes secrets is given without them", async (context) 
   const { fake, provider } = await wired(context, { headers: { "openai-project": project } });
   fake.next({ status: 400, body: { error: { message: `bad key ${apiKey} of ${project}` } } });
   const { failure } = failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_rejected", apiKey);
-  assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
+  assert.equal(failure.message, "openai: bad key [secret] of [secret] (HTTP 400)");
   const wrongKey = openaiProvider({ apiKey: "sk-wrong-98765432", baseUrl: fake.url, model: "m" });
   const refused = failureIn(
     await eventsOf(wrongKey, callOf([userInstruction("a")])),
@@ -237,13 +237,19 @@ test("[C7] a body that is not an answer is distinguished from an answer that was
   }
 });
 
-test("[C7] a provider that sends nothing, or stops sending, is given up", patience, async (context) => {
-  const { fake, provider } = await wired(context, { firstByteMs: 40, idleMs: 40 });
+test("[C7] a provider that sends nothing is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { firstByteMs: 40 });
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());
   fake.next({ silentUntil: released.promise });
   failureIn(await eventsOf(provider, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.equal(await (await fake.request(1)).ended, "left");
+});
+
+test("[C7] a provider that stops sending is given up", patience, async (context) => {
+  const { fake, provider } = await wired(context, { idleMs: 200 });
+  const released = Promise.withResolvers<void>();
+  context.after(() => released.resolve());
   const output = [{ type: "message" as const, text: "one two" }];
   fake.next({ output, hold: { afterEvents: 5, until: released.promise } });
   const events = await eventsOf(provider, callOf([userInstruction("a")]));
@@ -331,13 +337,13 @@ test("what `fetch` itself throws is a failed event", async () => {
     "provider_unavailable",
     apiKey,
   );
-  assert.equal(failure.message, "cannot send Bearer [secret]");
+  assert.equal(failure.message, "openai: cannot send Bearer [secret]");
 });
 
 test("[C7] a connection that is cut is named in words, with its code", async (t) => {
   for (const [code, words] of [
-    ["ECONNRESET", /^the connection was cut \(ECONNRESET\)$/],
-    ["EOTHER", /^aborted \(EOTHER\)$/],
+    ["ECONNRESET", /^openai: the connection was cut \(ECONNRESET\)$/],
+    ["EOTHER", /^openai: aborted \(EOTHER\)$/],
   ] as const) {
     const provider = openaiProvider({
       apiKey: "sk-1",

@@ -7,7 +7,7 @@ import type { StopReason } from "../../domain/events.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { AnswerWire, PartReader } from "../answer-reader.ts";
 import type { AnswerState } from "../answer-state.ts";
-import { streamErrorFailure } from "../http-failures.ts";
+import { inItsWords, streamErrorFailure } from "../http-failures.ts";
 import type { ProviderEvent } from "../provider.ts";
 import { openaiErrors } from "./failures.ts";
 import {
@@ -65,9 +65,9 @@ class OpenAIStreamReader implements PartReader<OpenAIEvent> {
         return this.#stopEarly(event.response);
       case "response.failed":
         this.#answer.reportUsage(readUsage(event.response.usage));
-        return this.#answer.fail(streamErrorFailure(openaiErrors, event.response.error));
+        return this.#answer.fail(streamErrorFailure(openaiErrors, this.#answer.provider, event.response.error));
       case "error":
-        return this.#answer.fail(streamErrorFailure(openaiErrors, event.error ?? event));
+        return this.#answer.fail(streamErrorFailure(openaiErrors, this.#answer.provider, event.error ?? event));
     }
   }
 
@@ -155,23 +155,28 @@ class OpenAIStreamReader implements PartReader<OpenAIEvent> {
   }
 
   #complete(response: OpenAIResponse): ProviderEvent[] {
-    if (this.#refusals.length > 0) return this.#refuse(response, this.#refusals.join(" "));
+    if (this.#refusals.length > 0)
+      return this.#refuse(response, inItsWords(this.#answer.provider, this.#refusals.join(" ")));
     return this.#finish(response, this.#answer.has("tool_call") ? "tool_calls" : "stop");
   }
 
   #stopEarly(response: OpenAIResponse): ProviderEvent[] {
-    if (this.#refusals.length > 0) return this.#refuse(response, this.#refusals.join(" "));
+    if (this.#refusals.length > 0)
+      return this.#refuse(response, inItsWords(this.#answer.provider, this.#refusals.join(" ")));
     const reason = response.incomplete_details?.reason ?? "no reason given";
     if (reason === "max_output_tokens") return this.#finish(response, "length");
     if (reason === "content_filter" && this.#hasText) return this.#finish(response, "content_filter");
-    if (reason === "content_filter") return this.#refuse(response, "its content filter stopped the answer");
+    if (reason === "content_filter")
+      return this.#refuse(response, `the content filter of ${this.#answer.provider} stopped the answer`);
     this.#answer.reportUsage(readUsage(response.usage));
-    return this.#answer.fail(failure("provider_stream_cut", `it stopped before the end: ${reason}`));
+    return this.#answer.fail(
+      failure("provider_stream_cut", `${this.#answer.provider} stopped before the end: ${reason}`),
+    );
   }
 
-  #refuse({ usage }: OpenAIResponse, words: string): ProviderEvent[] {
+  #refuse({ usage }: OpenAIResponse, message: string): ProviderEvent[] {
     this.#answer.reportUsage(readUsage(usage));
-    return this.#answer.fail(failure("provider_refused_content", words));
+    return this.#answer.fail(failure("provider_refused_content", message));
   }
 
   /** A response whose remembered content differs from what we keep must not be continued, so it gets no id (C1). */

@@ -53,7 +53,7 @@ test("[P1] [T12] a failed turn is an error with a code of aptove, a refused one 
   const world = await acpTest(t, {
     script: (_call, n) =>
       n === 1
-        ? [{ fails: "provider_unauthenticated", message: "the key\nis wrong" }]
+        ? [{ fails: "provider_unauthenticated", message: "the key\nis wrong", retryAfterMs: 90_000 }]
         : n === 2
           ? [{ fails: "provider_refused_content" }]
           : "fine",
@@ -62,7 +62,13 @@ test("[P1] [T12] a failed turn is an error with a code of aptove, a refused one 
   const { sessionId } = await connection.begin();
   const { code, message, data } = await requestErrorOf(connection.prompt(sessionId, "one"));
   assert.deepEqual([code, message], [-32603, "the key is wrong"]);
-  assert.equal((data as { code: string }).code, "provider_unauthenticated");
+  const fix = "check the key: aptove config check";
+  assert.partialDeepStrictEqual(data, {
+    code: "provider_unauthenticated",
+    retryable: false,
+    retryAfterSeconds: 90,
+    fix,
+  });
   assert.equal((await connection.prompt(sessionId, "two")).stopReason, "refusal");
   assert.equal((await connection.prompt(sessionId, "three")).stopReason, "end_turn");
   assert.deepEqual(world.provider.exchanges.at(-1)?.context.filter((item) => item.type === "user").length, 1);

@@ -143,13 +143,13 @@ async function turnRequest(
   ]);
   for (const { path } of activeFiles) session.shownFiles.add(path);
   const disk = ports.workingCopy(folders[0]);
+  const { instruction = "" } = request;
   return {
     ...request,
     // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
     ifBusy: "queue",
     mode: turnMode,
-    instruction:
-      plans === true && request.toolResults === undefined ? withPlanNote(request.instruction) : request.instruction,
+    instruction: plans === true && request.toolResults === undefined ? withPlanNote(instruction) : instruction,
     // The mode may have changed since the prompt that is repeated.
     repeatInstruction: (old) => (plans === true ? withPlanNote(withoutPlanNote(old)) : withoutPlanNote(old)),
     ...(session.compactsNext && { compact: true }),

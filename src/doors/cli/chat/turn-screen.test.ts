@@ -111,6 +111,26 @@ const answer: ExecuteAnswer = {
   errorMessage: null,
 };
 
+test("[L2] the state line says that the model is silent, unless a call runs or something arrives", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { turn, chat, terminal } = shown(t, { columns: 80 });
+  const state = async (): Promise<string> => {
+    chat.type({ as: "steering" });
+    return (await terminal.text()).split("\n").find((line) => line.includes("Ctrl-C stops")) ?? "";
+  };
+  turn.event(begin);
+  turn.event(text("One"));
+  t.mock.timers.tick(14_999);
+  assert.doesNotMatch(await state(), /silent/);
+  t.mock.timers.tick(5_001);
+  assert.match(await state(), /working 20\.0 s · the model is silent for 20\.0 s · Ctrl-C stops/);
+  turn.event(text(" two"));
+  assert.doesNotMatch(await state(), /silent/);
+  turn.event(calls("c", "run"));
+  t.mock.timers.tick(20_000);
+  assert.doesNotMatch(await state(), /silent/);
+});
+
 test("[L2] text is set as it streams; a call has a line with the end of its output while it runs, and one line when it has ended", async (t) => {
   const { turn, chat, terminal } = shown(t);
   const now = async (): Promise<string> => {

@@ -23,12 +23,16 @@ export interface TurnScreenOptions {
   isFollowing: boolean;
 }
 
+/** After this time without an event, the state line says that the model is silent. */
+const silenceShownMs = 15_000;
+
 /** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
 export const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
   readonly #options: TurnScreenOptions;
   readonly #startedAt = Date.now();
+  #lastEventAt = Date.now();
   readonly #timer: NodeJS.Timeout;
   readonly #bundle = new BundleFilter();
   #text: MarkdownStream | null = null;
@@ -48,6 +52,7 @@ export class TurnScreen implements TurnView {
 
   event(event: AgUiEvent): void {
     const { board, terminal } = this.#options;
+    this.#lastEventAt = Date.now();
     this.#isThinking = event.type.startsWith("REASONING_MESSAGE") && event.type !== "REASONING_MESSAGE_END";
     switch (event.type) {
       case "CUSTOM":
@@ -206,7 +211,12 @@ export class TurnScreen implements TurnView {
     const gap = open.length > 0 && this.#lastPrinted === "notes" ? [""] : [];
     const calls = board.live();
     const what = this.#isThinking ? "thinking" : "working";
-    const state = style.dim(`${spinner()} ${what} ${duration(Date.now() - this.#startedAt)} · Ctrl-C stops`);
+    const silentMs = Date.now() - this.#lastEventAt;
+    // While a call runs, its own line says how long it takes.
+    const silence =
+      calls.length > 0 || silentMs < silenceShownMs ? "" : ` · the model is silent for ${duration(silentMs)}`;
+    const took = duration(Date.now() - this.#startedAt);
+    const state = style.dim(`${spinner()} ${what} ${took}${silence} · Ctrl-C stops`);
     return [...gap, ...open, ...calls, "", state];
   }
 }

@@ -71,7 +71,7 @@ test("[M4] [L1] skill list and show name what sessions here have, and what is wr
       sha256: sha256(own),
     },
   ]);
-  assert.equal((await world.run(["skill", "list", "--workspace", "nope"], from)).exit, 2);
+  assert.equal((await world.run(["skill", "list", "--workspace", "nope"], from)).exit, 1);
 });
 
 test("[M4] [V5] a chat offers the skills beside its own tools, also in the turn that brings their results", async (t) => {

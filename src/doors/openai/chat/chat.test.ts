@@ -140,11 +140,14 @@ test("[O1] bad chat completions are refused with the parameter named", async (t)
     ["messages[0].role", { messages: [{ role: "boss", content: "x" }] }],
     ["n", { messages: [user], n: 2 }],
     ["tools[0].type", { messages: [user], tools: [{ type: "custom" }] }],
-    ["input", { messages: [{ role: "tool", tool_call_id: "c", content: "x" }] }],
+    ["messages", { messages: [{ role: "tool", tool_call_id: "c", content: "x" }] }],
+    ["messages", { messages: [user, { role: "tool", tool_call_id: "c", content: "x" }, user] }],
+    ["messages", { messages: [{ role: "system", content: "x" }] }],
   ];
   for (const [param, body] of cases) {
     const error = await wireError("POST /v1/chat/completions", body);
     assert.deepEqual([error.status, error.param], [400, param], JSON.stringify([body, error]));
+    assert.doesNotMatch(error.message, /'input'|it at /);
   }
 });
 

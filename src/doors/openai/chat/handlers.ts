@@ -13,7 +13,7 @@ import { responseSettings, standing, toolDefinition } from "../responses/turn-re
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
 import { streamAnswer } from "../sse.ts";
-import { toWireError, turnFailure } from "../wire-error.ts";
+import { aboutMessages, toWireError, turnFailure } from "../wire-error.ts";
 import { chatId } from "../wire-ids.ts";
 import { ChatEvents, chatUsage } from "./chat-events.ts";
 import { readMessages } from "./chat-messages.ts";
@@ -33,9 +33,9 @@ async function complete(parts: OpenAiParts, call: DoorCall): Promise<Response> {
 }
 
 async function answerChat(parts: OpenAiParts, call: DoorCall, asked: CreateChat): Promise<Response> {
-  const key = call.request.headers.get("idempotency-key");
-  const request = { ...(await chatRequest(parts, call, asked)), ...(key !== null && { idempotencyKey: key }) };
-  const running = await startResponse(parts, call, request);
+  const { running, request } = await startChat(parts, call, asked).catch((error: unknown) => {
+    throw aboutMessages(error);
+  });
   const turn = await parts.engine.turns.get(call.caller, running.turnId);
   const allowed = request.allowedTools ?? (request.tools ?? []).map(({ name }) => name);
   const names = new Set(allowed);
@@ -49,6 +49,16 @@ async function answerChat(parts: OpenAiParts, call: DoorCall, asked: CreateChat)
   const source = running.events(gone.signal);
   const usage = asked.stream_options?.include_usage === true;
   return streamAnswer(parts, call, { events: chunks(chat, { source, usage }), gone, isNamed: false });
+}
+
+async function startChat(
+  parts: OpenAiParts,
+  call: DoorCall,
+  asked: CreateChat,
+): Promise<{ running: RunningTurn; request: TurnRequest }> {
+  const key = call.request.headers.get("idempotency-key");
+  const request = { ...(await chatRequest(parts, call, asked)), ...(key !== null && { idempotencyKey: key }) };
+  return { running: await startResponse(parts, call, request), request };
 }
 
 async function chatRequest({ engine }: OpenAiParts, { caller }: DoorCall, asked: CreateChat): Promise<TurnRequest> {

@@ -121,7 +121,7 @@ async function add(parts: OpenAiParts, call: DoorCall, { session, items }: Addin
 
 async function store(parts: OpenAiParts, call: DoorCall, request: TurnRequest): Promise<string> {
   const once: Partial<TurnRequest> = { withoutModel: true, tools: [], onlyNamedTools: true, ifBusy: "queue" };
-  const running = await startResponse(parts, call, { ...request, ...once, instructions: "" });
+  const running = await startResponse(parts, { ...call, request: null }, { ...request, ...once, instructions: "" });
   const turn = await running.finished;
   if (turn.status === "failed") throw turnFailure(turn.failures[0], turn.id);
   return turn.id;

@@ -55,7 +55,7 @@ async function historyToCompact(parts: OpenAiParts, call: DoorCall, body: object
     const after = await continuation({ engine: parts.engine, caller: call.caller }, asked);
     return { instruction: "", ...after, ...(typeof asked.model === "string" && { model: asked.model }) };
   }
-  const { instruction, input = [], earlier = [], ...rest } = await requestOf(parts, call, body);
+  const { instruction = "", input = [], earlier = [], ...rest } = await requestOf(parts, call, body);
   const isEmpty = instruction === "" && input.length === 0;
   const last = isEmpty ? [] : [{ type: "user" as const, text: instruction, media: input }];
   const given = { ...rest, instruction: "", earlier: [...earlier, ...last], withoutModel: true };

@@ -1,12 +1,18 @@
 /** Starts a response, for every way in which one is created (O1). */
 import type { Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
-import type { OpenAiClient, OpenAiParts } from "../door-call.ts";
+import type { OpenAiParts } from "../door-call.ts";
 import { itemResolver } from "../items.ts";
 import { parseCreate, type CreateResponse } from "../schemas/create-response.ts";
 import { noPrevious, unsupported } from "../wire-error.ts";
 import { withStoredHistory } from "./stored-history.ts";
 import { UnkeptPlace } from "./unkept-place.ts";
-import { followRunning, startResponse, wireEvents, type FollowedResponse } from "./run-response.ts";
+import {
+  followRunning,
+  startResponse,
+  wireEvents,
+  type FollowedResponse,
+  type ResponseClient,
+} from "./run-response.ts";
 import { responseRequest } from "./turn-request.ts";
 import type { WireEvent } from "./response-events.ts";
 
@@ -18,12 +24,12 @@ export interface StartedResponse {
 }
 
 export interface Creating {
-  client: Pick<OpenAiClient, "caller" | "takeRun">;
+  client: ResponseClient;
   body: unknown;
   idempotencyKey: string | null;
   /** The place of responses that are not stored. Absent: this one is alone. */
   unkept?: UnkeptPlace;
-  /** Ends the events when it aborts. The response goes on (R5). */
+  /** Ends the events when it aborts. The response itself ends with its client. */
   signal: AbortSignal;
 }
 
@@ -74,7 +80,8 @@ async function begin(
     ...(stored === undefined ? given : await withStoredHistory({ engine: stored, turns: engine.turns, caller }, given)),
     ...(idempotencyKey !== null && { idempotencyKey }),
   };
-  const running = await startResponse(parts, client, request);
+  const listening = asked.background === true ? { ...client, request: null } : client;
+  const running = await startResponse(parts, listening, request);
   const followed = await followRunning(engine, caller, { turnId: running.turnId, request });
   return { asked, running, followed, events: wireEvents(engine, caller, { followed, source: running.events(signal) }) };
 }

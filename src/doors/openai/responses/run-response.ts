@@ -4,28 +4,55 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { AskedOfTurn, Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
-import type { OpenAiClient, OpenAiParts } from "../door-call.ts";
+import type { DoorCall, OpenAiParts } from "../door-call.ts";
 import { noPrevious, noSuch } from "../wire-error.ts";
 import { responseId, conversationId } from "../wire-ids.ts";
 import { ResponseEvents, type WireEvent, type WireResponse } from "./response-events.ts";
 import { factsOfTurn, keptEcho, responseFrame, seconds, type RequestEcho } from "./response-frame.ts";
 
-/** Starts the turn. It holds one of the caller's slots until it has finished (H5). */
+/** The client that a turn runs for. */
+export interface ResponseClient extends Pick<DoorCall, "caller" | "takeRun"> {
+  /** Aborts when the client leaves. Null: the turn goes on without its client. */
+  request: { readonly signal: AbortSignal } | null;
+}
+
+/**
+ * Starts the turn. It holds one of the caller's slots until it has finished (H5). A client that leaves stops it, as it has no other
+ * way to do so (O1). A turn with an idempotency key goes on: its client can send the request again.
+ */
 export async function startResponse(
-  { engine }: OpenAiParts,
-  { caller, takeRun }: Pick<OpenAiClient, "caller" | "takeRun">,
+  parts: OpenAiParts,
+  client: ResponseClient,
   request: TurnRequest,
 ): Promise<RunningTurn> {
-  const free = takeRun();
+  const free = client.takeRun();
   try {
-    const running = await engine.turns.run(caller, request);
-    if (running.isRepeat) free();
-    else void running.finished.then(free, free);
+    const running = await parts.engine.turns.run(client.caller, request);
+    const unwatch = request.idempotencyKey === undefined ? stopWithClient(parts, client, running) : () => undefined;
+    const end = (): void => (free(), unwatch());
+    if (running.isRepeat) end();
+    else void running.finished.then(end, end);
     return running;
   } catch (error) {
     free();
     throw continuationError(error, request);
   }
+}
+
+/** Interrupts the turn when its client leaves. Returns the function that ends this. */
+function stopWithClient(
+  { engine, report }: OpenAiParts,
+  { caller, request }: ResponseClient,
+  { turnId }: RunningTurn,
+): () => void {
+  const stop = (): void =>
+    void engine.turns
+      .interrupt(caller, { turnId })
+      .catch((error: unknown) => report("a response could not be stopped after its client had left", error));
+  if (request?.signal.aborted === true) stop();
+  request?.signal.addEventListener("abort", stop, { once: true });
+  // This holds the request itself: the signal of one that is no longer in use is not aborted.
+  return () => request?.signal.removeEventListener("abort", stop);
 }
 
 /** What cannot be continued because it is not there, is hidden, or is another's, gives one error (O1). */

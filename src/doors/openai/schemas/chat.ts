@@ -61,7 +61,7 @@ const allowed = z.object({
 
 const createSchema = z.object({
   model: z.string().nullish(),
-  messages: z.array(message).min(1, "at least one message is needed"),
+  messages: z.array(message).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   store: z.boolean().nullish(),
@@ -85,7 +85,7 @@ const createSchema = z.object({
   safety_identifier: z.string().nullish(),
   service_tier: z.string().nullish(),
   user: z.string().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(4, "at most 4 texts are allowed")]).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   logit_bias: z.record(z.string(), z.number()).nullish(),
   modalities: z.array(z.string()).nullish(),
   audio: z.unknown().optional(),

@@ -181,7 +181,7 @@ function askedBeside({ request, clientTools }: AcceptInput): AskedBeside {
 
 /** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
 function checkedInstruction({
-  instruction,
+  instruction = "",
   input = [],
   toolResults = [],
   earlier = [],

@@ -1,9 +1,10 @@
 /** Runs one model call of a turn as a step: it is announced, timed, priced and recorded (T4, D3). */
-import type { Failure, Warning } from "../../../domain/errors.ts";
+import { failure, type Failure, type Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
 import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
 import type { Provider, ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { isRecord } from "../../../system/guards.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
@@ -89,7 +90,7 @@ async function watchedCall(
   const activity = observer.modelCall({ turnId, step, provider: accepted.provider.name, model: sent.model });
   recorder.outputAt = null;
   const begunAt = performance.now();
-  const end = withCounts(await live.watch.ofOthers(() => activity.within(consume)));
+  const end = wholeEnd(await live.watch.ofOthers(() => activity.within(consume)), accepted.provider.name);
   if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
   const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
   const reported =
@@ -100,9 +101,22 @@ async function watchedCall(
   return end;
 }
 
-/** Returns the end with its usage, or with an unknown one if a driver breaks its contract: no store takes such counts (T11). */
-export function withCounts(end: CallEnd): CallEnd {
-  return isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
+/**
+ * Returns the end as it is kept. Its usage is unknown if a driver breaks its contract: no store takes such counts (T11). A driver whose answer
+ * has no usage at all gets an error that says so. A failure has the wait that the provider asks for.
+ */
+export function wholeEnd(end: CallEnd, provider: string): CallEnd {
+  // The driver may be written in JavaScript.
+  const hasUsage = isRecord(end.usage);
+  if (!hasUsage && end.type === "finished") {
+    const contract =
+      "an event `finished` has `usage`, with the counts `input`, `output`, `cached`, `reasoning` and `total`";
+    return brokenCall(failure("internal", `the driver of ${provider} breaks its contract: ${contract}`));
+  }
+  const counted = hasUsage && isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
+  if (counted.type === "finished" || typeof counted.retryAfterMs !== "number") return counted;
+  const retryAfterSeconds = Math.ceil(counted.retryAfterMs / 1_000);
+  return { ...counted, failure: { ...counted.failure, retryAfterSeconds } };
 }
 
 /** Returns the usage with its price, if that is known. */

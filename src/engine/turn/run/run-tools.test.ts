@@ -73,7 +73,7 @@ test("[V5] [T8] tools beside the engine run between model calls; each call is a 
 test("[V5] a mixed batch runs the part that runs here once, keeps it, and waits for the rest", async (t) => {
   let runs = 0;
   const tools = [tool("here", async () => ((runs += 1), textResult("done here")))];
-  const { ask, provider } = await testEngine(t, {
+  const { ask, engine, caller, provider } = await testEngine(t, {
     tools,
     script: script(
       [
@@ -91,8 +91,9 @@ test("[V5] a mixed batch runs the part that runs here once, keeps it, and waits 
     [["c2", "client"]],
   );
   const toolResults = [{ callId: "c2", output: "done there", isError: false }];
-  const next = await ask("", { sessionId: parked.sessionId, tools: client, toolResults });
-  assert.equal(next.status, "completed");
+  // An answer needs no instruction.
+  const next = await engine.turns.run(caller, { sessionId: parked.sessionId, tools: client, toolResults });
+  assert.equal((await next.finished).status, "completed");
   assert.equal(runs, 1);
   assert.deepEqual(results(provider.exchanges.at(-1)?.context ?? []), [
     ["c1", "done here", false],

@@ -137,8 +137,8 @@ function answerOf(text: string, isCut: boolean): Answer {
   return { text };
 }
 
-function unsummarised({ code, message }: Failure): AptoveError {
-  return new AptoveError(code, `the history could not be summarised: ${message}`);
+function unsummarised({ code, message, retryAfterSeconds }: Failure): AptoveError {
+  return new AptoveError(code, `the history could not be summarised: ${message}`, { facts: { retryAfterSeconds } });
 }
 
 interface SummaryStep {
