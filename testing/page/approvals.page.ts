@@ -24,6 +24,8 @@ test("[U8] [U13] a parked turn shows the exact change on a phone; allowing it wr
   const card = tab.getByRole("region", { name: /waits for you/ });
   await card.locator("tr.removed", { hasText: "if (total > 100) {" }).waitFor();
   await card.locator("tr.added", { hasText: "if (total >= 100) {" }).waitFor();
+  // What stays around the change tells where it is.
+  await card.locator("tr.same", { hasText: "discount();" }).getByText("discount();").waitFor();
   assert.match(await tab.title(), /^\(1\)/);
   await card.getByRole("button", { name: "Allow once" }).click();
   await tab.getByText("Nothing waits for you").waitFor();

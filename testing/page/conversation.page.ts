@@ -266,7 +266,7 @@ test("[U5] [U12] a turn gets a name at the keyboard, the tree shows it, and a fo
   const { id } = await finished;
   const tab = await world.tab(`/s/${sessionId}`);
   await tab.getByText("answer 1").waitFor();
-  await tab.keyboard.press("n");
+  await tab.keyboard.press("F2");
   const field = tab.getByRole("textbox", { name: "Name of the turn" });
   await field.fill("a good start");
   await field.press("Enter");
@@ -317,4 +317,34 @@ test("[U4] [U13] a turn is shown also if the turns were read before it began and
   await second.finished;
   hasEnded.resolve();
   await tab.getByText("answer 2").waitFor();
+});
+
+test("[U4] [U5] [U6] [U7] [U9] [T4] an interrupted turn says so in every view, and tokens that are not known are not 0", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await pageWorld(t, { script: () => [{ says: ["begun ", held.promise, "."] }] });
+  const tab = await world.tab();
+  await askInPage(tab, "go");
+  await tab.getByText("begun").waitFor();
+  await tab.getByRole("button", { name: "Stop" }).click();
+  held.resolve();
+  const facts = tab.locator(".turn footer .turn-facts");
+  await facts.getByText("interrupted").waitFor();
+  await facts.getByText("tokens unknown").waitFor();
+  await tab.getByRole("link", { name: "What it saw" }).click();
+  await tab
+    .locator(".inspector")
+    .getByText(/tokens unknown · interrupted$/)
+    .waitFor();
+  const turn = new URL(tab.url()).pathname.split("/").at(-1);
+  await tab.getByRole("link", { name: "Tree" }).click();
+  await tab.getByRole("treeitem").getByText("interrupted").waitFor();
+  await tab.goto(`${world.url}/compare/${turn}/${turn}`);
+  await tab
+    .getByText(/ · interrupted · .*tokens unknown/)
+    .first()
+    .waitFor();
+  await tab.goto(`${world.url}/costs`);
+  await tab.locator(".totals").getByText("tokens unknown").waitFor();
+  assert.equal(await tab.locator(".sums").first().getByRole("cell", { name: "unknown", exact: true }).count(), 2);
+  assert.deepEqual(tab.faults, []);
 });

@@ -28,7 +28,7 @@ test("[U5] [U6] [U7] [U13] in 1,000 turns with forks: look into a turn, run it a
   const inspector = tab.getByRole("complementary", { name: "Inspector" });
   await inspector.getByText(/^1.000 turns, kept by the provider/).waitFor();
   await inspector.getByRole("toolbar", { name: "Parts of the window" }).waitFor();
-  await tab.keyboard.press("Shift+R");
+  await tab.keyboard.press("r");
   const dialog = tab.getByRole("dialog", { name: "Run turn 1001 again" });
   await dialog.getByLabel("Model").selectOption("anthropic/claude-opus-5");
   await dialog.getByRole("button", { name: "Run again" }).click();

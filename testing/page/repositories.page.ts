@@ -90,3 +90,64 @@ test("[M7] [U7] [U13] several models are asked about several repositories", asyn
   );
   assert.deepEqual(tab.faults, []);
 });
+
+test("[M7] [U4] [U12] the code that a question searches is named above the field before it is asked", async (t) => {
+  const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script: () => "An answer." });
+  const silent = {
+    kind: "conversation" as const,
+    id: "talk",
+    entry: { boot_prompt: "Talk.", retrieval: "off" as const },
+  };
+  await world.engine.contexts.put(world.owner, silent);
+  const tab = await world.tab("/?new", { viewport: { width: 360, height: 740 } });
+  const field = tab.getByRole("textbox", { name: "Instruction" });
+  const searched = (words: string) => tab.locator("#searched").getByText(words, { exact: true }).waitFor();
+  const more = () => tab.getByTitle("Effort, context and scope").click();
+  await searched("Searches api");
+  await more();
+  await tab.getByTitle("Repository 2", { exact: true }).selectOption("web");
+  await tab.getByPlaceholder("src/ docs/").fill("src/");
+  await tab.getByPlaceholder("src/ docs/").press("Tab");
+  await searched("Searches api, web below src/");
+  assert.deepEqual(await axeFaults(tab), []);
+  await tab.getByTitle("Context", { exact: true }).selectOption("talk");
+  await searched("Searches no code");
+  await tab.getByTitle("Context", { exact: true }).selectOption("default");
+  await tab.getByPlaceholder("src/ docs/").fill("");
+  await more();
+  await searched("Searches api, web");
+  await field.fill("where?");
+  await tab.getByRole("button", { name: "Run" }).click();
+  await tab.getByText("An answer.").waitFor();
+  await searched("Searches api, web");
+  await tab.goto(`${world.url}/?new`);
+  await searched("Searches api");
+  await more();
+  await tab.getByTitle("Repository", { exact: true }).selectOption("");
+  await searched("Searches no code");
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[M7] [U4] [U13] a question that is sent before the repositories are known is about the one that is named then", async (t) => {
+  const world = await pageWorld(t, { retrievers: new Map([["local", retriever]]), script: () => "An answer." });
+  const tab = await world.tab("/costs");
+  const [asked, known] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await tab.route("**/api/indexes", async (route) => {
+    asked.resolve();
+    await known.promise;
+    await route.continue();
+  });
+  await tab.keyboard.press("/");
+  await asked.promise;
+  await askInPage(tab, "where?");
+  // A question that did not wait would have its answer before this one.
+  await tab.evaluate("fetch('/api/health').then((answer) => answer.text())");
+  known.resolve();
+  await tab.getByText("An answer.").waitFor();
+  const { sessions } = await world.engine.sessions.list(world.owner, {});
+  assert.deepEqual(
+    sessions.map(({ repo }) => repo),
+    ["api"],
+  );
+  assert.deepEqual(tab.faults, []);
+});

@@ -1,6 +1,13 @@
 /** One open conversation: the session, its turns as far as they are loaded, the turn that runs, and what a person may do with them. */
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { ExecuteRequest, WirePin, WireSession, WireTurnName, WireTurnList } from "../../src/client/client.ts";
+import type {
+  ExecuteAccepted,
+  ExecuteRequest,
+  WirePin,
+  WireSession,
+  WireTurnName,
+  WireTurnList,
+} from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "./connection.ts";
 import { look, newest, openedSession } from "./live.ts";
 import type { Failed } from "./loading.ts";
@@ -116,7 +123,7 @@ export class Thread {
   }
 
   /** Runs a turn. Throws what the server refuses. */
-  async run(request: ExecuteRequest, idempotencyKey: string): Promise<{ sessionId: string; turnId: string }> {
+  async run(request: ExecuteRequest, idempotencyKey: string): Promise<ExecuteAccepted> {
     const started = await client.start(request, { idempotencyKey });
     if (started.sessionId === this.id) {
       this.tip.value = null;

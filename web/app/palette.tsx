@@ -1,13 +1,17 @@
 /** The command palette, and the keys of the page. Every action is in a menu too. */
 import { computed, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { WireSession } from "../../src/client/client.ts";
 import { newest } from "../api/live.ts";
 import { shownText } from "../parts/shown-text.ts";
+import { Time } from "../parts/time.tsx";
 import { navigate, pathTo } from "../routes.ts";
 
-interface Command {
+export interface Command {
   label: string;
   keys?: string;
+  /** The session that the command opens. Names can be equal, so its repository and its time are shown too. */
+  session?: WireSession;
   run(): void;
 }
 
@@ -24,8 +28,22 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
+/** A new session may be open already. Otherwise its field takes the focus when it is drawn. */
+function beginSession(): void {
+  navigate(pathTo("sessions", {}, { new: "" }));
+  document.getElementById("composer")?.focus();
+}
+
+/** The instruction that is written begins a session if the view has no field. */
+function write(): void {
+  const field = document.getElementById("composer");
+  if (field === null) beginSession();
+  else field.focus();
+}
+
 const places: readonly Command[] = [
-  { label: "New session", keys: "g n", run: () => navigate(pathTo("sessions")) },
+  { label: "Write", keys: "/", run: write },
+  { label: "New session", keys: "g n", run: beginSession },
   { label: "Waiting for you", keys: "g w", run: () => navigate(pathTo("approvals")) },
   { label: "Costs", keys: "g c", run: () => navigate(pathTo("costs")) },
   { label: "Ask several models", keys: "g a", run: () => navigate(pathTo("several")) },
@@ -34,9 +52,10 @@ const places: readonly Command[] = [
 ];
 
 const commands = computed((): Command[] => {
-  const sessions = (newest.value ?? []).map(({ id, name }) => ({
-    label: shownText(name),
-    run: () => navigate(pathTo("session", { session: id })),
+  const sessions = (newest.value ?? []).map((session) => ({
+    label: shownText(session.name),
+    session,
+    run: () => navigate(pathTo("session", { session: session.id })),
   }));
   const words = typed.value.toLowerCase().split(/\s+/);
   return [...viewCommands.value, ...places, ...sessions].filter(({ label }) =>
@@ -101,7 +120,8 @@ export function Palette() {
                 aria-selected={at === chosen.value}
                 onClick={() => run(command)}
               >
-                <span>{command.label}</span>
+                <bdi>{command.label}</bdi>
+                {command.session !== undefined && <SessionFacts session={command.session} />}
                 {command.keys !== undefined && <kbd>{command.keys}</kbd>}
               </li>
             ))}
@@ -113,7 +133,20 @@ export function Palette() {
   );
 }
 
+function SessionFacts({ session: { repo, activeAt } }: { session: WireSession }) {
+  return (
+    <span class="dim small-text palette-facts">
+      {repo !== null && `${shownText(repo.split("/").at(-1) ?? repo)} · `}
+      <Time at={activeAt} />
+    </span>
+  );
+}
+
 let isGoing = false;
+/** The time of the last key that belonged to a text, in milliseconds as events count them. */
+let textAt = Number.NEGATIVE_INFINITY;
+/** A character that follows a part of a text sooner than this, in milliseconds, belongs to the text, and is no key of the page. */
+const textPauseMs = 1_000;
 
 /** Keys that count everywhere but in fields: `g` and a letter, and those of the view. Returns a function that ends it. */
 export function listenForKeys(): () => void {
@@ -123,18 +156,28 @@ export function listenForKeys(): () => void {
       openPalette();
       return;
     }
-    const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, dialog *");
-    if (inField || event.metaKey || event.ctrlKey || event.altKey) return;
+    const inField = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+    if (inField || document.querySelector(":modal") !== null || event.metaKey || event.ctrlKey || event.altKey) return;
     // Enter belongs to what has the focus.
     if (event.key === "Enter" && event.target instanceof Element && event.target.matches("button, a, summary")) return;
-    if (event.key === "?") return openPalette();
-    const keys = isGoing ? `g ${event.key}` : event.key;
-    isGoing = !isGoing && event.key === "g";
-    const command = [...viewCommands.value, ...places].find((one) => one.keys === keys);
+    const command = commandOf(event);
     if (command === undefined) return;
     event.preventDefault();
     command.run();
   };
   addEventListener("keydown", onKey);
   return () => removeEventListener("keydown", onKey);
+}
+
+const help: Command = { label: "Commands", keys: "?", run: openPalette };
+
+function commandOf({ key, timeStamp }: KeyboardEvent): Command | undefined {
+  const isCharacter = key.length === 1;
+  const isText = isCharacter && timeStamp - textAt < textPauseMs;
+  const keys = isGoing ? `g ${key}` : key;
+  const command = isText ? undefined : [...viewCommands.value, ...places, help].find((one) => one.keys === keys);
+  isGoing = !isText && !isGoing && key === "g";
+  // A space scrolls, unless it is in the middle of a text.
+  if (isCharacter && command === undefined && !isGoing && (isText || key !== " ")) textAt = timeStamp;
+  return command;
 }

@@ -4,7 +4,8 @@ import type { WireTurnDiff, WireTurnSummary } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import { duration, money, plural, short } from "../parts/numbers.ts";
+import { duration, plural } from "../parts/numbers.ts";
+import { stopWords, usageWords } from "../parts/turn-words.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { FailedState, Loading } from "../parts/states.tsx";
 import { pathTo, route } from "../routes.ts";
@@ -82,14 +83,15 @@ function sessionWords({ sessionId, sessionName }: Side, other: Side): string {
 
 /** What a turn was, took and cost. */
 function Head({ turn, name, session }: { turn: WireTurnSummary; name: string; session: string }) {
-  const { id, sessionId, sequence, provider, model, mode, status, durationMs, usage } = turn;
+  const { id, sessionId, sequence, provider, model, mode, status, stopReason, durationMs, usage } = turn;
   const facts = [
     `${provider} ${model}`,
     mode,
     status !== "completed" && status.replaceAll("_", " "),
     durationMs !== null && duration(durationMs),
-    usage?.totalTokens != null && `${short(usage.totalTokens)} tokens`,
-    usage !== null && (usage.costUsd === undefined ? "price not known" : money(usage.costUsd)),
+    stopWords(stopReason),
+    ...(usage === null ? [] : usageWords(usage)),
+    usage !== null && usage.costUsd === undefined && "price not known",
   ].filter((one) => typeof one === "string");
   return (
     <section aria-label={name}>

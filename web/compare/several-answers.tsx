@@ -1,5 +1,6 @@
 /** The answers of those that were asked, beside one another. The slowest holds none of the others. */
-import { duration, money, short } from "../parts/numbers.ts";
+import { duration } from "../parts/numbers.ts";
+import { stopWords, usageWords } from "../parts/turn-words.ts";
 import { navigate, pathTo } from "../routes.ts";
 import { EventsView } from "../thread/events-view.tsx";
 import { asked, start, type Asked, type AskedState } from "./asked.ts";
@@ -70,11 +71,12 @@ function Answer({ state, label }: { state: Started; label: string }) {
   );
 }
 
-function factsOf({ durationMs, usage }: NonNullable<Started["end"]>): string {
+function factsOf({ durationMs, stopReason, usage }: NonNullable<Started["end"]>): string {
   const facts = [
     durationMs !== null && duration(durationMs),
-    usage?.totalTokens != null && `${short(usage.totalTokens)} tokens`,
-    usage !== null && (usage.costUsd === undefined ? "price not known" : money(usage.costUsd)),
+    stopWords(stopReason),
+    ...(usage === null ? [] : usageWords(usage)),
+    usage !== null && usage.costUsd === undefined && "price not known",
   ];
   return facts.filter((one) => typeof one === "string").join(" · ");
 }

@@ -78,6 +78,7 @@ function Question({ place, name }: { place: Place; name: string }) {
       <label>
         Instruction
         <textarea
+          id="composer"
           rows={3}
           required
           value={instruction.value}

@@ -9,6 +9,12 @@ export function dollars(sum: Sum): string {
   return `${sum.isAtLeast ? "at least " : ""}${money(sum.dollars)}`;
 }
 
+/** Returns a count of tokens in words. Null: it is not known, which is not 0. */
+export function tokenCount(tokens: number, { isPartial }: Sum): string | null {
+  if (tokens === 0 && isPartial) return null;
+  return `${isPartial ? "at least " : ""}${count(tokens)}`;
+}
+
 const shownAtFirst = 10;
 const columns = ["Turns", "Input", "Cached", "Output", "Cost"] as const;
 
@@ -61,5 +67,6 @@ export function SumsTable({ title, first, sums, label }: SumsTableProps) {
 
 function valuesOf(sum: Sum): string[] {
   const cached = sum.input > 0 ? percent(sum.cached / sum.input) : "";
-  return [count(sum.turns), count(sum.input), cached, count(sum.output), dollars(sum)];
+  const [input, output] = [sum.input, sum.output].map((tokens) => tokenCount(tokens, sum) ?? "unknown");
+  return [count(sum.turns), input ?? "", cached, output ?? "", dollars(sum)];
 }

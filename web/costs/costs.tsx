@@ -5,14 +5,14 @@ import type { WireBudget, WireCosts } from "../../src/client/client.ts";
 import { serverNow } from "../api/clock.ts";
 import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
-import { count, percent, plural } from "../parts/numbers.ts";
+import { percent, plural } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
 import { pathTo } from "../routes.ts";
 import { Bars } from "./bars.tsx";
 import { Budgets } from "./budgets.tsx";
-import { dollars, SumsTable } from "./cost-tables.tsx";
+import { dollars, SumsTable, tokenCount } from "./cost-tables.tsx";
 import { csvOf, daysOf, sumsBy, tokensOf, total, type Sum } from "./sums.ts";
 
 const periods = [7, 30, 90] as const;
@@ -126,11 +126,12 @@ function Dearest({ sum, all, link }: DearestProps) {
 }
 
 function Totals({ sum, day }: { sum: Sum; day: Signal<string | null> }) {
+  const tokens = tokenCount(tokensOf(sum), sum);
   return (
     <p class="totals numbers">
       <b>{dollars(sum)}</b>
       <span>{plural(sum.turns, "turn")}</span>
-      <span>{count(tokensOf(sum))} tokens</span>
+      <span>{tokens === null ? "tokens unknown" : `${tokens} tokens`}</span>
       <span>{sum.input > 0 ? percent(sum.cached / sum.input) : "0 %"} of the input was cached</span>
       {day.value !== null && (
         <button type="button" class="small" onClick={() => (day.value = null)}>

@@ -9,12 +9,14 @@ export interface Sum {
   dollars: number;
   /** True if the price of a part is not known: the money is the least that it cost. */
   isAtLeast: boolean;
+  /** True if the tokens of a part are not known: the counts are the least that it used. */
+  isPartial: boolean;
   input: number;
   cached: number;
   output: number;
 }
 
-const nothing = { turns: 0, dollars: 0, isAtLeast: false, input: 0, cached: 0, output: 0 };
+const nothing = { turns: 0, dollars: 0, isAtLeast: false, isPartial: false, input: 0, cached: 0, output: 0 };
 
 /** Returns a sum for each key, the dearest first. */
 export function sumsBy(cells: readonly CostCell[], keyOf: (cell: CostCell) => string): Sum[] {
@@ -41,6 +43,7 @@ function added(sum: Sum, { turns, usage }: CostCell): Sum {
     turns: sum.turns + turns,
     dollars: sum.dollars + (costUsd ?? 0),
     isAtLeast: sum.isAtLeast || costUsd === undefined || usage.isPartial === true,
+    isPartial: sum.isPartial || usage.isPartial === true,
     input: sum.input + (inputTokens ?? 0),
     cached: sum.cached + (cachedTokens ?? 0),
     output: sum.output + (outputTokens ?? 0),

@@ -5,7 +5,8 @@ import { client } from "../api/connection.ts";
 import { useLoaded } from "../api/loading.ts";
 import type { Thread } from "../api/thread.ts";
 import type { WireTurn, WireTurnContext } from "../../src/client/client.ts";
-import { duration, money, plural } from "../parts/numbers.ts";
+import { duration, plural } from "../parts/numbers.ts";
+import { stopWords, usageWords } from "../parts/turn-words.ts";
 import { FailedState, Loading } from "../parts/states.tsx";
 import { pathTo } from "../routes.ts";
 import { TreePanel } from "../tree/tree-panel.tsx";
@@ -80,8 +81,9 @@ function TurnInspector({ thread, turnId }: { thread: Thread; turnId: string }) {
   const facts = [
     run !== null && plural(run.modelRequests, "step"),
     run !== null && duration(run.durationMs),
-    run?.usage.costUsd !== undefined && money(run.usage.costUsd),
+    ...(run === null ? [] : usageWords(run.usage)),
     turn.status !== "completed" && turn.status.replaceAll("_", " "),
+    stopWords(turn.stopReason),
   ].filter((one) => typeof one === "string");
   return (
     <>

@@ -3,6 +3,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
+import { shownText } from "../parts/shown-text.ts";
 import { actionFault } from "./turn-actions.ts";
 import {
   conversations,
@@ -18,6 +19,8 @@ import {
   newChoice,
   newRepos,
   paths,
+  repositoriesFor,
+  searchesCode,
   type Effort,
   type SessionChoice,
 } from "./choices.ts";
@@ -30,9 +33,7 @@ interface ForProps {
 
 export function Choices({ thread, isFork }: ForProps) {
   useEffect(() => void loadChoices(), []);
-  const session = thread?.session.value ?? null;
-  const contextId =
-    choiceFor({ thread, isFork })?.value.conversationContextId ?? session?.conversationContextId ?? null;
+  const contextId = contextFor({ thread, isFork });
   return (
     <div class="choices">
       <Picker
@@ -52,7 +53,7 @@ export function Choices({ thread, isFork }: ForProps) {
             choose={(one) => (effort.value = one as Effort)}
           />
           <ContextPicker thread={thread} isFork={isFork} />
-          {session === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
+          {thread === null && <Repositories chosen={newRepos.value} choose={(repos) => (newRepos.value = repos)} />}
           <label>
             Search only below
             <input
@@ -64,6 +65,21 @@ export function Choices({ thread, isFork }: ForProps) {
         </div>
       </details>
     </div>
+  );
+}
+
+/** Says which code is searched for the next question, before it is asked. It is empty if there is none to search. */
+export function SearchedCode({ thread, isFork }: ForProps) {
+  const session = thread?.session.value ?? null;
+  const repos = repositoriesFor(thread);
+  const isKnown = repos.length > 0 || ((indexes.value ?? []).length > 0 && (thread === null || session !== null));
+  const isSearched = repos.length > 0 && searchesCode(contextFor({ thread, isFork }));
+  const words = `${repos.join(", ")}${paths.value.trim() === "" ? "" : ` below ${paths.value.trim()}`}`;
+  return (
+    <p class="dim small-text searched" id="searched" title={isSearched ? words : undefined}>
+      {isKnown && "Searches "}
+      {isKnown && (isSearched ? <bdi>{shownText(words)}</bdi> : "no code")}
+    </p>
   );
 }
 
@@ -123,6 +139,12 @@ export function Repositories({ chosen, choose, isNamed = false }: RepositoriesPr
 /** Returns what is chosen for a session that does not exist yet. Null: the session exists and has it itself (S9). */
 function choiceFor({ thread, isFork }: ForProps): Signal<SessionChoice> | null {
   return isFork ? forkChoice : thread === null ? newChoice : null;
+}
+
+/** Returns the context of the next turn. Null: the default one. */
+function contextFor({ thread, isFork }: ForProps): string | null {
+  const session = thread?.session.value ?? null;
+  return choiceFor({ thread, isFork })?.value.conversationContextId ?? session?.conversationContextId ?? null;
 }
 
 function take({ thread, isFork }: ForProps, chosen: Partial<SessionChoice>): void {

@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ExecuteRequest, WireContext, WireIndex, WireOfferedModel, WireSession } from "../../src/client/client.ts";
 import { client } from "../api/connection.ts";
+import type { Thread } from "../api/thread.ts";
 
 export const models = signal<WireOfferedModel[] | null>(null);
 const contexts = signal<WireContext[] | null>(null);
@@ -24,29 +25,45 @@ export type Effort = (typeof efforts)[number];
 export const effort = signal<Effort>("");
 export const paths = signal("");
 
-let isLoading = false;
+let loading: Promise<void> | null = null;
 
-/** Loads the lists once. A list that cannot be read leaves its picker out. */
-export async function loadChoices(): Promise<void> {
-  if (isLoading) return;
-  isLoading = true;
+/** Loads the lists once. Resolves when they are there. A list that cannot be read leaves its picker out, and is read again next time. */
+export function loadChoices(): Promise<void> {
+  loading ??= readChoices().then(() => {
+    if (models.value === null || contexts.value === null || indexes.value === null) loading = null;
+  });
+  return loading;
+}
+
+async function readChoices(): Promise<void> {
   const nothing = (): undefined => undefined;
   await Promise.all([
     client.contexts.models().then((found) => (models.value = found), nothing),
     client.contexts.list().then((found) => (contexts.value = found), nothing),
     client.indexes().then((found) => {
+      // A person who chose no code has seen the list.
+      const isFirst = indexes.value === null;
       indexes.value = found.toSorted((a, b) => Date.parse(b.indexedAt) - Date.parse(a.indexedAt));
-      if (newRepos.value.length === 0) newRepos.value = indexes.value.slice(0, 1).map(({ repo }) => repo);
+      if (isFirst) newRepos.value = indexes.value.slice(0, 1).map(({ repo }) => repo);
     }, nothing),
   ]);
-  isLoading = models.value !== null && contexts.value !== null && indexes.value !== null;
 }
 
 export const conversations = computed(() => (contexts.value ?? []).filter(({ kind }) => kind === "conversation"));
 
+function contentOf(contextId: string | null): WireContext["content"] {
+  return conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
+}
+
+/** Returns false if the context says that no code is searched. */
+export function searchesCode(contextId: string | null): boolean {
+  const content = contentOf(contextId);
+  return content === null || !("retrieval" in content) || content.retrieval !== "off";
+}
+
 /** The modes of a context: those that always exist, and its own. */
 export function modesOf(contextId: string | null): string[] {
-  const content = conversations.value.find(({ id }) => id === (contextId ?? "default"))?.content ?? null;
+  const content = contentOf(contextId);
   const own = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
   return [...new Set(["ask", "edit", ...own])];
 }
@@ -54,6 +71,12 @@ export function modesOf(contextId: string | null): string[] {
 /** Returns the repositories of a session, in its order. */
 export function repositoriesOf({ repo, otherRepos }: WireSession): readonly string[] {
   return repo === null ? [] : [...new Set([repo, ...otherRepos])];
+}
+
+/** Returns the repositories that the next question searches. There are none until the session is read. */
+export function repositoriesFor(thread: Thread | null): readonly string[] {
+  if (thread === null) return newRepos.value;
+  return thread.session.value === null ? [] : repositoriesOf(thread.session.value);
 }
 
 /** Returns what the first request of a session says about what was chosen for it. */

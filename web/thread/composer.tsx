@@ -1,37 +1,41 @@
 /** The place where a person writes (U4): the next instruction, or a message to the turn that runs. */
-import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import type { ExecuteRequest } from "../../src/client/client.ts";
-import { client, codeOf, wordsOf } from "../api/connection.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { client } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { bytes } from "../parts/numbers.ts";
 import { shownText } from "../parts/shown-text.ts";
-import { attachedBytesMax, inputOf, readAttachment } from "./attachments.ts";
-import { Choices } from "./choices-row.tsx";
-import { chosenOf, effort, forkChoice, mode, newChoice, newRepos, paths, placeOf, repositoriesOf } from "./choices.ts";
+import { attachedBytesMax, readAttachment } from "./attachments.ts";
+import { Choices, SearchedCode } from "./choices-row.tsx";
+import { repositoriesFor } from "./choices.ts";
 import { draftOf, type Draft } from "./drafts.ts";
 import { FileNames, useFileNames } from "./file-names.tsx";
+import { takeBegun, useSending, type Sending, type SendingOf } from "./sending.ts";
 
-interface ComposerProps {
-  thread: Thread | null;
+interface ComposerProps extends Pick<SendingOf, "thread" | "run"> {
   /** The turn at which the instruction begins a fork. */
   fork?: string;
-  /** Runs the request. Throws what the server refuses. */
-  run(request: ExecuteRequest, idempotencyKey: string): Promise<void>;
+  /** True if the person came here to write. */
+  takesFocus?: boolean;
 }
 
-export function Composer({ thread, fork, run }: ComposerProps) {
+/** A finger has no keyboard of its own: Enter begins a line, and a field that takes the focus covers half of the view with keys. */
+const isTouched = (): boolean => matchMedia("(pointer: coarse)").matches;
+
+export function Composer({ thread, fork, run, takesFocus = false }: ComposerProps) {
   const kept = draftOf(fork === undefined ? (thread?.id ?? null) : `fork ${fork}`);
   const { text: draft, attached } = kept;
-  const fault = useSignal<{ words: string; code: string } | null>(null);
-  const isBusy = useSignal(false);
+  const sending = useSending({ thread, fork, draft: kept, run });
+  const { fault } = sending;
   const field = useRef<HTMLTextAreaElement>(null);
   const isRunning = fork === undefined && thread !== null && thread.running.value !== null;
 
+  // This comes before anything can be typed: while no field has the focus, letters are keys of the page.
+  useLayoutEffect(() => {
+    if (takesFocus || (thread !== null && takeBegun(thread.id))) field.current?.focus();
+  }, []);
   useGrowingField(field, draft.value);
-  const session = thread?.session.value ?? null;
-  const names = useFileNames(field, { draft, repos: session === null ? newRepos.value : repositoriesOf(session) });
+  const names = useFileNames(field, { draft, repos: repositoriesFor(thread) });
 
   const attach = async (files: Iterable<File>): Promise<void> => {
     for (const file of files) {
@@ -43,33 +47,18 @@ export function Composer({ thread, fork, run }: ComposerProps) {
       attached.value = [...attached.value, await readAttachment(file)];
     }
   };
-  const send = async (ifBusy?: "queue" | "interrupt" | "steer"): Promise<void> => {
-    const text = draft.value.trim();
-    if ((text === "" && attached.value.length === 0) || isBusy.value) return;
-    isBusy.value = true;
-    fault.value = null;
-    try {
-      if (ifBusy === "steer" && thread !== null) await client.sessions.steer(thread.id, text);
-      else
-        await run(
-          { ...requestOf(thread, { fork, ifBusy }), instruction: text, ...inputOf(attached.value) },
-          crypto.randomUUID(),
-        );
-      draft.value = "";
-      attached.value = [];
-    } catch (error) {
-      fault.value = { words: wordsOf(error), code: codeOf(error) };
-      if (codeOf(error) === "head_moved") await thread?.load();
-    }
-    isBusy.value = false;
+  /** The button that was pressed may be gone in a moment, and the person writes on. */
+  const press = (action: () => Promise<unknown>): void => {
+    if (!isTouched()) field.current?.focus();
+    void action();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (names.onKey(event)) return;
     if (event.key === "Escape") field.current?.blur();
     const isSend = event.key === "Enter" && !event.shiftKey && !event.isComposing;
-    if (!isSend || (matchMedia("(pointer: coarse)").matches && !event.ctrlKey)) return;
+    if (!isSend || (isTouched() && !event.ctrlKey)) return;
     event.preventDefault();
-    void send(isRunning ? "queue" : undefined);
+    void sending.send();
   };
   return (
     <form
@@ -77,7 +66,7 @@ export function Composer({ thread, fork, run }: ComposerProps) {
       aria-label="Write to the model"
       onSubmit={(event) => {
         event.preventDefault();
-        void send(isRunning ? "queue" : undefined);
+        press(sending.send);
       }}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -87,12 +76,14 @@ export function Composer({ thread, fork, run }: ComposerProps) {
     >
       {fault.value !== null && <Fault fault={fault.value} />}
       <Attached draft={kept} />
+      <SearchedCode thread={thread} isFork={fork !== undefined} />
       <FileNames names={names} />
       <textarea
         id="composer"
         ref={field}
         rows={2}
         aria-label="Instruction"
+        aria-describedby="searched"
         aria-autocomplete="list"
         aria-controls={names.paths.value.length > 0 ? "file-names" : undefined}
         aria-activedescendant={names.paths.value.length > 0 ? `file-name-${names.at.value}` : undefined}
@@ -108,7 +99,7 @@ export function Composer({ thread, fork, run }: ComposerProps) {
       <div class="composer-row">
         <Choices thread={thread} isFork={fork !== undefined} />
         <AttachButton attach={attach} />
-        <Buttons thread={thread} isRunning={isRunning} isBusy={isBusy.value} send={send} />
+        <Buttons thread={thread} isRunning={isRunning} sending={sending} press={press} />
       </div>
     </form>
   );
@@ -127,28 +118,30 @@ function useGrowingField(field: RefObject<HTMLTextAreaElement | null>, text: str
 interface ButtonsProps {
   thread: Thread | null;
   isRunning: boolean;
-  isBusy: boolean;
-  send(how: "queue" | "steer"): Promise<void>;
+  sending: Sending;
+  press(action: () => Promise<unknown>): void;
 }
 
-function Buttons({ thread, isRunning, isBusy, send }: ButtonsProps) {
+function Buttons({ thread, isRunning, sending: { isBusy, steer }, press }: ButtonsProps) {
   if (thread === null || !isRunning) {
     return (
-      <button type="submit" class="primary" disabled={isBusy}>
-        Run
-      </button>
+      <div class="sends">
+        <button type="submit" class="primary" disabled={isBusy.value}>
+          Run
+        </button>
+      </div>
     );
   }
   return (
-    <>
-      <button type="button" onClick={() => void send("steer")}>
+    <div class="sends">
+      <button type="button" onClick={() => press(steer)}>
         Send now
       </button>
       <button type="submit">Queue</button>
-      <button type="button" class="danger" onClick={() => void client.sessions.interrupt(thread.id)}>
+      <button type="button" class="danger" onClick={() => press(() => client.sessions.interrupt(thread.id))}>
         Stop
       </button>
-    </>
+    </div>
   );
 }
 
@@ -205,30 +198,4 @@ function Attached({ draft: { attached, isAttachedKept } }: { draft: Draft }) {
       )}
     </>
   );
-}
-
-interface RequestPlace {
-  fork: string | undefined;
-  ifBusy: "queue" | "interrupt" | "steer" | undefined;
-}
-
-/** A session is continued only from the head that this person saw. A new session gets what was chosen for it. */
-function requestOf(thread: Thread | null, { fork, ifBusy }: RequestPlace): ExecuteRequest {
-  const session = thread?.session.value ?? null;
-  const scope = paths.value.split(/[\s,]+/).filter((path) => path !== "");
-  const common: ExecuteRequest = {
-    mode: mode.value,
-    ...(effort.value !== "" && { settings: { reasoningEffort: effort.value } }),
-    ...(scope.length > 0 && { ragScope: { paths: scope } }),
-  };
-  if (fork !== undefined) return { ...common, ...chosenOf(forkChoice.value), fork: { turnId: fork } };
-  if (session === null) {
-    return { ...common, ...placeOf(newRepos.value), ...chosenOf(newChoice.value) };
-  }
-  if (ifBusy !== undefined) return { ...common, sessionId: session.id, ifBusy };
-  const { id, headTurnId } = session;
-  return {
-    ...common,
-    ...(headTurnId === null ? { sessionId: id } : { responseContinuationId: headTurnId, sessionId: id }),
-  };
 }

@@ -1,8 +1,7 @@
 /** The place where the first instruction of a fork is written. The fork is a session from then on (T6). */
 import { useEffect } from "preact/hooks";
-import type { ExecuteRequest } from "../../src/client/client.ts";
 import type { Thread } from "../api/thread.ts";
-import { navigate, pathTo } from "../routes.ts";
+import { pathTo } from "../routes.ts";
 import { forkChoice, nothingChosen } from "./choices.ts";
 import { Composer } from "./composer.tsx";
 import { showTurn } from "./turn-actions.ts";
@@ -11,20 +10,15 @@ export function ForkComposer({ thread, turnId }: { thread: Thread; turnId: strin
   useEffect(() => {
     forkChoice.value = nothingChosen;
     void showTurn(thread, turnId);
-    document.getElementById("composer")?.focus();
     return () => void (thread.tip.value = null);
   }, [turnId]);
-  const run = async (request: ExecuteRequest, key: string): Promise<void> => {
-    const { sessionId } = await thread.run(request, key);
-    navigate(pathTo("session", { session: sessionId }));
-  };
   return (
     <>
       <p class="notice fork-notice" role="status">
         What you ask now begins a fork at turn {thread.turns.value.get(turnId)?.sequence ?? "…"}: a session of its own.{" "}
         <a href={pathTo("session", { session: thread.id })}>Cancel</a>
       </p>
-      <Composer thread={thread} fork={turnId} run={run} />
+      <Composer thread={thread} fork={turnId} run={(...asked) => thread.run(...asked)} takesFocus />
     </>
   );
 }

@@ -30,6 +30,7 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
   const { turn, file } = asked;
   const dialog = useRef<HTMLDialogElement>(null);
   const fault = useSignal("");
+  const isBusy = useSignal(false);
   const chosen = useSignal<Chosen>({
     ...{ model: "", context: "", mode: "", effort: "", attached: null },
     send: file?.isInRepository === true ? "code" : "file",
@@ -38,8 +39,13 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
   useEffect(() => {
     void loadChoices();
     dialog.current?.showModal();
+    // A key opens this. If it was a letter of a text, the rest of the text must not choose anything.
+    dialog.current?.focus();
   }, []);
+  const isIncomplete = file !== null && chosen.value.send === "file" && chosen.value.attached === null;
   const run = async (): Promise<void> => {
+    if (isIncomplete || isBusy.value) return;
+    isBusy.value = true;
     fault.value = "";
     try {
       await startAgain(asked.thread, request.value);
@@ -47,10 +53,19 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
     } catch (error) {
       fault.value = wordsOf(error);
     }
+    isBusy.value = false;
   };
-  const isIncomplete = file !== null && chosen.value.send === "file" && chosen.value.attached === null;
   return (
-    <dialog class="ask" ref={dialog} aria-labelledby="run-again" onClose={() => (runAgainAsked.value = null)}>
+    <dialog
+      class="ask"
+      ref={dialog}
+      tabIndex={-1}
+      aria-labelledby="run-again"
+      onClose={() => (runAgainAsked.value = null)}
+      onKeyDown={({ key, ctrlKey, metaKey }) => {
+        if (key === "Enter" && (ctrlKey || metaKey)) void run();
+      }}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -71,8 +86,8 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button type="submit" class="primary" disabled={isIncomplete}>
-            Run again
+          <button type="submit" class="primary" disabled={isIncomplete || isBusy.value}>
+            Run again <kbd>Ctrl Enter</kbd>
           </button>
         </p>
       </form>

@@ -2,7 +2,6 @@
 import { Fragment, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import type { ExecuteRequest } from "../../src/client/client.ts";
 import { mayWrite } from "../api/connection.ts";
 import { openedId } from "../api/live.ts";
 import { Thread, type ListedTurn } from "../api/thread.ts";
@@ -10,11 +9,12 @@ import { spoken } from "../app/status.tsx";
 import { viewCommands } from "../app/palette.tsx";
 import { useLate } from "../parts/late.tsx";
 import { Empty, FailedState, Loading } from "../parts/states.tsx";
-import { navigate, pathTo, route } from "../routes.ts";
+import { route } from "../routes.ts";
 import { Composer } from "./composer.tsx";
 import { ForkBegin } from "./fork-begin.tsx";
 import { ForkComposer } from "./fork-composer.tsx";
 import { ThreadHead } from "./thread-head.tsx";
+import type { SendingOf } from "./sending.ts";
 import { runAgainAsked } from "./run-again-asked.ts";
 import { TurnRow } from "./turn-row.tsx";
 import { actionFault } from "./turn-actions.ts";
@@ -29,15 +29,13 @@ export function ThreadView({ session, turn }: ThreadViewProps) {
   return session === null ? <NewSession /> : <Conversation id={session} turn={turn} />;
 }
 
-/** Opens the session that a turn has begun. */
 function NewSession() {
-  const run = async (request: ExecuteRequest, idempotencyKey: string): Promise<void> => {
+  const run: SendingOf["run"] = async (request, idempotencyKey) => {
     const thread = new Thread("");
-    const { sessionId } = await thread.run(request, idempotencyKey);
+    const accepted = await thread.run(request, idempotencyKey);
     thread.close();
-    navigate(pathTo("session", { session: sessionId }));
+    return accepted;
   };
-  useEffect(() => document.getElementById("composer")?.focus(), []);
   return (
     <main class="view thread new" id="view" tabIndex={-1}>
       <div class="welcome">
@@ -46,15 +44,13 @@ function NewSession() {
           Every turn is kept with exactly what the model saw. You can fork it, run it again and compare.
         </p>
       </div>
-      {mayWrite.value && <Composer thread={null} run={run} />}
+      {mayWrite.value && <Composer thread={null} run={run} takesFocus />}
     </main>
   );
 }
 
 function Conversation({ id, turn: selected }: { id: string; turn: string | null }) {
   const thread = useMemo(() => new Thread(id), [id]);
-  // The address of the tree can name a turn that the conversation shows beside it.
-  const shown = selected === "tree" ? route.value.query.get("at") : selected;
   useEffect(() => {
     void thread.load();
     openedId.value = id;
@@ -64,7 +60,7 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
       viewCommands.value = [];
     };
   }, [thread]);
-  useThreadKeys(thread, shown);
+  const { shown, forget } = useThreadKeys(thread);
   useSpokenStates(thread);
   const { session, failed } = thread;
   return (
@@ -84,7 +80,9 @@ function Conversation({ id, turn: selected }: { id: string; turn: string | null 
           </p>
         )}
         {session.value !== null && <Turns thread={thread} selected={shown} />}
-        {session.value !== null && <Bottom thread={thread} fork={route.value.query.get("fork")} />}
+        {(session.value !== null || failed.value === null) && (
+          <Bottom thread={thread} fork={route.value.query.get("fork")} forget={forget} />
+        )}
       </div>
       {runAgainAsked.value !== null && <AskAgain />}
       {selected !== null && <Beside thread={thread} turnId={selected} />}
@@ -104,12 +102,23 @@ function Beside(props: { thread: Thread; turnId: string }) {
   return Of === null ? <aside class="inspector">{waiting}</aside> : <Of {...props} />;
 }
 
-function Bottom({ thread, fork }: { thread: Thread; fork: string | null }) {
-  const session = thread.session.value;
-  if (session === null || !mayWrite.value) return null;
-  if (fork !== null) return <ForkComposer key={fork} thread={thread} turnId={fork} />;
-  if (session.archivedAt !== null) return <p class="notice">This session is archived. It takes no turns.</p>;
-  const run = async (request: ExecuteRequest, key: string): Promise<void> => void (await thread.run(request, key));
+interface BottomProps {
+  thread: Thread;
+  fork: string | null;
+  forget(): void;
+}
+
+/** The field is there before the session is read: who has begun the session may be writing on. */
+function Bottom({ thread, fork, forget }: BottomProps) {
+  if (!mayWrite.value) return null;
+  if (fork !== null) return thread.session.value && <ForkComposer key={fork} thread={thread} turnId={fork} />;
+  if (thread.session.value?.archivedAt != null)
+    return <p class="notice">This session is archived. It takes no turns.</p>;
+  const run: SendingOf["run"] = (...asked) => {
+    // The new turn is what the person wants to see.
+    forget();
+    return thread.run(...asked);
+  };
   return <Composer key="own" thread={thread} run={run} />;
 }
 

@@ -38,13 +38,12 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
     { label: "Fork here", keys: "f", isDisabled: turn.status === "pending", run: () => forkAt(thread, turn.id) },
     {
       label: isForkedByRerun(thread, turn) ? "Run again in a fork" : "Run again beside it",
-      keys: "r",
       isDisabled: turn.status === "pending",
       run: () => void runAgain(thread, turn.id),
     },
     {
       label: "Run again with …",
-      keys: "R",
+      keys: "r",
       isDisabled: turn.status === "pending",
       run: () => void (runAgainAsked.value = { thread, turn, file: null }),
     },
@@ -65,7 +64,7 @@ function turnItems(thread: Thread, turn: ListedTurn): MenuItem[] {
     },
     {
       label: thread.names.value.has(turn.id) ? "Change its name" : "Name it",
-      keys: "n",
+      keys: "F2",
       run: () => void (namedTurn.value = turn.id),
     },
     {

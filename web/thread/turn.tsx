@@ -3,11 +3,13 @@ import { useEffect, useState } from "preact/hooks";
 import { followTurn, type FollowedTurn } from "../api/running-turn.ts";
 import type { ListedTurn, Thread } from "../api/thread.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import { duration, money, short } from "../parts/numbers.ts";
+import { count, duration } from "../parts/numbers.ts";
 import { Time } from "../parts/time.tsx";
+import { stopWords, usageWords } from "../parts/turn-words.ts";
 import { pathTo } from "../routes.ts";
 import { EventsView } from "./events-view.tsx";
 import { Given } from "./given.tsx";
+import { markedTurn } from "./marked-turn.ts";
 import { TurnName } from "./turn-name.tsx";
 import { TurnMenu } from "./turn-menu.tsx";
 import { WaitingCalls } from "./waiting-calls.tsx";
@@ -32,6 +34,7 @@ export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnP
       class={`turn ${turn.status}${isSelected ? " selected" : ""}`}
       id={`turn-${turn.id}`}
       aria-label={`Turn ${turn.sequence}`}
+      aria-current={isSelected ? "true" : undefined}
     >
       <header>
         <b>You</b>
@@ -39,6 +42,7 @@ export function TurnArticle({ thread, turn, followed, isSelected, isFar }: TurnP
         <span class="turn-facts">
           {turn.mode !== "ask" && <span class="tag">{turn.mode}</span>}
           {thread.pins.value.some(({ turnId }) => turnId === turn.id) && <span class="tag">pinned</span>}
+          {markedTurn.value === turn.id && <span class="tag">marked</span>}
           {turn.rerunOf !== null && <span class="tag">run again</span>}
           <Time at={turn.createdAt} />
         </span>
@@ -145,14 +149,13 @@ function Facts({ turn: { durationMs, usage, model, warningCount, stopReason } }:
     <span class="turn-facts numbers">
       <span>{model}</span>
       {durationMs !== null && <span>{duration(durationMs)}</span>}
-      {usage?.totalTokens != null && (
-        <span title={`${usage.totalTokens} tokens`}>{short(usage.totalTokens)} tokens</span>
+      {usage !== null && (
+        <span title={usage.totalTokens === null ? undefined : `${count(usage.totalTokens)} tokens`}>
+          {usageWords(usage).join(" · ")}
+        </span>
       )}
-      {usage?.costUsd !== undefined && <span>{money(usage.costUsd)}</span>}
       {warningCount > 0 && <span class="warned">{warningCount === 1 ? "1 warning" : `${warningCount} warnings`}</span>}
-      {stopReason === "interrupted" && <span class="warned">interrupted</span>}
-      {stopReason === "length" && <span class="warned">cut at the length limit</span>}
-      {stopReason === "step_limit" && <span class="warned">reached the limit of steps</span>}
+      {stopWords(stopReason) !== null && <span class="warned">{stopWords(stopReason)}</span>}
     </span>
   );
 }

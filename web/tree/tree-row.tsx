@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { newest } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
 import { count, exactTime, plural } from "../parts/numbers.ts";
+import { stopWords } from "../parts/turn-words.ts";
 import { shownText } from "../parts/shown-text.ts";
 import { pathTo } from "../routes.ts";
 import { StateMark } from "../sessions/session-list.tsx";
@@ -131,6 +132,7 @@ function TurnWords({ turn, thread }: { turn: GraphTurn; thread: Thread }) {
         </span>
       )}
       {state !== "" && <span class={`tag ${look}`}>{state}</span>}
+      {stopWords(turn.stopReason) !== null && <span class="tag wait">{stopWords(turn.stopReason)}</span>}
       {subagent !== null && (
         <span class="tag">
           subagent <bdi>{shownText(subagent.name)}</bdi>
