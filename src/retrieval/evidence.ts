@@ -24,6 +24,8 @@ yes yet`
 const smallIndexChunks = 50;
 /** The least sum of rarities, as a share of that of a word in a single chunk: if one word of the question is in the best chunk, and if several are. */
 const floor = { oneTerm: 0.75, manyTerms: 0.5 };
+/** The least evidence of a chunk that is sent, as a share of the best chunk's. */
+const shareOfBest = 0.1;
 /** A question with more words may be about code in other words than the code's own, which only a learned embedding finds. */
 const shortQuestionTerms = 3;
 
@@ -35,8 +37,12 @@ export function evidenceTerms(question: string): string[] {
 
 /** Returns true if a question with these terms finds nothing without evidence. */
 export function needsEvidence(terms: readonly string[], embedder: Pick<Embedder, "rankWeight">): boolean {
-  const isLearned = (embedder.rankWeight ?? 1) >= 1;
-  return !isLearned || terms.length <= shortQuestionTerms;
+  return !isLearned(embedder) || terms.length <= shortQuestionTerms;
+}
+
+/** Returns true for an embedding that knows more than the words of a text, so that a chunk without any word of the question may answer it. */
+export function isLearned({ rankWeight }: Pick<Embedder, "rankWeight">): boolean {
+  return (rankWeight ?? 1) >= 1;
 }
 
 /** Returns how much a term counts that is in so many of all chunks: the rarer, the more. */
@@ -54,4 +60,12 @@ export interface Evidence {
 export function isEnough({ sum, terms }: Evidence, chunks: number): boolean {
   if (chunks < smallIndexChunks) return sum > 0;
   return sum >= (terms > 1 ? floor.manyTerms : floor.oneTerm) * Math.log(1 + chunks);
+}
+
+/**
+ * Returns whether a chunk with this evidence is found beside the best one. What has next to none of the question's words was found by parts of
+ * words, and is sent only because the budget has room for it.
+ */
+export function isEnoughBeside(best: number, { sum }: Evidence): boolean {
+  return sum >= shareOfBest * best;
 }

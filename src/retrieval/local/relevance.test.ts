@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { limits } from "../../domain/limits.ts";
+import type { Embedder } from "../embedding.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { RetrievedChunk, Retriever } from "../retriever.ts";
 import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
@@ -115,4 +116,40 @@ suite("what is found in our own source", () => {
       assert.equal(first?.path, path, `${first?.path}: ${first?.symbol}`);
     });
   }
+});
+
+suite("what has next to none of the question's words", () => {
+  const paths = async (embedder: Embedder): Promise<string[]> => {
+    // The first word of the question is in every file, so it says nothing.
+    const files = Array.from({ length: 80 }, (_, at) => [
+      `src/part${at}/value${at}.ts`,
+      `export const value${at} = ${at};\n`,
+    ]);
+    const repository = sampleRepository(Object.fromEntries(files));
+    const retriever = await openLocalRetriever({ folder: join(repository.root, ".git", "index-of-test"), embedder });
+    try {
+      await retriever.index({ root: repository.root, orgId: "org", repo: "values" });
+      const found = await retriever.search({
+        text: "where is value 77?",
+        orgId: "org",
+        repo: "values",
+        candidates: 20,
+      });
+      return found.map(({ path }) => path);
+    } finally {
+      await retriever.close();
+      repository.remove();
+    }
+  };
+
+  test("[Q3] it is not found beside a chunk that has them", async () => {
+    assert.deepEqual(await paths(lexicalEmbedder()), ["src/part77/value77.ts"]);
+  });
+
+  test("[Q3] it is found by an embedding that knows what words mean", async () => {
+    const { rankWeight: _, ...learned } = lexicalEmbedder();
+    const [first, ...others] = await paths(learned);
+    assert.equal(first, "src/part77/value77.ts");
+    assert.ok(others.length > 0);
+  });
 });

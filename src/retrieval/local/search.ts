@@ -3,7 +3,7 @@
  * every driver's results are.
  */
 import type { Embedder } from "../embedding.ts";
-import { evidenceTerms, isEnough, needsEvidence } from "../evidence.ts";
+import { evidenceTerms, isEnough, isEnoughBeside, isLearned, needsEvidence, type Evidence } from "../evidence.ts";
 import { fuseRankings, orderChunks, rankingDepth } from "../ranking/order-chunks.ts";
 import type { Question } from "../ranking/question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
@@ -54,7 +54,8 @@ export async function searchChunks(
     for (const index of indexes) near.set(index, await index.set.nearest(vector, within(index)));
   const byVectors = joined(indexes, (index) => near.get(index) ?? []);
   const rankings = [...byWords, { hits: byVectors, weight: embedder.rankWeight ?? 1 }];
-  const hits = fuseRankings(rankings, ({ index, row }) => index.set.numberOf(row));
+  const fused = fuseRankings(rankings, ({ index, row }) => index.set.numberOf(row));
+  const hits = isLearned(embedder) ? fused : withoutStrangers(fused, question);
   const ranked = hits.map(({ index: { repository, set }, row, score }) => {
     const { path, language } = set.fileAt(row);
     return { repo: repository.name, path, language, score, number: set.numberOf(row), repository };
@@ -80,7 +81,26 @@ function hasEvidence({ text, isAbout }: Question, index: SearchedIndex, embedder
   // A question about tests or documents is about the repository.
   if (isAbout.size > 0 || !needsEvidence(terms, embedder)) return true;
   const [best] = bestRows(words.score({ field: "all", terms }, oneCorpus([index])), { count: 1, accepts });
-  return best !== undefined && isEnough(words.evidence(terms, best.row), set.rows);
+  if (best === undefined) return false;
+  const [evidence] = words.evidence(terms, [best.row]);
+  return evidence !== undefined && isEnough(evidence, set.rows);
+}
+
+/** Leaves out chunks that have next to none of the question's words. Keeps all if no chunk has any. */
+function withoutStrangers<H extends IndexHit>(hits: readonly H[], { text }: Question): H[] {
+  const terms = evidenceTerms(text);
+  const ofIndex = Map.groupBy(hits, ({ index }) => index);
+  const evidence = new Map(
+    [...ofIndex].flatMap(([{ words }, own]) => {
+      const found = words.evidence(
+        terms,
+        own.map(({ row }) => row),
+      );
+      return own.map((hit, at) => [hit, found[at] as Evidence] as const);
+    }),
+  );
+  const best = Math.max(0, ...[...evidence.values()].map(({ sum }) => sum));
+  return hits.filter((hit) => isEnoughBeside(best, evidence.get(hit) as Evidence));
 }
 
 /** Returns the chunks of the hits, in their order. A chunk that a run has removed in the meantime is left out. */

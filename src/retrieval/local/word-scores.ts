@@ -74,15 +74,21 @@ export class WordScores {
     return this.#entriesOf(term).count;
   }
 
-  /** Returns the evidence that a row is about these terms. A term in the path or the symbol counts twice, because chunks are about that. */
-  evidence(terms: readonly string[], row: number): Evidence {
-    const evidence: Evidence = { sum: 0, terms: 0 };
-    for (const { rows, symbol, path, count } of this.#affordable(terms)) {
-      const at = rows.subarray(0, count).indexOf(row);
-      if (at === -1) continue;
-      const isNamed = (symbol[at] as number) + (path[at] as number) > 0;
-      evidence.sum += rarity(count, this.#set.rows) * (isNamed ? 2 : 1);
-      evidence.terms += 1;
+  /** Returns the evidence that rows are about these terms. A term in the path or the symbol counts twice, because chunks are about that. */
+  evidence(terms: readonly string[], rows: readonly number[]): Evidence[] {
+    const evidence = rows.map((): Evidence => ({ sum: 0, terms: 0 }));
+    // The place of a row among those asked for, plus one: a term may have tens of thousands of rows, and each is looked up.
+    const places = new Uint16Array(this.#set.rows);
+    for (const [place, row] of rows.entries()) places[row] = place + 1;
+    for (const entries of this.#affordable(terms)) {
+      const rare = rarity(entries.count, this.#set.rows);
+      for (let at = 0; at < entries.count; at += 1) {
+        const found = evidence[(places[entries.rows[at] as number] as number) - 1];
+        if (found === undefined) continue;
+        const isNamed = (entries.symbol[at] as number) + (entries.path[at] as number) > 0;
+        found.sum += rare * (isNamed ? 2 : 1);
+        found.terms += 1;
+      }
     }
     return evidence;
   }
