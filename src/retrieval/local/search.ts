@@ -100,7 +100,7 @@ function withoutStrangers<H extends IndexHit>(hits: readonly H[], { text }: Ques
     }),
   );
   const best = Math.max(0, ...[...evidence.values()].map(({ sum }) => sum));
-  return hits.filter((hit) => isEnoughBeside(best, evidence.get(hit) as Evidence));
+  return hits.filter((hit) => isEnoughBeside(best, evidence.get(hit) as Evidence, hit.index.set.rows));
 }
 
 /** Returns the chunks of the hits, in their order. A chunk that a run has removed in the meantime is left out. */

@@ -1,5 +1,5 @@
 /** The rows of `aptove session list` (S7). */
-import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { AptoveApiError, type AptoveClient, type WireSession } from "../../../client/client.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 import { dollars, firstLine, plural, type CliOutput } from "../output.ts";
 import { localTime } from "./explain.ts";
@@ -13,7 +13,7 @@ export async function printSessionRows(
   sessions: WireSession[],
   output: CliOutput,
 ): Promise<void> {
-  const ends = await Promise.all(sessions.slice(0, endsReadMax).map((session) => lastEndOf(client, session, null)));
+  const ends = await Promise.all(sessions.slice(0, endsReadMax).map((session) => endIfThere(client, session)));
   const short = shortIds(sessions.map((session) => session.id));
   const hasWorkspaces = sessions.some(({ workspaceId }) => workspaceId !== null);
   // The same columns in each row, so that those without room can be left out.
@@ -33,6 +33,14 @@ export async function printSessionRows(
   const columns = ["last used", "last turn", "turns", "tokens", "repository", "agent/conversation"];
   const headings = ["session", ...columns, ...(hasWorkspaces ? ["workspace"] : []), "name"];
   output.table(rows, { spare: [6, 4, 5, 7, 2], last: "cut", headings });
+}
+
+/** Returns null for a session that is deleted, also if that happened since the list was read. */
+async function endIfThere(client: AptoveClient, session: WireSession): Promise<LastTurn | null> {
+  return await lastEndOf(client, session, null).catch((error: unknown) => {
+    if (error instanceof AptoveApiError && error.code === "not_found") return null;
+    throw error;
+  });
 }
 
 function tokensAndCost(session: WireSession, end: LastTurn | null): string {
