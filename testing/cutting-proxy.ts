@@ -20,6 +20,8 @@ export interface CuttingProxy {
   url: string;
   /** Cuts the connection at the next COMMIT. */
   cutNext(cut: Cut): void;
+  /** Cuts the connection at the next COMMIT, and refuses new ones from then on. Resolves when the first was refused. */
+  cutAndGoDown(cut: Cut): Promise<void>;
   /** True if a requested cut still waits for its COMMIT. */
   readonly isWaiting: boolean;
   /** Drops all traffic without a notice, like a pulled cable. */
@@ -33,6 +35,8 @@ export interface CuttingProxy {
 
 interface State {
   cut: Cut | null;
+  /** True if the cut takes the server down. */
+  goesDown: boolean;
   isPartitioned: boolean;
   isDown: boolean;
   refused: (() => void) | null;
@@ -46,7 +50,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   const socketFolder = server.searchParams.get("host") ?? "";
   const folder = await mkdtemp(join(tmpdir(), "cut-"));
   const sockets = new Set<Socket>();
-  const state: State = { cut: null, isPartitioned: false, isDown: false, refused: null };
+  const state: State = { cut: null, goesDown: false, isPartitioned: false, isDown: false, refused: null };
   const track = (socket: Socket): void => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
@@ -70,6 +74,11 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   return {
     url: server.href,
     cutNext: (cut) => void (state.cut = cut),
+    cutAndGoDown: async (cut) => {
+      state.cut = cut;
+      state.goesDown = true;
+      await new Promise<void>((resolve) => (state.refused = resolve));
+    },
     get isWaiting() {
       return state.cut !== null;
     },
@@ -100,6 +109,8 @@ function connect(client: Socket, upstream: Socket, state: State): void {
     const { cut } = state;
     if (cut === null || !chunk.includes(commit)) return void upstream.write(chunk);
     state.cut = null;
+    state.isDown ||= state.goesDown;
+    state.goesDown = false;
     isCut = true;
     if (cut === "after") return void upstream.write(chunk);
     client.destroy();

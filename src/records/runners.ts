@@ -6,8 +6,8 @@
  * - Leases begin, are renewed and expire by the store's own clock, because the clocks of servers may differ by minutes.
  *   They are given as durations. A runner counts its own time, from before its request.
  * - `takeLostTurns` gives each turn to one caller only. From then on the former runner cannot write to it (R1).
- * - A control for which `insertControl` returned true is never lost: `takeControls` returns it once, or `turns.finish` refuses
- *   to finish because of it, or drops it.
+ * - A control for which `insertControl` returned true is never lost: `listControls` returns it until `deleteControls` deletes
+ *   it, and `turns.finish` refuses to finish because of it, or drops it.
  */
 import type { PendingTurn } from "../domain/turn.ts";
 
@@ -33,8 +33,10 @@ export interface RunnerRecords {
 
   /** Returns false and writes nothing if the turn is not pending. Changes nothing if the control's id exists. */
   insertControl(control: TurnControl): Promise<boolean>;
-  /** Returns each control of the runner's pending turns exactly once, the oldest first. Drops the controls of finished turns. */
-  takeControls(runnerId: string): Promise<TurnControl[]>;
+  /** Returns the controls of the runner's pending turns, the oldest first. Drops the controls of finished turns. */
+  listControls(runnerId: string): Promise<TurnControl[]>;
+  /** Deletes controls that were carried out. Ignores unknown ids. */
+  deleteControls(ids: readonly string[]): Promise<void>;
 }
 
 /** A process that runs turns. */

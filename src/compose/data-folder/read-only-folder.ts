@@ -104,7 +104,7 @@ const ownNotes = [
   "runners.insert",
   "runners.delete",
   "runners.renewLeases",
-  "runners.takeControls",
+  "runners.deleteControls",
   "limits.takeRate",
   "audit.insert",
 ];

@@ -311,36 +311,48 @@ test("[V4] a message for a session whose turn opens while it is looked for goes 
   assert.ok(events.some(({ event }) => event.type === "steered" && event.text === "briefly"));
 });
 
-test("[R3] [V4] a message from another process that comes while the end is being stored is part of the turn's record", async (t) => {
-  const stores = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
-  const other = await testEngine(t, { ...stores, runner: testRunner() });
-  const { put } = stores.blobs;
-  let sent = 0;
-  stores.blobs.put = async (key, bytes) => {
-    await put.call(stores.blobs, key, bytes);
-    if (!/\/run(-\d+)?\.json$/.test(key) || sent === 2) return;
-    sent += 1;
-    const turnId = key.split("/")[1] ?? "";
-    assert.equal(await other.engine.turns.steer(alice, { turnId, text: `late ${sent}` }), turnId);
-  };
-  const { ask, engine } = await testEngine(t, stores);
-  const turn = await ask("one");
-  assert.equal(turn.status, "completed");
-  assert.deepEqual(
-    turn.warnings.map(({ code, message }) => [code, message.split(": ")[1]]),
-    [
-      ["steer_undelivered", "late 1"],
-      ["steer_undelivered", "late 2"],
-    ],
-  );
-  const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
-  assert.equal(events.filter(({ event }) => event.type === "warning").length, 2);
-  assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
-  await assert.rejects(
-    other.engine.turns.steer(alice, { turnId: turn.id, text: "too late" }),
-    hasCode("turn_not_running"),
-  );
-});
+for (const looks of ["no look", "a regular look"]) {
+  test(`[R3] [V4] a message from another process that comes while the end is being stored is part of the turn's record, with ${looks} in between`, async (t) => {
+    const shared = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+    const stores = { ...shared, ...(looks === "a regular look" && { wakeUps: memoryWakeUps() }) };
+    const { listControls } = stores.records.runners;
+    let looked: (() => void) | null = null;
+    stores.records.runners.listControls = async (runnerId) => {
+      const found = await listControls.call(stores.records.runners, runnerId);
+      setImmediate(() => looked?.());
+      return found;
+    };
+    const other = await testEngine(t, { ...stores, runner: testRunner() });
+    const { put } = stores.blobs;
+    let sent = 0;
+    stores.blobs.put = async (key, bytes) => {
+      await put.call(stores.blobs, key, bytes);
+      if (!/\/run(-\d+)?\.json$/.test(key) || sent === 2) return;
+      sent += 1;
+      const turnId = key.split("/")[1] ?? "";
+      const untilLooked = new Promise<void>((resolve) => (looked = resolve));
+      assert.equal(await other.engine.turns.steer(alice, { turnId, text: `late ${sent}` }), turnId);
+      if (stores.wakeUps !== undefined) await untilLooked;
+    };
+    const { ask, engine } = await testEngine(t, stores);
+    const turn = await ask("one");
+    assert.equal(turn.status, "completed");
+    assert.deepEqual(
+      turn.warnings.map(({ code, message }) => [code, message.split(": ")[1]]),
+      [
+        ["steer_undelivered", "late 1"],
+        ["steer_undelivered", "late 2"],
+      ],
+    );
+    const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
+    assert.equal(events.filter(({ event }) => event.type === "warning").length, 2);
+    assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
+    await assert.rejects(
+      other.engine.turns.steer(alice, { turnId: turn.id, text: "too late" }),
+      hasCode("turn_not_running"),
+    );
+  });
+}
 
 test("[T5] requests at once that name only the session run or are busy, and are never refused because the head moved", async (t) => {
   const { ask, engine } = await testEngine(t);

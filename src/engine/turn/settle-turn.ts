@@ -104,7 +104,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   const drop = recorder.hasProgress || settling.live.steers.isUsed ? runningBlobs(turn.id) : [];
   const result = await core.turnStore.finish(finish, { ...kept.blobs, drop });
   if (result.outcome === "controlled") {
-    await followControls(core);
+    await followControls(core, settling.live);
     leaveSteers(settling);
     return await keepAndFinish(core, { ...settling, attempt: attempt + 1 }, ending);
   }

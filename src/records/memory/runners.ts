@@ -40,16 +40,17 @@ export function runnerRecords(rows: Rows, now: () => number): RunnerRecords {
       if (!rows.controls.has(control.id)) insert(rows.controls, control.id, control);
       return true;
     },
-    async takeControls(runnerId) {
-      const taken: TurnControl[] = [];
+    async listControls(runnerId) {
+      const own: TurnControl[] = [];
       for (const control of rows.controls.values()) {
         const turn = rows.turns.get(control.turnId);
-        const isRunning = turn?.status === "pending";
-        if (isRunning && turn.runnerId !== runnerId) continue;
-        rows.controls.delete(control.id);
-        if (isRunning) taken.push(control);
+        if (turn?.status !== "pending") rows.controls.delete(control.id);
+        else if (turn.runnerId === runnerId) own.push(control);
       }
-      return taken.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+      return own.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+    },
+    async deleteControls(ids) {
+      for (const id of ids) rows.controls.delete(id);
     },
   };
 }

@@ -4,6 +4,13 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { wrapMethods } from "../../system/wrap-methods.ts";
 
+/** The connection broke during a commit, and the database could not say whether it happened. */
+export class OutcomeUnknown extends AptoveError {
+  constructor(message: string, options: ErrorOptions) {
+    super("storage_failed", message, options);
+  }
+}
+
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];
 const fullDevice = ["SQLITE_FULL", "53100"];
 /** The file is no database, or its structure is damaged. PostgreSQL says it of a page or an index. */

@@ -92,7 +92,7 @@ class Comparison {
       case "control":
         return await this.#control(request);
       case "take":
-        return void (await this.#same((store) => store.runners.takeControls(this.#runner)));
+        return await this.#take();
     }
   }
 
@@ -212,6 +212,12 @@ class Comparison {
     const { id } = this.#session(request);
     const kept = request.isWrong ? [] : await this.#stores[0].purges.sharedTurnIds(id);
     await this.#same((store) => store.purges.purgeSession(id, kept));
+  }
+
+  /** Reads the controls, and deletes the first of them. */
+  async #take(): Promise<void> {
+    const [first] = await this.#same((store) => store.runners.listControls(this.#runner));
+    if (first !== undefined) await this.#same((store) => store.runners.deleteControls([first.id]));
   }
 
   async #control(request: Command): Promise<void> {

@@ -16,7 +16,7 @@ import {
   type TurnOpening,
   type TurnRecords,
 } from "../turns.ts";
-import { isUniqueViolation } from "./faults.ts";
+import { isUniqueViolation, OutcomeUnknown } from "./faults.ts";
 import { plain, plainRow, runTogether, runUnanswered, type PlainSql, type RowsOf } from "./plain/plain-sql.ts";
 import { budgetCount } from "./running/budgets.ts";
 import { limitCheck, type RunsLimited } from "./running/limits.ts";
@@ -322,9 +322,23 @@ export async function finishPrepared(
   dialect: SqlDialect,
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
-  const result = await db.transaction().execute((tx) => finishTurn(tx, dialect, prepared));
+  const attempt = (): Promise<FinishResult> => db.transaction().execute((tx) => finishTurn(tx, dialect, prepared));
+  let result: FinishResult;
+  try {
+    result = await attempt();
+  } catch (error) {
+    if (!(error instanceof OutcomeUnknown)) throw error;
+    // A turn ends once. If the first attempt counts, this one is refused because of it.
+    const again = await attempt();
+    result = isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
+  }
   if (result.outcome === "finished") prepared.end.written?.();
   return result;
+}
+
+function isRefusedByItself(result: FinishResult, { turn }: TurnFinish): boolean {
+  if (result.outcome !== "refused" || result.turn === null || result.turn.status === "pending") return false;
+  return turn.digest !== null && result.turn.digest === turn.digest;
 }
 
 async function finishTurn(

@@ -6,13 +6,16 @@ import { followControls, takeSteers } from "./control.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { SteerQueue } from "./steer-queue.ts";
 
-test("[V4] [R3] a message that another look has taken and not yet handed over is still in time for the turn's last step", async () => {
+test("[V4] [R3] a message that another look has read and not yet handed over is still in time for the turn's last step", async () => {
   const control: TurnControl = { id: "c", turnId: "t", kind: "steer", text: "and be quick", userId: "u", at: 1 };
   const taken = Promise.withResolvers<TurnControl[]>();
   const answers = [taken.promise, Promise.resolve([])];
   const live = { steers: new SteerQueue() };
   const core = {
-    deps: { records: { runners: { takeControls: () => answers.shift() } }, runner: { id: "r" } },
+    deps: {
+      records: { runners: { listControls: () => answers.shift(), deleteControls: async () => undefined } },
+      runner: { id: "r" },
+    },
     live: { get: () => live },
   } as unknown as EngineCore;
   const regular = followControls(core);
@@ -25,4 +28,30 @@ test("[V4] [R3] a message that another look has taken and not yet handed over is
     ["and be quick"],
   );
   await regular;
+});
+
+test("[V4] [R3] a message to a turn that takes no more stays until its end records it, and is recorded once if it cannot be deleted", async () => {
+  const control: TurnControl = { id: "c", turnId: "t", kind: "steer", text: "and be quick", userId: "u", at: 1 };
+  const live = { steers: new SteerQueue() };
+  live.steers.close();
+  const deleted: string[] = [];
+  let fails = true;
+  const runners = {
+    listControls: async () => [control],
+    deleteControls: async (ids: string[]) => {
+      if (fails) throw new Error("no answer");
+      deleted.push(...ids);
+    },
+  };
+  const core = {
+    deps: { records: { runners }, runner: { id: "r" } },
+    live: { get: () => live },
+  } as unknown as EngineCore;
+  await followControls(core);
+  assert.deepEqual(live.steers.close(), []);
+  await assert.rejects(followControls(core, live as never), /no answer/);
+  fails = false;
+  await followControls(core, live as never);
+  assert.deepEqual(live.steers.close(), [{ text: "and be quick" }]);
+  assert.deepEqual(deleted, ["c"]);
 });

@@ -171,25 +171,34 @@ async function note(
 
 /**
  * Carries out the notes of other processes for the turns that run here. The senders already know that their messages
- * are accepted (V4).
+ * are accepted (V4). So a note is deleted only when it is carried out, and a message to a turn that takes no more stays:
+ * the turn does not finish before it has recorded the message. `ending` is a turn that is about to record such messages.
  */
-export function followControls(core: EngineCore): Promise<void> {
-  // One at a time: who looks for the last messages of a turn must also see those that another look has just taken.
+export function followControls(core: EngineCore, ending: LiveTurn | null = null): Promise<void> {
+  // One at a time: who looks for the last messages of a turn must also see those that another look has just read.
   const before = following.get(core) ?? Promise.resolve();
-  const look = before.catch(() => undefined).then(() => followNow(core));
+  const look = before.catch(() => undefined).then(() => followNow(core, ending));
   following.set(core, look);
   return look;
 }
 
 const following = new WeakMap<EngineCore, Promise<void>>();
 
-async function followNow(core: EngineCore): Promise<void> {
-  for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
-    const live = core.live.get(control.turnId);
-    if (control.kind === "interrupt") live?.stop();
-    else if (control.kind === "answer") takeAnswer(core, control);
-    else live?.steers.add(control);
-  }
+async function followNow(core: EngineCore, ending: LiveTurn | null): Promise<void> {
+  const { runners } = core.deps.records;
+  const found = await runners.listControls(core.deps.runner.id);
+  const done = found.filter((control) => carryOut(core, control, ending)).map(({ id }) => id);
+  if (done.length > 0) await runners.deleteControls(done);
+}
+
+/** Returns false if the note stays. One that comes again, because it could not be deleted, changes nothing. */
+function carryOut(core: EngineCore, control: TurnControl, ending: LiveTurn | null): boolean {
+  const live = core.live.get(control.turnId);
+  if (control.kind === "interrupt") live?.stop();
+  else if (control.kind === "answer") takeAnswer(core, control);
+  else if (live === ending) live?.steers.addLate(control);
+  else return live === undefined || live.steers.offer(control);
+  return true;
 }
 
 /** Returns the messages for the turn's next step. With `isLast` and no messages, the turn ends and accepts no more. */

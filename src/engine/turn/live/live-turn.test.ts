@@ -165,6 +165,6 @@ test("[V4] [T13] the queue takes a message once, and none behind its end but wha
   assert.deepEqual(queue.take({ isLast: true }), []);
   assert.ok(!queue.offer({ id: "3", text: "c" }));
   assert.ok(queue.offer({ id: "2", text: "b" }), "one that it took is not refused when it comes again");
-  queue.add({ id: "4", text: "d" });
+  queue.addLate({ id: "4", text: "d" });
   assert.deepEqual(queue.close(), [{ text: "d" }]);
 });

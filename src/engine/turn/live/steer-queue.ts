@@ -15,15 +15,12 @@ export class SteerQueue {
   offer(message: SteerMessage): boolean {
     if (this.#seen.has(message.id)) return true;
     if (!this.#isOpen) return false;
-    this.add(message);
+    this.addLate(message);
     return true;
   }
 
-  /**
-   * Adds a message whose sender already knows that it is accepted. If it is too late for the model, the record of the
-   * turn keeps it.
-   */
-  add({ id, text }: SteerMessage): void {
+  /** Adds a message, once, also to a turn that takes no more: the turn is about to record that it came too late. */
+  addLate({ id, text }: SteerMessage): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
     this.#waiting.push({ text });

@@ -19,7 +19,7 @@ import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { SendingConnection } from "../plain/plain-sql.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
-import { timelineOf, wasCommitted, type PostgresTransaction } from "./settled-commits.ts";
+import { serverHistoryOf, wasCommitted, type PostgresTransaction, type ServerHistory } from "./settled-commits.ts";
 
 export interface PostgresConnections {
   pool: Pool;
@@ -40,8 +40,8 @@ export function postgresDialect(connections: PostgresConnections): Dialect {
 
 class PostgresServerDriver implements Driver {
   readonly #connections: PostgresConnections;
-  /** The timelines of the sessions that are set up, by connection. */
-  readonly #ready = new WeakMap<PoolClient, string>();
+  /** The connections that are set up. A crash of the server ends them, so each is of one history. */
+  readonly #ready = new WeakMap<PoolClient, ServerHistory>();
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
@@ -55,21 +55,21 @@ class PostgresServerDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     const client = await this.#connections.pool.connect();
     try {
-      const timeline = this.#ready.get(client) ?? (await this.#setUp(client));
-      return new PostgresServerConnection(client, timeline, this.#connections);
+      const history = this.#ready.get(client) ?? (await this.#setUp(client));
+      return new PostgresServerConnection(client, history, this.#connections);
     } catch (error) {
       client.release(true);
       throw error;
     }
   }
 
-  async #setUp(client: PoolClient): Promise<string> {
+  async #setUp(client: PoolClient): Promise<ServerHistory> {
     const settings = Object.entries(this.#connections.settings);
     const calls = settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, false)`);
     await client.query(`select ${calls.join(", ")}`, settings.flat());
-    const timeline = await timelineOf(client);
-    this.#ready.set(client, timeline);
-    return timeline;
+    const history = await serverHistoryOf(client);
+    this.#ready.set(client, history);
+    return history;
   }
 
   async beginTransaction(connection: PostgresServerConnection): Promise<void> {
@@ -102,7 +102,7 @@ const writing = ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"];
  */
 class PostgresServerConnection implements SendingConnection {
   readonly #client: PoolClient;
-  readonly #timeline: string;
+  readonly #history: ServerHistory;
   readonly #connections: PostgresConnections;
   /** The running transaction. It has begun when the server says so. */
   #transaction: Promise<PostgresTransaction> | null = null;
@@ -110,9 +110,9 @@ class PostgresServerConnection implements SendingConnection {
   #unanswered: Promise<unknown>[] = [];
   #isLost = false;
 
-  constructor(client: PoolClient, timeline: string, connections: PostgresConnections) {
+  constructor(client: PoolClient, history: ServerHistory, connections: PostgresConnections) {
     this.#client = client;
-    this.#timeline = timeline;
+    this.#history = history;
     this.#connections = connections;
   }
 
@@ -154,7 +154,7 @@ class PostgresServerConnection implements SendingConnection {
     // Two statements have two results, but the types declare only one.
     const id = ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
     const { processID: processId = 0 } = this.#client as PoolClient & { processID?: number };
-    return { id, processId, timeline: this.#timeline };
+    return { id, processId, history: this.#history };
   }
 
   async commit(): Promise<void> {

@@ -67,8 +67,8 @@ async function emptied(schema: string): Promise<void> {
     end $$`);
 }
 
-async function tell(statements: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server.url });
+async function tell(statements: string, url = server.url): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(statements);
   await client.end();
@@ -181,7 +181,9 @@ async function changeEverything(
   assert.deepEqual(await ask(() => store.runners.renewLeases(renewal)), [turn.id]);
   const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
   assert.equal(await ask(() => store.runners.insertControl(control)), true);
-  assert.deepEqual(await ask(() => store.runners.takeControls(sampleRunnerId)), [control]);
+  assert.deepEqual(await store.runners.listControls(sampleRunnerId), [control]);
+  await ask(() => store.runners.deleteControls([control.id]));
+  assert.deepEqual(await store.runners.listControls(sampleRunnerId), []);
   const end = turnFinishOf(completedSample(turn), {
     steps: [stepOf(turn.id, 2)],
     text: { instruction: "a", answer: "b" },
@@ -243,6 +245,40 @@ test("[B3] [T13] a commit without a response is looked up: each request happens 
     assert.deepEqual(plain(found), expected, cut);
   }
 });
+
+for (const cut of ["before", "after"] as const) {
+  test(`[B3] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
+    const own = await startPostgres();
+    context.after(() => own.stop());
+    const proxy = await startCuttingProxy(own.url);
+    context.after(() => proxy.stop());
+    const store = await openPostgresRecords({ url: proxy.url });
+    context.after(() => store.close());
+    const session = await startSession(store);
+    const turn = await openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 }));
+    // The log of the server has what was committed, and nothing else.
+    await onlyWriteCommits(own);
+    const isDown = proxy.cutAndGoDown(cut);
+    const finishing = store.turns.finish(turnFinishOf(completedSample(turn, { digest: "d1" })));
+    await isDown;
+    await own.crash();
+    await own.start();
+    await useNumbers(own, 50);
+    proxy.comeBack();
+    assert.deepEqual(await finishing, { outcome: "finished" });
+    assert.equal((await store.turns.get(turn.id))?.status, "completed");
+  });
+}
+
+async function onlyWriteCommits(own: TestPostgres): Promise<void> {
+  await tell("alter system set wal_writer_delay = '10s'", own.url);
+  await tell("select pg_reload_conf()", own.url);
+}
+
+/** Begins transactions, and commits them. */
+async function useNumbers({ url }: TestPostgres, count: number): Promise<void> {
+  for (let used = 0; used < count; used += 1) await tell("select pg_current_xact_id()", url);
+}
 
 test("[B3] an import, which reads its turns once, is stored fully or not at all when its commit is cut off", async (context) => {
   const proxy = await startCuttingProxy(server.url);

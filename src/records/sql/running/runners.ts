@@ -36,10 +36,16 @@ export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRe
       return any === undefined ? [] : await take(db, dialect, taking);
     },
     insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
-    async takeControls(runnerId) {
+    async listControls(runnerId) {
       // Runners ask often and there is rarely a control, so this check must not take the write lock.
       const { rows } = await runPlain(db, dialect, plain`select id from controls limit 1`);
-      return rows.length === 0 ? [] : await takeControls(db, runnerId);
+      return rows.length === 0 ? [] : await listControls(db, runnerId);
+    },
+    async deleteControls(ids) {
+      await inBatches(ids, async (batch) => {
+        await db.deleteFrom("controls").where("id", "in", batch).execute();
+        return [];
+      });
     },
   };
 }
@@ -126,22 +132,18 @@ async function insertControl(
   return true;
 }
 
-async function takeControls(db: Kysely<Tables>, runnerId: string): Promise<TurnControl[]> {
-  const rows = await db.transaction().execute(async (tx) => {
-    await tx
-      .deleteFrom("controls")
-      .where("turn_id", "not in", tx.selectFrom("turns").select("id").where("status", "=", pending))
-      .execute();
-    const own = tx.selectFrom("turns").select("id").where("status", "=", pending).where("runner_id", "=", runnerId);
-    return await tx.deleteFrom("controls").where("turn_id", "in", own).returningAll().execute();
-  });
-  const taken = rows.map(({ id, turn_id, sent_at, doc }) => ({
+async function listControls(db: Kysely<Tables>, runnerId: string): Promise<TurnControl[]> {
+  const running = db.selectFrom("turns").select("id").where("status", "=", pending);
+  await db.deleteFrom("controls").where("turn_id", "not in", running).execute();
+  const own = running.where("runner_id", "=", runnerId);
+  const rows = await db.selectFrom("controls").selectAll().where("turn_id", "in", own).execute();
+  const found = rows.map(({ id, turn_id, sent_at, doc }) => ({
     id,
     turnId: turn_id,
     at: sent_at,
     ...(JSON.parse(doc) as Omit<TurnControl, "id" | "turnId" | "at">),
   }));
-  return taken.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  return found.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 }
 
 function rowToRunner(row: Tables["runners"]): Runner {
