@@ -6,6 +6,7 @@ import type { PairingCode } from "../../../domain/device.ts";
 import { newId } from "../../../domain/ids.ts";
 import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
+import { canMount } from "../../../../testing/small-disk.ts";
 import { hasCode } from "../../../../testing/refusals.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
@@ -136,6 +137,37 @@ test("[B3] a full disk is storage_full, and no transaction is written in part", 
   assert.equal(await store.sessions.get(newSession.id), null);
   await client.query("drop trigger full_disk on turns");
   await openSampleTurn(store, opening);
+});
+
+test("[H2] a probe finds that the disk of the database is full, although a row can still be changed", async (context) => {
+  if (!canMount()) return context.skip("this machine does not allow a user to mount a file system");
+  const { url, stop } = await startPostgres({ diskSize: "128m" });
+  const store = await openPostgresRecords({ url });
+  context.after(() => store.close());
+  await store.storage.probe();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  context.after(() => client.end());
+  context.after(stop);
+  // The log of the database has room left in its first segment, so only what needs new room fails.
+  const { rows } = await client.query<{ folder: string }>("select current_setting('data_directory') as folder");
+  const fill = (megabytes: number) =>
+    client.query(`
+      copy (select repeat('x', 1000000) from generate_series(1, ${megabytes})) to '${rows[0]?.folder}/filler'`);
+  await assert.rejects(fill(200), { code: "53100" });
+  await client.query("update store_facts set value = 'x' where name = 'probe'");
+  await assert.rejects(store.storage.probe(), hasCode("storage_full", /disk of the database is full: .*No space left/));
+  await fill(0);
+  await store.storage.probe();
+});
+
+test("[H2] a probe leaves a database alone whose operator allows no temporary files", async (context) => {
+  const client = await connect(context, "public");
+  await client.query("create role frugal login; create schema frugal authorization frugal");
+  await client.query("alter role frugal set temp_file_limit = 0");
+  const store = await openPostgresRecords({ url: server.url.replace("postgres@", "frugal@"), schema: "frugal" });
+  context.after(() => store.close());
+  await store.storage.probe();
 });
 
 test("[B4] a store survives the loss of its connections", async (context) => {

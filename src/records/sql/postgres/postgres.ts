@@ -53,6 +53,17 @@ export interface PoolUse {
 /** The key of the migration lock. Its value does not matter, but every process must use the same one. */
 const migrationLock = 4_711_260_001;
 const bigintOid = 20;
+/**
+ * Writes a temporary file of 70 KB, because the rows take more than `work_mem`. It lies in the tablespace of the database, and ends with the
+ * statement. A table would not do: what was deleted from it is room for the next rows. If the operator allows no temporary files, nothing is
+ * known.
+ */
+const temporaryFile = sql`
+  do $$ begin
+    perform set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
+    perform count(*) from generate_series(1, 5000);
+  exception when configuration_limit_exceeded then null;
+  end $$`;
 /** How long to wait after the server's own statement timeout before giving the connection up. */
 const answerMarginMs = 5_000;
 
@@ -97,6 +108,7 @@ export async function openPostgresRecords({
       plainNow: () => plain`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
       ...postgres,
       exclusiveLock: (name) => plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      takeRoom: () => temporaryFile,
       // The collation of a language would lower letters differently.
       containsWord: ({ text, folded }, word) =>
         sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
