@@ -3,6 +3,7 @@ import { after, before, test, type TestContext } from "node:test";
 import pg from "pg";
 import type { User } from "../../../domain/caller.ts";
 import type { PairingCode } from "../../../domain/device.ts";
+import type { AptoveError } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/ids.ts";
 import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
@@ -309,6 +310,21 @@ test("[B4] a request that is sent while the server restarts waits for it", async
   // Either request may run first when the server is back.
   assert.equal(found?.id, session.id);
   assert.equal(turn.sequence, 1);
+});
+
+test("[B4] a server that stays away is records_unavailable, with the time to wait before a retry", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  const down = proxy.goDown();
+  const refused = assert.rejects(store.sessions.get(newId()), (error: AptoveError) => {
+    assert.deepEqual([error.code, error.facts], ["records_unavailable", { retryAfterSeconds: 5 }]);
+    return true;
+  });
+  await Promise.all([down, refused]);
+  proxy.comeBack();
+  assert.equal(await store.sessions.get(newId()), null);
 });
 
 test("[B4] a program that starts while the server restarts says once that it waits, and starts when the server is back", async (context) => {
