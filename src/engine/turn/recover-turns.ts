@@ -71,7 +71,7 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
-const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_damaged"];
+const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_unavailable", "records_damaged"];
 
 /** Returns why the turn failed: a store whose failure kept this process from ending its own turn, or the lost runner. */
 function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
