@@ -41,7 +41,7 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards", "opened-once"].map(
+const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards", "opened-once", "apart"].map(
   (name) => `src/system/${name}.ts`,
 );
 
@@ -101,7 +101,10 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Zones that run anywhere, or must stay pure: no `node:` module but the ones named here by file. */
 const withoutNode = ["domain", "pure-system", "engine-request", "protocol", "client", "web"];
-const nodeModuleAllowed: Record<string, string> = { "src/domain/ids.ts": "node:crypto" };
+const nodeModuleAllowed: Record<string, string> = {
+  "src/domain/ids.ts": "node:crypto",
+  "src/system/apart.ts": "node:async_hooks",
+};
 /** Zones that stand on the language alone: no package either. */
 const withoutPackages = ["domain", "pure-system", "engine", "engine-api", "engine-request"];
 /**

@@ -6,6 +6,7 @@ import type { Caller } from "../../domain/caller.ts";
 import type { Session } from "../../domain/session.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
+import { apart } from "../../system/apart.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import type { WatchedRight } from "../turn/live/turn-events.ts";
 import { maySee } from "./visible.ts";
@@ -35,7 +36,9 @@ export class AccessWatch {
     return (onEnd) => {
       const watcher = { caller, sessionId, onEnd };
       this.#watchers.add(watcher);
-      this.#timer ??= setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs).unref();
+      this.#timer ??= apart(() =>
+        setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs),
+      ).unref();
       return () => this.#remove(watcher);
     };
   }
@@ -49,7 +52,7 @@ export class AccessWatch {
   /** Checks all watchers. A call during a check makes another one follow. Never rejects. */
   look(): Promise<void> {
     this.#isAgain = this.#looking !== null;
-    return (this.#looking ??= this.#lookAll().finally(() => (this.#looking = null)));
+    return (this.#looking ??= apart(() => this.#lookAll()).finally(() => (this.#looking = null)));
   }
 
   close(): void {

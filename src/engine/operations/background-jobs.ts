@@ -5,6 +5,7 @@
 import { failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
+import { apart } from "../../system/apart.ts";
 import { auditRetention } from "../access/audit.ts";
 import { noteBudgets } from "../turn/live/budgeted-turns.ts";
 import { followControls } from "../turn/live/control.ts";
@@ -132,12 +133,11 @@ function watchControls(core: EngineCore, faults: JobFaults): Round {
   const look = (): void => {
     if (core.live.count === 0) return;
     isMissed = looking !== null;
-    looking ??= faults
-      .orReport(failing, () => followControls(core))
-      .finally(() => {
-        looking = null;
-        if (isMissed) look();
-      });
+    // A wake-up of this process comes from the turn that sent it.
+    looking ??= apart(() => faults.orReport(failing, () => followControls(core))).finally(() => {
+      looking = null;
+      if (isMissed) look();
+    });
   };
   let beats = 0;
   const timer = setInterval(() => {

@@ -8,6 +8,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import type { KeyHolder } from "../../records/record-store.ts";
+import { apart } from "../../system/apart.ts";
 import { rightsOf, scopedToBinding } from "../access/access.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import { keyCaller } from "./key-caller.ts";
@@ -50,7 +51,7 @@ export class KeyWatch {
     const watchers = this.#watchers.get(secret) ?? new Set();
     this.#watchers.set(secret, watchers.add(watched));
     // One check at a time: with a slow store they would pile up.
-    this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
+    this.#timer ??= apart(() => setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs)).unref();
     return () => {
       watchers.delete(watched);
       this.#forgetIfEmpty(secret, watchers);
@@ -68,7 +69,7 @@ export class KeyWatch {
     // A check that has not begun yet will see this change too.
     if (this.#looks > 1) return this.#last;
     this.#looks += 1;
-    return (this.#last = this.#last.then(() => this.#look()).finally(() => (this.#looks -= 1)));
+    return (this.#last = this.#last.then(() => apart(() => this.#look())).finally(() => (this.#looks -= 1)));
   }
 
   async #look(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SessionNews } from "../../domain/session-news.ts";
+import { apart } from "../../system/apart.ts";
 import { visibleSession } from "../access/visible.ts";
 import { rightsOf, scopeOf } from "../access/access.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -44,7 +45,7 @@ export class SessionWatch {
     const scope = this.#scopeOf(caller);
     const listener = new Listener(this.#core.deps.now, sessionId);
     scope.listeners.add(listener);
-    this.#timer ??= setInterval(() => this.#beat(), limits.changesPollMs).unref();
+    this.#timer ??= apart(() => setInterval(() => this.#beat(), limits.changesPollMs)).unref();
     try {
       // What changes after the first look becomes news, so the listener may read from then on.
       await scope.begun;
@@ -105,7 +106,7 @@ class Scope {
     this.#caller = caller;
     this.#forget = forget;
     this.#sleep = core.changes.on(caller.orgId, () => this.look());
-    this.begun = this.#look();
+    this.begun = apart(() => this.#look());
     this.#looking = this.begun.finally(() => this.#ended());
   }
 
@@ -114,7 +115,7 @@ class Scope {
     // A process that stops has no more news, also for a listener that does not read.
     if (this.#core.closing.signal.aborted) return;
     this.#isAgain = true;
-    if (this.#looking === null) this.#looking = this.#lookAgain().finally(() => this.#ended());
+    if (this.#looking === null) this.#looking = apart(() => this.#lookAgain()).finally(() => this.#ended());
   }
 
   /** Begins to look at this session, however old it is. What is there before that is not news. Never rejects. */

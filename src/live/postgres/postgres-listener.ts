@@ -5,6 +5,7 @@
 import type { Client, ClientConfig } from "pg";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
+import { apart } from "../../system/apart.ts";
 
 export interface PostgresListenerOptions {
   settings: ClientConfig;
@@ -31,7 +32,7 @@ export class PostgresListener {
   }
 
   start(): void {
-    if (!this.#closing.signal.aborted) this.#keeping ??= this.#keep();
+    if (!this.#closing.signal.aborted) this.#keeping ??= apart(() => this.#keep());
   }
 
   async close(): Promise<void> {
