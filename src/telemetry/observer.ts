@@ -15,6 +15,8 @@ export interface Observer {
   request(begun: RequestBegun): Activity<RequestEnded>;
   /** Reports a turn, from its acceptance until it is stored or refused. */
   turn(begun: TurnBegun): Activity<TurnEnded>;
+  /** Reports that this server ends a turn that no process runs any more (R2). */
+  recovery(begun: RecoveryBegun): Activity<RecoveryEnded>;
   /** Reports one request to a provider. */
   modelCall(begun: ModelCallBegun): Activity<ModelCallEnded>;
   /** Reports one call of a tool that runs in this process. */
@@ -73,6 +75,19 @@ export interface TurnEnded {
   firstOutputMs: number | null;
 }
 
+export interface RecoveryBegun {
+  turnId: string;
+  sessionId: string;
+  /** The process that ran the turn. */
+  lostBy: { runnerId: string; host: string | null; pid: number | null };
+}
+export interface RecoveryEnded {
+  /** `left`: another server ends the turn. `failed`: it will be tried again. */
+  outcome: "recovered" | "left" | "failed";
+  /** Why the turn failed, or why it could not be ended. */
+  code: ErrorCode | null;
+}
+
 export interface ModelCallBegun {
   turnId: string;
   /** Number of the step, from 1. */
@@ -117,8 +132,6 @@ export type ObserverNote =
   | { type: "chain_rebuilt"; provider: string }
   /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
   | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
-  /** This server marked turns as failed because no process runs them any more (R2). */
-  | { type: "turns_recovered"; count: number }
   /** This server renewed its leases (R1), this many milliseconds too late. */
   | { type: "leases_renewed"; lateMs: number; code: ErrorCode | null };
 
@@ -128,6 +141,7 @@ const nothing: Activity<unknown> = { within: (work) => work(), end: () => undefi
 export const noObserver: Observer = {
   request: () => nothing,
   turn: () => nothing,
+  recovery: () => nothing,
   modelCall: () => nothing,
   toolCall: () => nothing,
   storeCall: () => nothing,
@@ -143,6 +157,7 @@ export function observers(all: readonly Partial<Observer>[]): Observer {
   return {
     request: (begun) => together(all.flatMap((one) => one.request?.(begun) ?? [])),
     turn: (begun) => together(all.flatMap((one) => one.turn?.(begun) ?? [])),
+    recovery: (begun) => together(all.flatMap((one) => one.recovery?.(begun) ?? [])),
     modelCall: (begun) => together(all.flatMap((one) => one.modelCall?.(begun) ?? [])),
     toolCall: (begun) => together(all.flatMap((one) => one.toolCall?.(begun) ?? [])),
     storeCall: (begun) => together(all.flatMap((one) => one.storeCall?.(begun) ?? [])),

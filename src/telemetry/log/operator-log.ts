@@ -85,6 +85,16 @@ export function operatorLog(options: OperatorLogOptions): OperatorLog {
         logged({ turnId: begun.turnId, sessionId: begun.sessionId }, (end: TurnEnded, durationMs) =>
           turnLine(begun, end, durationMs),
         ),
+      recovery: ({ turnId, sessionId, lostBy }) =>
+        logged({ turnId, sessionId }, ({ outcome, code }, durationMs) => {
+          const fields = { outcome, code, lostRunnerId: lostBy.runnerId, lostHost: lostBy.host, lostPid: lostBy.pid };
+          // One that failed is tried again every few seconds. Why it failed is reported once.
+          return {
+            of: outcome === "recovered" ? "warn" : "debug",
+            event: "recovery",
+            fields: { ...fields, durationMs },
+          };
+        }),
       modelCall: ({ provider, step }) =>
         logged({}, (end, durationMs) => {
           const { model, code, responseId, stopReason } = end;

@@ -48,6 +48,7 @@ export function prometheusMetrics(): PrometheusMetrics {
         if (end.firstOutputMs !== null) meters.firstOutputSeconds.observe(labels, end.firstOutputMs / 1_000);
       });
     },
+    recovery: () => timed((_seconds, { outcome }) => void (outcome === "recovered" && meters.recovered.inc())),
     modelCall: ({ provider, model: asked }) =>
       timed((seconds, end) => {
         const labels = { provider, model: model(end.code === null ? end.model : asked) };
@@ -76,8 +77,6 @@ export function prometheusMetrics(): PrometheusMetrics {
           return meters.rebuilds.inc({ provider: note.provider });
         case "budget_refused":
           return meters.budgetRefusals.inc({ scope: note.scope, waits: String(note.waits) });
-        case "turns_recovered":
-          return meters.recovered.inc(note.count);
         case "leases_renewed":
           if (note.code !== null) meters.leaseErrors.inc({ code: note.code });
           return meters.leaseLate.observe(Math.max(0, note.lateMs) / 1_000);
