@@ -41,9 +41,16 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards", "opened-once", "apart"].map(
-  (name) => `src/system/${name}.ts`,
-);
+const pureSystem = [
+  "abort",
+  "bounded-cache",
+  "canonical-json",
+  "rounds",
+  "guards",
+  "opened-once",
+  "apart",
+  "repeated-fault",
+].map((name) => `src/system/${name}.ts`);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {

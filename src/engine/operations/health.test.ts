@@ -31,6 +31,11 @@ test("[H2] a store that can be read and not written is not ready, and is ready a
   blobs.put = writing.put;
   log.append = writing.append;
   assert.deepEqual(await states(), ["ok", "ok", "ok"]);
+  assert.deepEqual(reports.slice(3).toSorted(), [
+    "a fault is over: the blobs do not work",
+    "a fault is over: the live log does not work",
+    "a fault is over: the records do not work",
+  ]);
 });
 
 test("[H2] health checks write seldom, however often anyone asks, and leave nothing behind", async (t) => {

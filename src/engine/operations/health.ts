@@ -6,6 +6,7 @@
 import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
 import { unlessAborted } from "../../system/abort.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { healthProbes } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { HealthReport, StoreState } from "../engine.ts";
@@ -92,20 +93,19 @@ function incompressibleText(): string {
 }
 
 /**
- * Returns a query that never rejects and answers in time. The operator receives the reason of a failure once, until the
+ * Returns a query that never rejects and answers in time. The operator receives the reason of a failure once, and learns when the
  * store works again.
  */
 function bounded({ deps }: EngineCore, fault: string, question: () => Promise<unknown>): () => Promise<StoreState> {
   let asked: Promise<StoreState> | null = null;
-  let worked = true;
+  const reported = new RepeatedFault(deps.report, fault);
   const answer = async (): Promise<StoreState> => {
     try {
       await question();
-      worked = true;
+      reported.succeeded();
       return "ok";
     } catch (error) {
-      if (worked) deps.report(fault, error);
-      worked = false;
+      reported.failed(error);
       return "failed";
     }
   };

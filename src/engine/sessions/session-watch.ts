@@ -9,6 +9,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SessionNews } from "../../domain/session-news.ts";
 import { apart } from "../../system/apart.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { visibleSession } from "../access/visible.ts";
 import { rightsOf, scopeOf } from "../access/access.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -99,10 +100,11 @@ class Scope {
   #waiting = "";
   #looking: Promise<void> | null = null;
   #isAgain = false;
-  #isFailing = false;
+  readonly #fault: RepeatedFault;
 
   constructor(core: EngineCore, caller: Caller, forget: () => void) {
     this.#core = core;
+    this.#fault = new RepeatedFault(core.deps.report, "the changes of sessions could not be read for listeners");
     this.#caller = caller;
     this.#forget = forget;
     this.#sleep = core.changes.on(caller.orgId, () => this.look());
@@ -182,11 +184,10 @@ class Scope {
         const found = { ofAll: differences(this.#seen, seen), ofOpened: openedDifferences(this.#opened, opened) };
         this.#tell(found, waiting === this.#waiting ? null : calls.length);
       }
-      [this.#seen, this.#opened, this.#waiting, this.#isFailing] = [seen, opened, waiting, false];
+      [this.#seen, this.#opened, this.#waiting] = [seen, opened, waiting];
+      this.#fault.succeeded();
     } catch (error) {
-      // An unreachable store would otherwise cause thousands of reports in an hour.
-      if (!this.#isFailing) this.#core.deps.report("the changes of sessions could not be read for listeners", error);
-      this.#isFailing = true;
+      this.#fault.failed(error);
     }
   }
 
