@@ -102,7 +102,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
         return await webReader({ allowedHosts: configuration.input.allowedUrlHosts }).read(url, how);
       },
     },
-    ...identitiesOf(configuration, { given: options.identities, report }),
+    ...identitiesOf(configuration, { given: options.identities, report, observer }),
     limits: configuration.limits,
     quotas: quotasOf(configuration),
     unkeptPolicy: unkeptPolicyOf(configuration),

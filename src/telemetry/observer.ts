@@ -132,6 +132,8 @@ export type ObserverNote =
   | { type: "chain_rebuilt"; provider: string }
   /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
   | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
+  /** A token of the identity provider was refused. `reason` is a word of a fixed set (H4). */
+  | { type: "token_refused"; reason: string }
   /** This server renewed its leases (R1), this many milliseconds too late. */
   | { type: "leases_renewed"; lateMs: number; code: ErrorCode | null };
 

@@ -77,6 +77,8 @@ export function prometheusMetrics(): PrometheusMetrics {
           return meters.rebuilds.inc({ provider: note.provider });
         case "budget_refused":
           return meters.budgetRefusals.inc({ scope: note.scope, waits: String(note.waits) });
+        case "token_refused":
+          return meters.tokenRefusals.inc({ reason: note.reason });
         case "leases_renewed":
           if (note.code !== null) meters.leaseErrors.inc({ code: note.code });
           return meters.leaseLate.observe(Math.max(0, note.lateMs) / 1_000);
@@ -164,6 +166,7 @@ function makeMeters(registers: Registers) {
       labels: [],
       buckets: short,
     }),
+    tokenRefusals: counter("token_refusals_total", "Tokens of the identity provider that were refused.", ["reason"]),
     leaseErrors: counter("lease_renewal_errors_total", "Renewals of leases that failed.", ["code"]),
     storeSeconds: histogram("store_call_seconds", "Seconds of one store call.", { labels: byStore, buckets: short }),
     storeErrors: counter("store_errors_total", "Store calls that failed.", [...byStore, "code"]),
