@@ -64,8 +64,8 @@ export interface TurnBegun {
   caller: CallerIds;
 }
 export interface TurnEnded {
-  /** How the turn ended. `refused`: it was never opened, and nothing of it is stored. */
-  outcome: "completed" | "awaiting_tool_results" | "failed" | "refused" | "repeated";
+  /** How the turn ended. `server_stopped`: this server stopped before it. `refused`: it was never opened, and nothing of it is stored. */
+  outcome: "completed" | "awaiting_tool_results" | "failed" | "server_stopped" | "refused" | "repeated";
   code: ErrorCode | null;
   usage: Usage;
   modelRequests: number;

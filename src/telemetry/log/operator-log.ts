@@ -126,7 +126,7 @@ function requestLine(method: string, { route, status, code, caller }: RequestEnd
 
 function turnLine({ provider, model, caller }: TurnBegun, end: TurnEnded, durationMs: number): LogLine {
   const { outcome, code, usage, modelRequests, overheadMs, firstOutputMs } = end;
-  const isOurs = code !== null && errorCatalogue[code].status >= 500;
+  const isOurs = outcome === "server_stopped" || (code !== null && errorCatalogue[code].status >= 500);
   const fields = {
     outcome,
     code,
