@@ -126,12 +126,28 @@ export interface StoreCallEnded {
   code: ErrorCode | null;
 }
 
+export interface ServerStarted {
+  type: "server_started";
+  version: string;
+  url: string;
+  pid: number;
+  dataFolder: string;
+  /** The kinds of the stores, without their addresses. */
+  records: string;
+  blobs: string;
+  liveLog: string;
+  /** The files and other places that set values of the configuration. */
+  configuredBy: string;
+}
+
 /** An event without a duration. */
 export type ObserverNote =
   | { type: "model_retried"; provider: string; code: ErrorCode }
   | { type: "chain_rebuilt"; provider: string }
   /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
   | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
+  /** A server of this process listens. */
+  | ServerStarted
   /** A token of the identity provider was refused. `reason` is a word of a fixed set (H4). */
   | { type: "token_refused"; reason: string }
   /** This server renewed its leases (R1), this many milliseconds too late. */
