@@ -146,6 +146,8 @@ export type ObserverNote =
   | { type: "chain_rebuilt"; provider: string }
   /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
   | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
+  /** A check of readiness has looked at a store. */
+  | { type: "store_checked"; store: StoreName; isReady: boolean }
   /** A server of this process listens. */
   | ServerStarted
   /** A token of the identity provider was refused. `reason` is a word of a fixed set (H4). */

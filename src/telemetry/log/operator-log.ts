@@ -149,9 +149,9 @@ function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** Returns the level of a note. Renewals of leases are frequent, so they are only at `debug`. */
+/** Returns the level of a note. Renewals of leases and checks of stores are frequent, so they are only at `debug`. */
 function noteLevel(type: string): LogLevel {
-  return type === "leases_renewed" ? "debug" : "info";
+  return type === "leases_renewed" || type === "store_checked" ? "debug" : "info";
 }
 
 /** Returns the fields of an error. The stack is only in JSON, for log collectors; a person at a terminal reads the message. */
