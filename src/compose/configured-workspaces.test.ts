@@ -121,7 +121,7 @@ test("[W7] [W1] a damaged or wrong workspace affects no other workspace, and wor
     ["[records]\nurl = 'postgres://h/d'", /records is the same for every workspace; set it in .*config.toml$/],
     [
       'conversation_context = "revew"\n[conversation_contexts.review]',
-      /conversation_context must be "default" or "review"$/,
+      /conversation_context must be "default" or "review"; for a context that is a record, write the line \[conversation_contexts\.revew\] too$/,
     ],
   ];
   for (const [text, expected] of cases) {

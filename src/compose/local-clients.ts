@@ -41,6 +41,8 @@ export async function localClients(options: HttpDoorOptions): Promise<LocalClien
       createOrg: (name) => operator.createOrg(name),
       listOrgs: (page) => operator.listOrgs(page),
       suspendOrg: (id, isSuspended) => operator.suspendOrg(id, isSuspended),
+      erasable: (userId) => operator.erasable(userId),
+      eraseUser: (userId) => operator.eraseUser(userId),
       clientFor: async (orgId) => clientOf(await operator.callerFor(orgId)),
     },
     attachments: {

@@ -13,11 +13,16 @@ test(
   "[R2] a process that has ended is dead, though its parent has not noticed that",
   { skip: !existsSync("/proc/self/stat") && "there is no /proc" },
   async (t) => {
-    const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 600"]);
+    const parent = spawn("sh", ["-c", "read line <&3 & echo $!; exec sleep 600"], {
+      stdio: ["ignore", "pipe", "inherit", "pipe"],
+    });
     t.after(() => parent.kill("SIGKILL"));
-    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const [line] = (await once(parent.stdout ?? assert.fail(), "data")) as [Buffer];
     const pid = Number(line.toString());
     const processStart = statOf(pid)[19] ?? assert.fail();
+    // The shell would notice the end of its child; the program that replaces it does not.
+    while (readFileSync(`/proc/${parent.pid}/comm`, "utf8") !== "sleep\n") await delay(2);
+    parent.stdio[3]?.destroy();
     while (statOf(pid)[0] !== "Z") await delay(2);
     const self = thisRunner(null);
     assert.equal(isAlive({ ...self, pid, processStart }, self), false);

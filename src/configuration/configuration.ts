@@ -197,13 +197,19 @@ function nameFaults(layers: readonly ConfigLayer[], brought: readonly string[]):
       const place = sourceText(source(key));
       const known = knownAt(key);
       if (known !== null && !known.includes(value as string))
-        return [{ place, key, message: `must be ${oneOf(known)}` }];
+        return [{ place, key, message: `must be ${oneOf(known)}${recordHint(key, value)}` }];
       const server = isTable(value) && key.startsWith(`${serversKey}.`) ? key.slice(serversKey.length + 1) : undefined;
       return isBuiltIn(server)
         ? [{ place, key, message: "is the name of a built-in provider; choose another name" }]
         : [];
     }),
   );
+}
+
+/** The layers do not know which contexts are records (G1), so that they must have the name too. */
+function recordHint(key: string, value: unknown): string {
+  if (key !== "agent_context" && key !== "conversation_context") return "";
+  return `; for a context that is a record, write the line [${key}s.${String(value)}] too`;
 }
 
 function oneOf(names: readonly string[]): string {

@@ -49,6 +49,7 @@ test("[B6] only its owner can use a new folder, whatever the umask", async (t) =
     dir,
     config: join(dir, "config.toml"),
     records: join(dir, "records.db"),
+    recordsRestoring: join(dir, "records.db.restoring"),
     blobs: join(dir, "blobs"),
     blobsMoving: join(dir, "blobs-moving"),
     blobsMoved: join(dir, "blobs-moved"),

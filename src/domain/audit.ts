@@ -13,6 +13,7 @@ export const auditActions = [
   "user.role",
   "user.disable",
   "user.enable",
+  "user.erase",
   "key.create",
   "key.revoke",
   "device.code",

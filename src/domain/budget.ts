@@ -110,6 +110,11 @@ export function usdOf(nano: number): number {
   return nano / nanoPerUsd;
 }
 
+/** Returns an amount of a budget as people read it: in dollars, or in tokens. */
+export function shownAmount({ unit }: Pick<Budget, "unit">, amount: number): number {
+  return unit === "usd" ? usdOf(amount) : amount;
+}
+
 export function targetIdsOf({ sessionId, userId, orgId, keyId }: BudgetTargets): string[] {
   return [sessionId, userId, orgId, ...(keyId === null ? [] : [keyId])];
 }

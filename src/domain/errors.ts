@@ -195,6 +195,7 @@ export type WarningCode =
   | "active_file_content_missing"
   | "rules_skipped"
   | "rules_cut"
+  | "workspace_missing"
   | "facts_skipped"
   | "facts_forgotten"
   | "skills_skipped"

@@ -2,6 +2,13 @@
 import type { Millis } from "./ids.ts";
 import type { ShownTranscript, TranscriptCorrection, TranscriptText } from "./transcript.ts";
 
+const createdId = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Returns true if the text can be the id of any workspace but `default`: a UUID of version 4 in lower case (W1). */
+export function isCreatedWorkspaceId(text: string): boolean {
+  return createdId.test(text);
+}
+
 export interface Workspace {
   /** A UUID of version 4, or `default`. */
   id: string;

@@ -11,6 +11,7 @@ import { auditLog } from "./access/audit.ts";
 import { budgets } from "./people/budgets.ts";
 import { browsers } from "./people/browsers.ts";
 import { devices } from "./people/devices.ts";
+import { erasing } from "./people/erase-user.ts";
 import { healthWatch } from "./operations/health.ts";
 import { indexes } from "./operations/indexes.ts";
 import { keyRing } from "./people/key-ring.ts";
@@ -68,7 +69,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
-    operator: operator(deps, watch),
+    operator: { ...operator(deps, watch), ...erasing(core, watch) },
     sharing: announcing(core.changes, sharing(deps, access), ["change"]),
     audit: auditLog(deps),
     indexes: indexes(deps),

@@ -5,6 +5,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import type { Configuration } from "../configuration/configuration.ts";
 import { callableProviders, keyedProviders } from "../configuration/configured-providers.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 import type { Check } from "../domain/check.ts";
 import { fixes } from "../domain/fixes.ts";
 import { headCommit } from "../system/git-head.ts";
@@ -77,8 +78,20 @@ export async function askProviders(
   return (await Promise.all(answers)).flat();
 }
 
-export function workspacesCheck({ count, problems }: WorkspaceProblems): Check {
+/** Workspaces are files, so servers that share their records in PostgreSQL do not share them, unless they use one data folder (W1). */
+export function workspacesCheck(
+  { count, problems }: WorkspaceProblems,
+  {
+    configuration: { records },
+    folder,
+  }: { configuration: { records: Pick<Configuration["records"], "url"> }; folder: Pick<DataFolder, "workspaces"> },
+): Check {
   const [problem, ...more] = problems;
+  if (problem === undefined && records.url !== null && count > 0) {
+    const detail = `${count}, as files in ${folder.workspaces}; a server with another data folder does not have them`;
+    const fix = "if there are several servers, let all of them use one data folder, and back it up: docs/team.md";
+    return { name: "workspaces", state: "note", detail, fix };
+  }
   if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
   const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
   const fix = "see all of them: aptove config check";

@@ -9,6 +9,7 @@ import {
   budgetUsdMax,
   leftOf,
   nanoUsd,
+  shownAmount,
   usdOf,
   type BudgetStart,
   type BudgetState,
@@ -105,10 +106,6 @@ export function toWireBudget(budget: BudgetState): WireBudget {
     unknownUsdPerMillion: unknownPrice === null ? null : usdOf(unknownPrice * million),
     createdAt: isoTime(createdAt),
   };
-}
-
-function shownAmount({ unit }: Pick<BudgetState, "unit">, value: number): number {
-  return unit === "usd" ? usdOf(value) : value;
 }
 
 const million = 1_000_000;

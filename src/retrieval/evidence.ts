@@ -63,9 +63,9 @@ export function isEnough({ sum, terms }: Evidence, chunks: number): boolean {
 }
 
 /**
- * Returns whether a chunk with this evidence is found beside the best one. What has next to none of the question's words was found by parts of
- * words, and is sent only because the budget has room for it.
+ * Returns whether a chunk among so many is found beside the best one. What has next to none of the question's words was found by
+ * parts of words, and would be sent only because the budget has room for it.
  */
-export function isEnoughBeside(best: number, { sum }: Evidence): boolean {
-  return sum >= shareOfBest * best;
+export function isEnoughBeside(best: number, { sum }: Evidence, chunks: number): boolean {
+  return chunks < smallIndexChunks || sum >= shareOfBest * best;
 }

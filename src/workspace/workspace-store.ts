@@ -17,7 +17,7 @@
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import type { Workspace } from "../domain/workspace.ts";
+import { isCreatedWorkspaceId, type Workspace } from "../domain/workspace.ts";
 
 export interface WorkspaceStore {
   /** Creates a workspace with everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` as `checkNames` does. */
@@ -61,10 +61,8 @@ export interface NewWorkspace {
 /** The workspace of the terminal, and of an editor that names no device. It is made on first use. */
 export const defaultWorkspaceId = "default";
 
-const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 export function isWorkspaceId(text: string): boolean {
-  return text === defaultWorkspaceId || idPattern.test(text);
+  return text === defaultWorkspaceId || isCreatedWorkspaceId(text);
 }
 
 /** Throws `workspace_invalid` if the text is not the id of a workspace (W1). Drivers call it. */

@@ -80,7 +80,13 @@ async function lookAtProvider({ providers }: Configuration, name: string): Promi
   return answer === null ? { state: "ok", detail: "has no address to check" } : providerCheck(name, answer);
 }
 
-async function lookAtWorkspaces({ configuration, env, configured, workspaces }: InspectedServer): Promise<Found> {
+async function lookAtWorkspaces({
+  configuration,
+  folder,
+  env,
+  configured,
+  workspaces,
+}: InspectedServer): Promise<Found> {
   const { store } = await workspaces();
   const found = await workspaceProblems({
     env,
@@ -88,7 +94,7 @@ async function lookAtWorkspaces({ configuration, env, configured, workspaces }: 
     list: () => store.list(),
     configurationOf: async (id) => (await configured(id))?.configuration ?? configuration,
   });
-  return workspacesCheck(found);
+  return workspacesCheck(found, { configuration, folder });
 }
 
 async function lookAtRecords({ records }: InspectedServer): Promise<Found> {

@@ -186,7 +186,7 @@ export interface UserChange extends Partial<UserStart> {
  * The operator, who runs the program on its own data (H4): the command line on the machine of the data. No door gives
  * these methods to a caller. They are the only way to make or suspend an org.
  */
-export interface Operator {
+export interface Operator extends Erasing {
   /** Makes an org without users, and returns it. */
   createOrg(name: string): Promise<Org>;
   /** Returns a page of all orgs, oldest first. `next` is null on the last page. */
@@ -200,6 +200,36 @@ export interface Operator {
    * Returns a caller with the rights of an admin over the users of the org, but without sessions. Throws `not_found`.
    */
   callerFor(orgId: string): Promise<Caller>;
+}
+
+/** Deletes what a user who left had for themselves. */
+export interface Erasing {
+  /** Returns what `eraseUser` would delete. Throws `not_found`. */
+  erasable(userId: string): Promise<ErasableUser>;
+  /**
+   * Revokes the keys of a disabled user, forgets the facts that were written down in their private sessions, purges these
+   * sessions and those that they removed, and takes name, email and external id out of the user's row. Shared sessions stay. Can
+   * be called again after it failed. Throws `not_found`, `request_invalid` unless the user is disabled, and `session_busy` while a
+   * turn of such a session runs.
+   */
+  eraseUser(userId: string): Promise<ErasedUser>;
+}
+
+/** How much there is of what only the user had. */
+export interface ErasableUser {
+  user: User;
+  sessions: number;
+  /** The sessions of the user that others can see. They stay. */
+  sharedSessions: number;
+  /** The keys in use, with the tokens of devices and browsers. */
+  keys: number;
+  facts: number;
+}
+export interface ErasedUser extends ErasableUser {
+  turnsPurged: number;
+  /** The turns that stay because forks of other users need them. */
+  turnsKept: number;
+  bytesFreed: number;
 }
 
 /** Who of the org may read a session, and who takes part in it (S7). */

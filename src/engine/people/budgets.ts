@@ -3,6 +3,7 @@ import {
   budgetTokensMax,
   budgetUsdMax,
   nanoUsd,
+  shownAmount,
   type Budget,
   type BudgetScope,
   type BudgetStart,
@@ -30,7 +31,8 @@ export function budgets(core: EngineCore): Budgets {
     },
     set: async (caller, start) => {
       const targetId = start.targetId ?? ownTarget(caller, start.scope);
-      const facts = { scope: start.scope, period: start.period, unit: start.unit };
+      const { scope, period, unit, limit, onLimit = "fail" } = start;
+      const facts = { scope, period, unit, limit: shownAmount(start, limit), onLimit };
       return await audited(deps, { by: caller, action: "budget.set", target: targetId, facts }, () =>
         setBudget(core, caller, { ...start, targetId }),
       );

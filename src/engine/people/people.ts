@@ -6,7 +6,15 @@ import { givenName } from "../../domain/given-name.ts";
 import { newId } from "../../domain/ids.ts";
 import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
-import type { CreationCursor, OldestFirstRequest, Operator, People, UserChange, UserStart } from "../engine.ts";
+import type {
+  CreationCursor,
+  Erasing,
+  OldestFirstRequest,
+  Operator,
+  People,
+  UserChange,
+  UserStart,
+} from "../engine.ts";
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
@@ -47,7 +55,7 @@ export function people(deps: EngineDependencies, watch: KeyWatch): Omit<People, 
   };
 }
 
-export function operator(deps: EngineDependencies, watch: KeyWatch): Operator {
+export function operator(deps: EngineDependencies, watch: KeyWatch): Omit<Operator, keyof Erasing> {
   const { records, now } = deps;
   const actor = (orgId: string): Caller => ({ orgId, userId: operatorId, role: "admin" });
   return {

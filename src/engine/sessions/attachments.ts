@@ -47,7 +47,8 @@ function ownerOnly(caller: Caller): void {
   throw new AptoveError("forbidden", "only the owner of the data folder may attach sessions, on its own machine");
 }
 
-async function* eachSession({ records }: EngineDependencies): AsyncGenerator<Session> {
+/** Yields the sessions of all owners and orgs, also those that were removed. */
+export async function* eachSession({ records }: EngineDependencies): AsyncGenerator<Session> {
   for (let after = ""; ;) {
     const page = await records.attachments.list({ after, limit: limits.pageSizeMax });
     yield* page;

@@ -105,7 +105,7 @@ test("[L2] [T10] Ctrl-C stops the running turn, and the chat continues", async (
   chat.input.end("/session\n");
   const { exit, stdout } = await chat.finished;
   assert.equal(exit, 0);
-  assert.match(stdout, /turns +1, the last completed/);
+  assert.match(stdout, /turns +1, the last interrupted/);
 });
 
 test("[L2] Ctrl-C twice leaves, with 130", async (t) => {

@@ -1,9 +1,9 @@
 /** `config show` and `config check` with workspaces, and what the doctor says of them (W7). */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { cliWorld, type CliRun, type CliWorld } from "../../../../testing/cli.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { fileWorkspaces } from "../../../workspace/files/file-workspaces.ts";
 
@@ -161,4 +161,23 @@ test("[E8] [W7] config check reports why a Qdrant server cannot be used, for exa
     if (fault !== null) assert.match(stderr, fault);
     assert.doesNotMatch(stderr + stdout, /secret-key/);
   }
+});
+
+test("[W7] [G1] a record is the context of a workspace whose configuration has its name", async (t) => {
+  const world = await cliWorld(t);
+  assert.equal(
+    (await world.run(["context", "set", "conversation", "review", "--boot-prompt", "Name risks first."])).exit,
+    0,
+  );
+  const { id } = JSON.parse((await world.run(["workspace", "create", "--json"])).stdout) as { id: string };
+  const file = join(world.dataDir, "workspaces", id, "config.toml");
+  const ask = async (text: string): Promise<CliRun> => {
+    writeFileSync(file, text, { mode: 0o600 });
+    return await world.run(["ask", "hi", "--new", "--workspace", id]);
+  };
+  const { stderr } = await ask('conversation_context = "review"\n');
+  assert.match(stderr, /for a context that is a record, write the line \[conversation_contexts\.review\] too/);
+  assert.equal((await ask('conversation_context = "review"\n[conversation_contexts.review]\n')).exit, 0);
+  assert.match((await world.run(["session", "show"])).stdout, /conversation Review/);
+  assert.match(readFileSync(join(world.dataDir, "workspaces", id, "session.md"), "utf8"), /Name risks first\./);
 });

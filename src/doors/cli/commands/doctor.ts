@@ -42,7 +42,10 @@ export async function doctor(
   await run("data folder", () => folderCheck(invocation.folder().dir));
   await run("configuration", () => configurationCheck(invocation.loaded().configuration, invocation.io.env));
   for (const check of await checkProviders(invocation)) checks.push(check);
-  await run("workspaces", async () => workspacesCheck(await invocation.workspaceProblems()));
+  await run("workspaces", async () => {
+    const here = { configuration: invocation.loaded().configuration, folder: invocation.folder() };
+    return workspacesCheck(await invocation.workspaceProblems(), here);
+  });
   await run("git", () => checkGit(invocation));
   if (invocation.server() === null) await checkOwnData(invocation, run, { deep });
   else for (const check of await checkOtherServer(invocation, run)) checks.push(check);

@@ -3,6 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import type { Role } from "../../../domain/caller.ts";
 import type { AuditOptions } from "../commands/audit.ts";
 import type { KeyOptions } from "../commands/api-keys.ts";
+import type { EraseOptions } from "../people/erase-user.ts";
 import type { UserOptions } from "../commands/people.ts";
 import type { OrgOption } from "../lookup/find-people.ts";
 import { wholeNumber, type RunCommand } from "./declaring.ts";
@@ -16,6 +17,7 @@ export function addPeopleCommands(program: Command, run: RunCommand): void {
   const user = program.command("user").description("users of an org");
   addUserCommands(user, run);
   addUserChanges(user, run);
+  addErasure(user, run);
   addKeyCommands(program.command("key").description("API keys of the server"), run);
   addAudit(program, run);
 }
@@ -122,6 +124,20 @@ function addUserChanges(user: Command, run: RunCommand): void {
         run(async (call) => (await commands()).changeUser(call, text, { ...options, disabled })),
       );
   }
+}
+
+function addErasure(user: Command, run: RunCommand): void {
+  user
+    .command("erase")
+    .description(
+      "delete the private sessions, keys and facts of a disabled user, as the operator of this machine's data",
+    )
+    .argument("<user>", someUser)
+    .option("-y, --yes", "do not ask")
+    .addOption(orgOption())
+    .action((text: string, options: EraseOptions) =>
+      run(async (call) => (await import("../people/erase-user.ts")).eraseUser(call, text, options)),
+    );
 }
 
 function addKeyCommands(key: Command, run: RunCommand): void {

@@ -39,6 +39,20 @@ test("[F11] [H4] who sees which budgets, and who may change them", async (t) => 
   assert.deepEqual(audited.toReversed(), [...Array(5).fill("done"), ...Array(3).fill("forbidden")]);
 });
 
+test("[F11] [H4] the audit log has the amount of a budget that was set, in its unit", async (t) => {
+  const client = (await testDoor(t, ticking())).client();
+  await client.budgets.set({ scope: "person", limit: 12.5, period: "day" });
+  await client.budgets.set({ scope: "org", limit: 900, unit: "tokens", onLimit: "wait" });
+  const { entries } = await client.audit({ action: "budget.set" });
+  assert.deepEqual(
+    entries.map(({ facts }) => facts),
+    [
+      { scope: "org", period: "total", unit: "tokens", limit: 900, onLimit: "wait" },
+      { scope: "person", period: "day", unit: "usd", limit: 12.5, onLimit: "fail" },
+    ],
+  );
+});
+
 test("[F11] a budget that does not make sense is refused", async (t) => {
   const { refused } = await testDoor(t);
   const put = async (json: object): Promise<unknown> => await refused("request_invalid", "PUT /api/budgets", { json });

@@ -31,6 +31,7 @@ import { memoryTool } from "./facts/memory-tool.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 import type { KeptRules } from "../kept/kept-rules.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
+import { missingWorkspace } from "../../contexts/missing-workspace.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import {
@@ -127,6 +128,7 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
     ...offerTools(deps, asked, { contexts, input, memory, skills: surroundings.skills }),
     caller,
     workspaceId,
+    missingWorkspace: missingWorkspace(deps, { caller, workspaceId, settings }),
     subagent: subagent ?? null,
     mail: asked.mail ?? [],
     retrieval: {

@@ -37,6 +37,8 @@ import type { TurnSkills } from "./skills.ts";
 export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
   caller: Caller;
   workspaceId: string | null;
+  /** The same id if this server has no such workspace, although it is no label (W1). Null: it has, or the id is a label. */
+  missingWorkspace: string | null;
   /** The subagent whose turn this is. Null for a turn of the session's agent. */
   subagent: SubagentRef | null;
   /** True if the turn only stores what it is given. */

@@ -28,6 +28,7 @@ import {
 } from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
+import { missingWorkspaceNews } from "../../contexts/missing-workspace.ts";
 import { modeWarnings } from "../../contexts/resolve-contexts.ts";
 import { contextBlock, line } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
@@ -150,6 +151,7 @@ interface TurnContext {
   news: readonly FileNews[];
   around: SurroundingsNews;
   memory: MemoryNews;
+  workspace: ReturnType<typeof missingWorkspaceNews>;
   /** The facts of the history that were forgotten since the last turn. */
   forgets: readonly string[];
   input: PlacedInput;
@@ -167,6 +169,7 @@ async function gatherContext(
   const sent = alreadySent(state);
   const around = surroundingsNews(accepted, state);
   const memory = memoryNews(accepted, { visible: state, warned: sent.warned });
+  const workspace = missingWorkspaceNews(accepted.missingWorkspace, sent.warned);
   noteRulesFiles(sent, accepted.files, around);
   const files = gatherFiles(accepted.files, sent, budgetOf(deps, accepted));
   const versions = versionsOf(accepted, { sent, state, wholePaths: files.wholePaths });
@@ -179,7 +182,7 @@ async function gatherContext(
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
   const pinned = await missingPins(deps, accepted.pins, state);
-  const gathered = { files, chunks, news: versions.news, around, memory, forgets, input, pinned };
+  const gathered = { files, chunks, news: versions.news, around, memory, workspace, forgets, input, pinned };
   const ending = [...endingNotes(place.parent), ...place.unheard.map(unheardNote)];
   const ofFiles = [...newsNotes(versions.news), ...waitingNote(files.waiting)];
   const notes = [...ending, ...rulesNotes(around.rules), ...ofFiles];
@@ -189,9 +192,9 @@ async function gatherContext(
 /** Adds what the note names, so that later turns do not repeat it. */
 function withNews(
   sent: TurnPlan["sent"],
-  { news, around, files, memory, forgets, pinned }: TurnContext,
+  { news, around, files, memory, workspace, forgets, pinned }: TurnContext,
 ): TurnPlan["sent"] {
-  const warned = [...(sent.warned ?? []), ...memory.warned];
+  const warned = [...(sent.warned ?? []), ...memory.warned, ...workspace.warned];
   return {
     ...sent,
     files: [...sent.files, ...newsSent([...news, ...files.waiting])],
@@ -219,6 +222,7 @@ function planWarnings(sent: SentHistory, { gathered, closed }: PlanFindings): Wa
     ...closedWarning,
     ...modeWarnings(sent.accepted.conversationContext, sent.accepted.mode),
     ...forgottenWarnings(gathered),
+    ...gathered.workspace.warnings,
     ...gathered.memory.warnings,
     ...surroundingsWarnings(sent.accepted, gathered.around),
     ...gathered.files.warnings,
