@@ -218,6 +218,7 @@ export type WarningCode =
   | "history_not_kept"
   | "budget_waits"
   | "live_log_unreadable"
+  | "server_stopped"
   | "step_limit"
   | "setting_adjusted"
   | "mode_not_known"

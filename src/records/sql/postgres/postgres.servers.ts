@@ -227,7 +227,7 @@ async function changeEverything(
 
   const lost = await openSampleTurn(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
   const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
-  assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.id, lost.id);
+  assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.turn.id, lost.id);
   const purged = await startSession(store);
   await runSampleTurn(store, purged.id);
   assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
