@@ -44,6 +44,8 @@ export interface Runner {
   /** The id of the machine's boot. It tells a process from an older one whose process id was used again. */
   bootId: string;
   pid: number;
+  /** The namespace of the process id as the system states it. Absent if the system has none, or an earlier version wrote the runner. */
+  pidNamespace?: string;
   /** The start time of the process as the system states it. Empty if the system does not report it. */
   processStart: string;
   /** The time of the start, or at which a runner that goes on was noted again. */

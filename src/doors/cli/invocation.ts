@@ -268,7 +268,7 @@ export class CliInvocation {
     const url = this.server();
     if (url !== null) return await this.#connectTo(url, this.#options.key ?? this.io.env["APTOVE_KEY"] ?? "");
     const { findServers } = await import("./server-file.ts");
-    for (const running of findServers(this.folder())) {
+    for (const running of await findServers(this.folder())) {
       if (running.configuration !== this.fingerprint()) continue;
       const client = await this.#connectTo(running.url, running.key);
       // The process id may belong to another process, or the server is shutting down. Then the engine in this process
@@ -313,7 +313,7 @@ export class CliInvocation {
   async #refuseOtherRecords(): Promise<void> {
     const own = this.recordsLocation();
     const { answersAt, findServers } = await import("./server-file.ts");
-    const running = findServers(this.folder()).find(({ records }) => records !== own);
+    const running = (await findServers(this.folder())).find(({ records }) => records !== own);
     if (running === undefined || !(await answersAt(running.url))) return;
     const message = `the server of this data folder (pid ${running.pid}) has its records in ${running.records}, and this command in ${own}`;
     const fix = "set APTOVE_RECORDS_URL and records.url here as for the server, or APTOVE_DATA_DIR to another folder";

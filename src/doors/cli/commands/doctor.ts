@@ -216,7 +216,7 @@ async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<C
 async function checkServer(invocation: CliInvocation): Promise<Check> {
   const named = invocation.server();
   const folder = invocation.folder();
-  const running = named === null ? ((await answeringServer(folder)) ?? findServers(folder)[0] ?? null) : null;
+  const running = named === null ? ((await answeringServer(folder)) ?? (await findServers(folder))[0] ?? null) : null;
   const url = named ?? running?.url;
   if (url === undefined) return { name: "server", state: "note", detail: "not running; commands work without one" };
   const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(

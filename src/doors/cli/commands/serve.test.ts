@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
@@ -214,6 +214,29 @@ test("[L1] a server that was killed is not taken for a running one", async (t) =
   writeFileSync(join(world.dataDir, "server.json"), "{damaged");
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
 });
+
+test(
+  "[L1] a server in another namespace of process ids runs if it answers, whatever has its process id here",
+  { skip: !existsSync("/proc/self/ns/pid") && "there are no namespaces" },
+  async (t) => {
+    const world = await cliWorld(t);
+    const server = await serving(world);
+    const entry = serverFile(world);
+    const write = (more: object): void =>
+      writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, pidNamespace: "pid:[1]", ...more }));
+    const pid = spawnSync(process.execPath, ["--version"]).pid;
+    write({ pid });
+    assert.match((await world.run(["doctor"])).stdout, /^ok server +http/m);
+    const again = await world.run(["serve", "--port", new URL(server.url).port]);
+    assert.match(again.stderr, /already_serving/);
+    assert.match(again.stderr, /stop it in the container where it runs/);
+    write({ pid: process.ppid, url: "http://127.0.0.1:1" });
+    assert.match((await world.run(["doctor"])).stdout, /^-- server +not running/m);
+    write({ pid: 0 });
+    assert.match((await world.run(["doctor"])).stdout, /^-- server +not running/m);
+    await stop(server);
+  },
+);
 
 test("[L1] [B6] a copy of a data folder has no server, and what is done there changes nothing in the original", async (t) => {
   const world = await cliWorld(t);
