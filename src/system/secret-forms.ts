@@ -1,16 +1,7 @@
-/** Recognizes secrets that are not declared as such (E8): by the name before the value, by the form of the value, or by the name of a file. */
+/** Recognizes secrets that are not declared as such (E8): by the name before the value, or by the form of the value. */
 
 /** Names of options, variables, headers and parameters whose values are secrets. */
 export const secretName = /key|token|secret|passw|auth|credential|cookie|signature/i;
-
-/** Files whose usual content is secrets: settings of an environment, passwords, private keys. A `.env.example` has none. */
-const secretFile =
-  /(?:^|\/)(?:\.env(?:\.(?!(?:example|sample|template|dist|defaults|schema)$)[^/]+)?|\.netrc|\.pgpass|\.htpasswd|\.aws\/credentials|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]+\.(?:pem|key|p12|pfx|jks|keystore|kdbx))$/i;
-
-/** Returns true if the name of the file says that it may hold secrets. The path has forward slashes. */
-export function mayHoldSecrets(path: string): boolean {
-  return secretFile.test(path);
-}
 
 const forms: readonly [RegExp, string][] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, "$1 ***"],
