@@ -72,9 +72,15 @@ export function findServers(folder: DataFolder): ServerFile[] {
   return readEntries(folder).flatMap(({ entry }) => (isProcessAlive(entry.pid) ? [entry] : []));
 }
 
-/** Returns the server of this folder that commands use. Null if none answers: the process id in a file may belong to another program. */
-export async function answeringServer(folder: DataFolder): Promise<ServerFile | null> {
-  for (const server of findServers(folder)) if (await answersAt(server.url)) return server;
+/**
+ * Returns the first server of this folder that answers, of those that fit. Commands use the first of all. Null if none answers: the
+ * process id in a file may belong to another program.
+ */
+export async function answeringServer(
+  folder: DataFolder,
+  fits: (server: ServerFile) => boolean = () => true,
+): Promise<ServerFile | null> {
+  for (const server of findServers(folder)) if (fits(server) && (await answersAt(server.url))) return server;
   return null;
 }
 
@@ -122,9 +128,15 @@ export function formerKeyId(folder: DataFolder): string | undefined {
   return readEntry(folder, firstName)?.keyId;
 }
 
+/** A server that answers nothing for this long, in milliseconds, counts as one that has ended: its process may be suspended. */
+const answerTimeoutMs = 2_000;
+
+/** Returns a signal for a request that only asks whether a server answers. */
+export const answerTimeout = (): AbortSignal => AbortSignal.timeout(answerTimeoutMs);
+
 /** Returns true if an aptove server answers at the address. */
 export async function answersAt(url: string): Promise<boolean> {
-  return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+  return await fetch(`${url}/healthz`, { signal: answerTimeout() }).then(
     (response) => response.ok,
     () => false,
   );

@@ -285,6 +285,35 @@ test("[L1] a second server on a data folder is found when the first one has ende
   assert.equal(await stop(third), 0);
 });
 
+/** Listens on loopback and answers nothing, as a server that is suspended. Returns its address. */
+async function hungServer(t: TestContext): Promise<string> {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("[L1] a first server that accepts connections and answers nothing hides neither a further one nor its records", async (t) => {
+  const world = await cliWorld(t);
+  const first = await serving(world);
+  const second = await servingBeside(world);
+  const entry = serverFile(world);
+  const hung = { ...entry, url: await hungServer(t) };
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(hung));
+  assert.ok((await world.run(["page"])).stdout.startsWith(second.url));
+  const elsewhere = { ...entry, records: "PostgreSQL at db.example.org/aptove", configuration: "another" };
+  const further = serverFiles(world).find((name) => name !== "server.json") ?? assert.fail("there is no further file");
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...elsewhere, url: hung.url }));
+  writeFileSync(join(world.dataDir, further), JSON.stringify({ ...elsewhere, url: second.url }));
+  assert.match((await world.run(["session", "list"])).stderr, /other_records/);
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(entry));
+  assert.equal(await stop(first), 0);
+  assert.equal(await stop(second), 0);
+});
+
 test("[L1] the file of a further server that was killed goes away at the next start", async (t) => {
   const world = await cliWorld(t);
   const first = await serving(world);
