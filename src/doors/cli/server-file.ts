@@ -35,11 +35,12 @@ const firstName = "server.json";
 /** A server that starts while another one runs has a file of its own, so that each of them can end first. */
 const furtherName = /^server-[0-9a-f-]{36}\.json$/;
 
-/** Returns the names of the files, that of the first server first, then in the order of the starts. */
+/** Returns the names of the files, that of the first server first, then in the order of the starts. A folder with such a name is none. */
 function namesIn({ dir }: DataFolder): string[] {
   try {
-    const further = readdirSync(dir).filter((name) => furtherName.test(name));
-    return [firstName, ...further.toSorted()];
+    const names = readdirSync(dir, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+    const further = names.filter((name) => furtherName.test(name)).toSorted();
+    return [...names.filter((name) => name === firstName), ...further];
   } catch (error) {
     if (isAbsence(error)) return [];
     throw error;
@@ -125,7 +126,7 @@ export function markStopping(folder: DataFolder, key: string): void {
 
 /** Returns the id of the stored key that an earlier version had in the file. Undefined: there is none. */
 export function formerKeyId(folder: DataFolder): string | undefined {
-  return readEntry(folder, firstName)?.keyId;
+  return readEntries(folder).find(({ name }) => name === firstName)?.entry.keyId;
 }
 
 /** A server that answers nothing for this long, in milliseconds, counts as one that has ended: its process may be suspended. */

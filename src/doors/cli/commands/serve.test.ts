@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
@@ -323,6 +323,17 @@ test("[L1] the file of a further server that was killed goes away at the next st
   const next = await serving(world);
   assert.deepEqual(serverFiles(world), ["server.json"]);
   assert.equal(await stop(next), 0);
+});
+
+test("[L1] a folder with the name of a server's file is none, and stays", async (t) => {
+  const world = await cliWorld(t);
+  const folders = ["server.json", `server-${newId()}.json`];
+  for (const name of folders) mkdirSync(join(world.dataDir, name), { recursive: true });
+  assert.equal((await world.run(["session", "list"])).exit, 0);
+  rmdirSync(join(world.dataDir, "server.json"));
+  const server = await serving(world);
+  assert.deepEqual(serverFiles(world).toSorted(), folders.toSorted());
+  assert.equal(await stop(server), 0);
 });
 
 test("[L1] a second server on a data folder leaves the entry of the first, says so, and ends without it", async (t) => {
