@@ -216,7 +216,7 @@ export interface AptoveClient {
    */
   inspect(options?: CallOptions): AsyncIterable<WireCheck>;
   me(): Promise<WireMe>;
-  /** Returns whether the server can run turns. */
+  /** Returns whether the server can run turns. A server that cannot is no error here. */
   health(options?: CallOptions): Promise<WireReadiness>;
 }
 
@@ -274,7 +274,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     collectGarbage: (body) => call("collectGarbage", { body }),
     inspect: ({ signal } = {}) => inspect(send, signal),
     me: () => call("me"),
-    health: ({ signal } = {}) => call("readyz", { signal }),
+    health: ({ signal } = {}) => call("readyz", { readsUnavailable: true, signal }),
   };
 }
 

@@ -29,7 +29,7 @@ export interface RunnerRecords {
    * Gives lost turns to a runner, which will fail them (R2). A pending turn is lost if its lease expired, or if its runner is one
    * of `deadRunnerIds`. The turn that was lost first comes first. Each turn gets a new lease.
    */
-  takeLostTurns(taking: LostTurnsTaking): Promise<PendingTurn[]>;
+  takeLostTurns(taking: LostTurnsTaking): Promise<LostTurn[]>;
 
   /** Returns false and writes nothing if the turn is not pending. Changes nothing if the control's id exists. */
   insertControl(control: TurnControl): Promise<boolean>;
@@ -70,6 +70,13 @@ export interface LostTurnsTaking {
   limit: number;
   /** If given, selects only this turn. */
   turnId?: string;
+}
+/** A turn that was taken over. */
+export interface LostTurn {
+  /** The turn with its new runner. */
+  turn: PendingTurn;
+  /** The runner that lost it. */
+  lostBy: string;
 }
 /** A request that another process sends to the process that runs the turn. */
 export interface TurnControl {

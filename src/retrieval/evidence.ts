@@ -63,7 +63,7 @@ export function isEnough({ sum, terms }: Evidence, chunks: number): boolean {
 }
 
 /**
- * Returns whether a chunk of an index of this size is found beside the best one. What has next to none of the question's words was found by
+ * Returns whether a chunk among so many is found beside the best one. What has next to none of the question's words was found by
  * parts of words, and would be sent only because the budget has room for it.
  */
 export function isEnoughBeside(best: number, { sum }: Evidence, chunks: number): boolean {

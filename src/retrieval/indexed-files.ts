@@ -3,7 +3,7 @@
  * would only take places from the code that people work on, and what a file of secrets has would go to a provider. `.gitattributes`, `.aptoveignore` and a setting change that.
  */
 import { limits } from "../domain/limits.ts";
-import { mayHoldSecrets } from "../system/secret-files.ts";
+import { mayHoldSecrets } from "../system/secret-forms.ts";
 import { pathPattern, PathRules } from "./path-patterns.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
 import { readableText } from "./source-text.ts";

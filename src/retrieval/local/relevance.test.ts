@@ -152,4 +152,36 @@ suite("what has next to none of the question's words", () => {
     assert.equal(first, "src/part77/value77.ts");
     assert.ok(others.length > 0);
   });
+
+  test("[Q3] [M7] a small repository beside a large one is judged by the same scale", async () => {
+    const large = sampleRepository({
+      ...Object.fromEntries(
+        Array.from({ length: 600 }, (_, at) => [`src/value${at}.ts`, `export const value${at} = ${at};\n`]),
+      ),
+      "src/ledger.ts": "/** Exports the invoice ledger of a customer. */\nexport function exportInvoiceLedger() {}\n",
+    });
+    const small = sampleRepository({
+      ...Object.fromEntries(
+        Array.from({ length: 9 }, (_, at) => [`src/part${at}.ts`, `export const part${at} = ${at};\n`]),
+      ),
+      // In three of its chunks, the word is not rare in the small one.
+      "src/spreadsheet.ts": "export function write(rows: Row[]) {}\n",
+      "src/rows.ts": "/** The rows of a spreadsheet. */\nexport type Row = string[];\n",
+      "src/cells.ts": "/** The cells of a spreadsheet. */\nexport type Cell = string;\n",
+    });
+    const folder = join(large.root, ".git", "index-of-test");
+    const retriever = await openLocalRetriever({ folder, embedder: lexicalEmbedder() });
+    try {
+      await retriever.index({ root: large.root, orgId: "org", repo: "large" });
+      await retriever.index({ root: small.root, orgId: "org", repo: "small" });
+      const text = "how is the invoice ledger of a customer exported as a spreadsheet?";
+      const query = { text, orgId: "org", repo: "large", others: [{ repo: "small" }], candidates: 20 };
+      const found = (await retriever.search(query)).map(({ path }) => path);
+      assert.deepEqual(found.toSorted(), ["src/cells.ts", "src/ledger.ts", "src/rows.ts", "src/spreadsheet.ts"]);
+    } finally {
+      await retriever.close();
+      large.remove();
+      small.remove();
+    }
+  });
 });

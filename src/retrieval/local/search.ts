@@ -9,7 +9,7 @@ import type { Question } from "../ranking/question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { bestRows, type ChunkSet, type RowFilter, type RowHit } from "./chunk-set.ts";
 import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
-import { oneCorpus, WordScores } from "./word-scores.ts";
+import { oneCorpus, WordScores, type Corpus } from "./word-scores.ts";
 
 export interface LocalSearch {
   database: IndexDatabase;
@@ -55,7 +55,7 @@ export async function searchChunks(
   const byVectors = joined(indexes, (index) => near.get(index) ?? []);
   const rankings = [...byWords, { hits: byVectors, weight: embedder.rankWeight ?? 1 }];
   const fused = fuseRankings(rankings, ({ index, row }) => index.set.numberOf(row));
-  const hits = isLearned(embedder) ? fused : withoutStrangers(fused, question);
+  const hits = isLearned(embedder) ? fused : withoutStrangers(fused, question, corpus);
   const ranked = hits.map(({ index: { repository, set }, row, score }) => {
     const { path, language } = set.fileAt(row);
     return { repo: repository.name, path, language, score, number: set.numberOf(row), repository };
@@ -80,27 +80,26 @@ function hasEvidence({ text, isAbout }: Question, index: SearchedIndex, embedder
   const terms = evidenceTerms(text);
   // A question about tests or documents is about the repository.
   if (isAbout.size > 0 || !needsEvidence(terms, embedder)) return true;
-  const [best] = bestRows(words.score({ field: "all", terms }, oneCorpus([index])), { count: 1, accepts });
+  const own = oneCorpus([index]);
+  const [best] = bestRows(words.score({ field: "all", terms }, own), { count: 1, accepts });
   if (best === undefined) return false;
-  const [evidence] = words.evidence(terms, [best.row]);
+  const [evidence] = words.evidence(terms, [best.row], own);
   return evidence !== undefined && isEnough(evidence, set.rows);
 }
 
-/** Leaves out chunks that have next to none of the question's words. Keeps all if no chunk has any. */
-function withoutStrangers<H extends IndexHit>(hits: readonly H[], { text }: Question): H[] {
+/** Leaves out chunks that have next to none of the question's words, by one scale over all indexes. Keeps all if no chunk has any. */
+function withoutStrangers<H extends IndexHit>(hits: readonly H[], { text }: Question, corpus: Corpus): H[] {
   const terms = evidenceTerms(text);
   const ofIndex = Map.groupBy(hits, ({ index }) => index);
   const evidence = new Map(
     [...ofIndex].flatMap(([{ words }, own]) => {
-      const found = words.evidence(
-        terms,
-        own.map(({ row }) => row),
-      );
+      const rows = own.map(({ row }) => row);
+      const found = words.evidence(terms, rows, corpus);
       return own.map((hit, at) => [hit, found[at] as Evidence] as const);
     }),
   );
   const best = Math.max(0, ...[...evidence.values()].map(({ sum }) => sum));
-  return hits.filter((hit) => isEnoughBeside(best, evidence.get(hit) as Evidence, hit.index.set.rows));
+  return hits.filter((hit) => isEnoughBeside(best, evidence.get(hit) as Evidence, corpus.rows));
 }
 
 /** Returns the chunks of the hits, in their order. A chunk that a run has removed in the meantime is left out. */

@@ -75,13 +75,13 @@ export class WordScores {
   }
 
   /** Returns the evidence that rows are about these terms. A term in the path or the symbol counts twice, because chunks are about that. */
-  evidence(terms: readonly string[], rows: readonly number[]): Evidence[] {
+  evidence(terms: readonly string[], rows: readonly number[], corpus: Corpus): Evidence[] {
     const evidence = rows.map((): Evidence => ({ sum: 0, terms: 0 }));
     // The place of a row among those asked for, plus one: a term may have tens of thousands of rows, and each is looked up.
     const places = new Uint16Array(this.#set.rows);
     for (const [place, row] of rows.entries()) places[row] = place + 1;
     for (const entries of this.#affordable(terms)) {
-      const rare = rarity(entries.count, this.#set.rows);
+      const rare = rarity(corpus.chunksWith(entries.term), corpus.rows);
       for (let at = 0; at < entries.count; at += 1) {
         const found = evidence[(places[entries.rows[at] as number] as number) - 1];
         if (found === undefined) continue;

@@ -6,7 +6,7 @@ import { localTime } from "./explain.ts";
 import { knownTokens, lastEndOf, lastState, type LastTurn } from "./turn-end.ts";
 
 /** How many sessions of a list are asked how their last turn ended. Of older ones, the list has only the status. */
-const endsReadMax = 50;
+const endsReadMax = 20;
 
 export async function printSessionRows(
   client: AptoveClient,
@@ -35,10 +35,10 @@ export async function printSessionRows(
   output.table(rows, { spare: [6, 4, 5, 7, 2], last: "cut", headings });
 }
 
-/** Returns null for a session that is deleted, also if that happened since the list was read. */
+/** Returns null for a session that is deleted, and for whatever else the server refuses: the list says as much as it has. */
 async function endIfThere(client: AptoveClient, session: WireSession): Promise<LastTurn | null> {
   return await lastEndOf(client, session, null).catch((error: unknown) => {
-    if (error instanceof AptoveApiError && error.code === "not_found") return null;
+    if (error instanceof AptoveApiError) return null;
     throw error;
   });
 }

@@ -7,7 +7,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
-import { mayHoldSecrets } from "../../../system/secret-files.ts";
+import { mayHoldSecrets } from "../../../system/secret-forms.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";

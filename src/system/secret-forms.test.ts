@@ -1,7 +1,7 @@
 /** The table of names whose files do not leave by themselves (E8), and of names that only look like them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mayHoldSecrets } from "./secret-files.ts";
+import { mayHoldSecrets } from "./secret-forms.ts";
 
 const secret = `
   .env a/.env .ENV .env.local .env.production .env-local .env_prod .env~ .env.bak .env.js .envrc .envrc.local prod.env a/docker.env docker.env.local
