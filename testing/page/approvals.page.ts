@@ -53,6 +53,8 @@ test("[U8] the name of a call that has no view of its own is shown without invis
   });
   await tab.goto(`${world.url}/approvals`);
   await tab.getByRole("heading", { name: "The model wants to use re⟨U+202e⟩dael" }).waitFor();
+  // The page asks again from time to time, also while the server ends.
+  await tab.unrouteAll({ behavior: "wait" });
 });
 
 test("[U8] [V5] the question of a running turn is denied with a reason, which the model receives", async (t) => {
