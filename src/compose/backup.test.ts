@@ -6,6 +6,7 @@ import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
 import { createAptove, type Aptove } from "../compose.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
+import type { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { renderFrontMatter } from "../workspace/transcript/front-matter.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
@@ -160,6 +161,31 @@ for (const store of places) {
     assert.equal(existsSync(aside), false);
   });
 }
+
+test("[B3] two restores into one folder do not mix: one of them is refused, and the other is whole", async (t) => {
+  const dir = await temporaryFolder(t);
+  const copies = await Promise.all(
+    ["one", "two"].map(async (name) => {
+      const { engine } = await open(t, { dataDir: join(dir, name) });
+      const owner = await engine.keys.owner();
+      const turn = await engine.turns.run(owner, { instruction: name, repo: null });
+      await turn.finished;
+      const copy = join(dir, `copy-of-${name}`);
+      await makeBackup({ folder: dataFolderAt(join(dir, name)), copy, version });
+      return { copy, sessionId: turn.sessionId };
+    }),
+  );
+  const folder = dataFolderAt(join(dir, "restored"));
+  const ends = await Promise.allSettled(copies.map(async ({ copy }) => await restoreBackup({ folder, copy, version })));
+  const refused = ends.flatMap((end) => (end.status === "rejected" ? [(end.reason as AptoveError).code] : []));
+  assert.deepEqual(refused, ["backup_refused"]);
+  const { engine } = await open(t, { dataDir: folder.dir });
+  const { sessions } = await engine.sessions.list(await engine.keys.owner(), { limit: 10 });
+  assert.deepEqual(
+    sessions.map(({ id }) => id),
+    copies.filter((_, at) => ends[at]?.status === "fulfilled").map(({ sessionId }) => sessionId),
+  );
+});
 
 test("[B4] [K4] a data folder that lost its records is no empty installation: nothing starts, and nothing is deleted", async (t) => {
   const cli = await cliWorld(t, { store: "files" });

@@ -199,8 +199,22 @@ async function missingOf(records: RecordStore, turnId: string, had: ReadonlySet<
 }
 
 /** Restores a backup into a data folder that has no records yet. A restore that broke off can be repeated. Throws `backup_invalid` and `backup_refused`. */
-export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promise<BackupReport> {
+export async function restoreBackup(job: BackupJob): Promise<BackupReport> {
+  const { folder, copy } = job;
   const manifest = readManifest(copy);
+  await refuseRecords(folder);
+  mkdirSync(folder.dir, { recursive: true, mode: 0o700 });
+  const { FileLockTimeout, withFileLock } = await import("../system/file-lock.ts");
+  try {
+    // Two restores at once would mix what they write beside its place.
+    return await withFileLock(join(folder.locks, "restore"), () => restoreAlone(job, manifest), { waitMsMax: 0 });
+  } catch (error) {
+    if (!(error instanceof FileLockTimeout)) throw error;
+    throw new AptoveError("backup_refused", `another restore into ${folder.dir} is running; wait until it has ended`);
+  }
+}
+
+async function restoreAlone({ folder, copy, onBlob }: BackupJob, manifest: BackupManifest): Promise<BackupReport> {
   const from = dataFolderAt(copy);
   await refuseRecords(folder);
   if ((await hashOf(from.records)) !== manifest.records) throw unusable(copy, "its records were changed");
@@ -263,7 +277,6 @@ async function hasNoTurns(records: string): Promise<boolean> {
 async function copyAside(records: string, folder: DataFolder): Promise<string> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = folder.recordsRestoring;
-  mkdirSync(folder.dir, { recursive: true, mode: 0o700 });
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });
   return aside;

@@ -1,7 +1,7 @@
 /** The page under a keyboard (U12): where the focus is, and what a key may do. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { axeFaults, closeBrowser, pageWorld, type PageWorld, type Tab } from "./page-world.ts";
+import { axeFaults, closeBrowser, pageWorld, settled, type PageWorld, type Tab } from "./page-world.ts";
 import { reasonsWorld } from "./reasons-world.ts";
 
 after(closeBrowser);
@@ -58,6 +58,33 @@ test("[U4] [U12] [U13] who begins a session writes on in the field: no letter is
     sessions.map(({ turnNames }) => turnNames),
     [[]],
   );
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U4] [U12] [U13] who goes to another session while one begins stays there, and writes there", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const { id } = await conversation(world, "an older one");
+  const tab = await world.tab();
+  const field = tab.getByLabel("Instruction");
+  await field.waitFor();
+  const start = await hold(tab, "**/api/ai/agent/execute");
+  await tab.keyboard.type("a new one\n");
+  await start.held;
+  await tab.keyboard.type(" and more");
+  const list = tab.getByRole("complementary", { name: "Sessions" });
+  await list.getByText("an older one").click();
+  await tab.getByText("answer 1").waitFor();
+  await field.click();
+  await tab.keyboard.type("for the ");
+  start.go();
+  await list.getByText("a new one").waitFor();
+  await settled(tab);
+  await tab.keyboard.type("older");
+  assert.equal(new URL(tab.url()).pathname, `/s/${id}`);
+  assert.equal(await field.inputValue(), "for the older");
+  await tab.goto(`${world.url}/`);
+  await field.waitFor();
+  assert.equal(await field.inputValue(), " and more");
   assert.deepEqual(tab.faults, []);
 });
 

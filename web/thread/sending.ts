@@ -1,5 +1,6 @@
 /** Sends what a person wrote: the next instruction, or a message to the turn that runs (U4). */
 import { useSignal, type Signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ExecuteAccepted, ExecuteRequest } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
@@ -31,6 +32,8 @@ export interface Sending {
 export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
   const fault: Sending["fault"] = useSignal(null);
   const isBusy = useSignal(false);
+  const isShown = useRef(true);
+  useLayoutEffect(() => () => void (isShown.current = false), []);
   const { text, attached } = draft;
   const attempt = async (action: () => Promise<void>): Promise<void> => {
     if ((text.value.trim() === "" && attached.value.length === 0) || isBusy.value) return;
@@ -41,8 +44,9 @@ export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
     } catch (error) {
       fault.value = { words: wordsOf(error), code: codeOf(error) };
       if (codeOf(error) === "head_moved") await thread?.load();
+    } finally {
+      isBusy.value = false;
     }
-    isBusy.value = false;
   };
   const steer = async (): Promise<void> => {
     const typed = text.value;
@@ -60,7 +64,8 @@ export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
     const { sessionId } = await run(request, crypto.randomUUID());
     takeSent(draft, typed);
     attached.value = attached.value.filter((file) => !files.includes(file));
-    if (sessionId !== thread?.id) openBegun(sessionId, draft);
+    // Who has gone elsewhere meanwhile stays there: the session is in the list.
+    if (sessionId !== thread?.id && isShown.current) openBegun(sessionId, draft);
   };
   return { fault, isBusy, send: () => attempt(send), steer: () => attempt(steer) };
 }

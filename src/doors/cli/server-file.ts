@@ -38,11 +38,12 @@ const firstName = "server.json";
 /** A server that starts while another one runs has a file of its own, so that each of them can end first. */
 const furtherName = /^server-[0-9a-f-]{36}\.json$/;
 
-/** Returns the names of the files, that of the first server first, then in the order of the starts. */
+/** Returns the names of the files, that of the first server first, then in the order of the starts. A folder with such a name is none. */
 function namesIn({ dir }: DataFolder): string[] {
   try {
-    const further = readdirSync(dir).filter((name) => furtherName.test(name));
-    return [firstName, ...further.toSorted()];
+    const names = readdirSync(dir, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+    const further = names.filter((name) => furtherName.test(name)).toSorted();
+    return [...names.filter((name) => name === firstName), ...further];
   } catch (error) {
     if (isAbsence(error)) return [];
     throw error;
@@ -83,9 +84,15 @@ async function isRunning({ url, pidNamespace }: ServerFile, pid = 0): Promise<bo
   return isForeignNamespace(pidNamespace) ? await answersAt(url) : isProcessAlive(pid);
 }
 
-/** Returns the server of this folder that commands use. Null if none answers: the process id in a file may belong to another program. */
-export async function answeringServer(folder: DataFolder): Promise<ServerFile | null> {
-  for (const server of await findServers(folder)) if (await answersAt(server.url)) return server;
+/**
+ * Returns the first server of this folder that answers, of those that fit. Commands use the first of all. Null if none answers: the
+ * process id in a file may belong to another program.
+ */
+export async function answeringServer(
+  folder: DataFolder,
+  fits: (server: ServerFile) => boolean = () => true,
+): Promise<ServerFile | null> {
+  for (const server of await findServers(folder)) if (fits(server) && (await answersAt(server.url))) return server;
   return null;
 }
 
@@ -140,12 +147,18 @@ export function markStopping(folder: DataFolder, key: string): void {
 
 /** Returns the id of the stored key that an earlier version had in the file. Undefined: there is none. */
 export function formerKeyId(folder: DataFolder): string | undefined {
-  return readEntry(folder, firstName)?.keyId;
+  return readEntries(folder).find(({ name }) => name === firstName)?.entry.keyId;
 }
+
+/** A server that answers nothing for this long, in milliseconds, counts as one that has ended: its process may be suspended. */
+const answerTimeoutMs = 2_000;
+
+/** Returns a signal for a request that only asks whether a server answers. */
+export const answerTimeout = (): AbortSignal => AbortSignal.timeout(answerTimeoutMs);
 
 /** Returns true if an aptove server answers at the address. */
 export async function answersAt(url: string): Promise<boolean> {
-  return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+  return await fetch(`${url}/healthz`, { signal: answerTimeout() }).then(
     (response) => response.ok,
     () => false,
   );

@@ -14,7 +14,6 @@ import type { LocalEngine } from "../ports.ts";
 import {
   answeringServer,
   answersAt,
-  findServers,
   findStopping,
   howToStop,
   formerKeyId,
@@ -244,8 +243,8 @@ async function refuseSecondServer(call: CliInvocation): Promise<void> {
 async function refusalAt(call: CliInvocation, port: number): Promise<CommandFailed | null> {
   const folder = call.folder();
   const isHere = ({ url }: { url: string }): boolean => port !== 0 && URL.parse(url)?.port === String(port);
-  const running = (await findServers(folder)).find(isHere);
-  if (running !== undefined && (await answersAt(running.url))) {
+  const running = await answeringServer(folder, isHere);
+  if (running !== null) {
     const { url, pid } = running;
     const fix = `use it, stop it ${howToStop(running)}, or take another port: --port <n>`;
     return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
