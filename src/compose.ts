@@ -24,7 +24,12 @@ import { observedStore } from "./telemetry/observed-store.ts";
 import type { OpenSessionTools } from "./tools/session-tools.ts";
 import { aptoveVersion } from "./version.ts";
 import { readContextEntry } from "./configuration/context-entry.ts";
-import { mergeLayers, readSharedLayers, type Configuration } from "./configuration/configuration.ts";
+import {
+  mergeLayers,
+  readSharedLayers,
+  type Configuration,
+  type LoadedConfiguration,
+} from "./configuration/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./configuration/data-folder.ts";
 import { pause } from "./system/abort.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
@@ -34,6 +39,8 @@ export interface Aptove {
   engine: Engine;
   /** The configuration of every workspace that changes nothing. */
   configuration: Configuration;
+  /** The source of each value of the configuration that is not built in. */
+  sources: LoadedConfiguration["sources"];
   folder: DataFolder;
   /** Opens the workspaces, their devices and their permissions. */
   workspaces(): Promise<OpenedWorkspaces>;
@@ -56,7 +63,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const givenProviders = (options.providers ?? []).map(({ name }) => name);
   const from = options.overridesFrom === undefined ? {} : { overridesFrom: options.overridesFrom };
   const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, ...from, providers: givenProviders });
-  const { configuration, warnings } = mergeLayers(shared, null);
+  const { configuration, sources, warnings } = mergeLayers(shared, null);
   const version = aptoveVersion();
   const telemetry = await startTelemetry({ configuration, env, version, now, options });
   const { observer, report } = telemetry;
@@ -102,7 +109,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
         return await webReader({ allowedHosts: configuration.input.allowedUrlHosts }).read(url, how);
       },
     },
-    ...identitiesOf(configuration, { given: options.identities, report }),
+    ...identitiesOf(configuration, { given: options.identities, report, observer }),
     limits: configuration.limits,
     quotas: quotasOf(configuration),
     unkeptPolicy: unkeptPolicyOf(configuration),
@@ -131,6 +138,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   return {
     engine: await createEngine(deps),
     configuration,
+    sources,
     folder,
     workspaces: () => workspaces.opened(),
     transcripts: () => workspaces.transcripts(),

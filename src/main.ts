@@ -39,13 +39,15 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
-      const [{ httpDoor }, { listen }, { allMounts }, { listenForOperator }, { findPage }] = await Promise.all([
-        import("./doors/http/door.ts"),
-        import("./doors/http/listen.ts"),
-        import("./compose/mounts/all-mounts.ts"),
-        import("./compose/operator-address.ts"),
-        import("./doors/http/page/find-page.ts"),
-      ]);
+      const [{ httpDoor }, { listen }, { allMounts }, { listenForOperator }, { findPage }, { noteServerStarted }] =
+        await Promise.all([
+          import("./doors/http/door.ts"),
+          import("./doors/http/listen.ts"),
+          import("./compose/mounts/all-mounts.ts"),
+          import("./compose/operator-address.ts"),
+          import("./doors/http/page/find-page.ts"),
+          import("./compose/server-started.ts"),
+        ]);
       const operator = await listenForOperator(aptove);
       const own = ownKey(engine, owner);
       const { mounts, close } = allMounts(aptove, { fetch: (request) => door.fetch(request) });
@@ -58,6 +60,7 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
         await listening.close({ graceMs: 1_000 });
         await operator?.close();
       };
+      await noteServerStarted(aptove, listening.url);
       return { url: listening.url, key: own.key };
     },
     close: async (options) => {

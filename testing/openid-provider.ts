@@ -33,6 +33,7 @@ export const openIdOptions: Omit<OidcOptions, "issuer"> = {
   roles: null,
   mayBeAdded: true,
   report: () => undefined,
+  refused: () => undefined,
 };
 
 /** Starts a provider with one client. Its pages ask for a name, take any password, and ask for consent. */

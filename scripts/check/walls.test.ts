@@ -28,7 +28,7 @@ const cases: { path: string; line: string; rule: string | null }[] = [
   { path: "src/engine/run-turn.ts", line: `import { z } from "zod";`, rule: "package" },
   { path: "src/engine/transfer/schema.ts", line: `import { z } from "zod";`, rule: null },
   { path: "src/engine/transfer/schema.ts", line: `import { a } from "kysely";`, rule: "package" },
-  { path: "src/engine/run-turn.ts", line: `await import("../providers/openai/" + "x.ts");`, rule: "computed" },
+  { path: "src/engine/run-turn.ts", line: `await import("../providers/openai" + "x.ts");`, rule: "computed" },
   { path: "src/engine/run-turn.ts", line: `await import("../providers/openai/openai.ts");`, rule: "import" },
   { path: "src/engine/turn/request/envelope.ts", line: `import { a } from "node:zlib";`, rule: "node" },
   { path: "src/engine/turn/run-turn.ts", line: `import { a } from "../../system/bounded-cache.ts";`, rule: null },

@@ -41,9 +41,16 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["abort", "bounded-cache", "canonical-json", "rounds", "guards", "opened-once"].map(
-  (name) => `src/system/${name}.ts`,
-);
+const pureSystem = [
+  "abort",
+  "bounded-cache",
+  "canonical-json",
+  "rounds",
+  "guards",
+  "opened-once",
+  "apart",
+  "repeated-fault",
+].map((name) => `src/system/${name}.ts`);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {
@@ -101,7 +108,10 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Zones that run anywhere, or must stay pure: no `node:` module but the ones named here by file. */
 const withoutNode = ["domain", "pure-system", "engine-request", "protocol", "client", "web"];
-const nodeModuleAllowed: Record<string, string> = { "src/domain/ids.ts": "node:crypto" };
+const nodeModuleAllowed: Record<string, string> = {
+  "src/domain/ids.ts": "node:crypto",
+  "src/system/apart.ts": "node:async_hooks",
+};
 /** Zones that stand on the language alone: no package either. */
 const withoutPackages = ["domain", "pure-system", "engine", "engine-api", "engine-request"];
 /**

@@ -283,8 +283,8 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "job-fault-repeated",
     does: "reports the same failure of a background job in each round (R2)",
-    file: "src/engine/operations/background-jobs.ts",
-    find: "if (this.#reasons.get(failing) !== words) ",
+    file: "src/system/repeated-fault.ts",
+    find: "if (this.#reason !== reason) ",
     replace: "",
     tests: ["src/engine/operations/background-jobs.test.ts"],
   },

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
+import { memoryEventLog } from "../live/memory/memory-event-log.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import { testDoor, type TestDoor } from "../../testing/http-door.ts";
 import { AptoveApiError, createClient, isTerminalEvent, type StreamedEvent } from "./client.ts";
@@ -72,6 +73,18 @@ test("[H2] every method returns the answer of its route", async (t) => {
   assert.ok((await client.keys.list()).keys.some(({ id }) => id === key.id));
   await client.keys.revoke(key.id);
   await assert.rejects(door.client({ key: secret }).me(), failed("unauthenticated"));
+});
+
+test("[H2] a server that cannot run turns answers what fails, and a proxy without a server is an error", async (t) => {
+  const log = memoryEventLog();
+  log.append = () => Promise.reject(new Error("the log is full"));
+  const client = (await testDoor(t, { log })).client();
+  const failing = { status: "not_ready", records: "ok", blobs: "ok", log: "failed" };
+  assert.partialDeepStrictEqual(await client.health(), failing);
+  for (const type of ["text/html", "application/problem+json"]) {
+    const fetch = async () => new Response("{}", { status: 503, headers: { "content-type": type } });
+    await assert.rejects(createClient({ url: "http://proxy", fetch }).health(), { code: "answer_invalid" });
+  }
 });
 
 test("[H2] [S5] [S6] [S8] [T6] [T7] [K4] [D1] [D2] every method of the tree returns the answer of its route", async (t) => {

@@ -216,8 +216,8 @@ export interface AptoveClient {
    */
   inspect(options?: CallOptions): AsyncIterable<WireCheck>;
   me(): Promise<WireMe>;
-  /** Returns whether the server can run turns. */
-  health(): Promise<WireReadiness>;
+  /** Returns whether the server can run turns. A server that cannot is no error here. */
+  health(options?: CallOptions): Promise<WireReadiness>;
 }
 
 export function createClient(options: ClientOptions): AptoveClient {
@@ -274,7 +274,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     collectGarbage: (body) => call("collectGarbage", { body }),
     inspect: ({ signal } = {}) => inspect(send, signal),
     me: () => call("me"),
-    health: () => call("readyz"),
+    health: ({ signal } = {}) => call("readyz", { readsUnavailable: true, signal }),
   };
 }
 

@@ -15,6 +15,8 @@ export interface RequestOptions<N extends RouteName> {
   accept?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
+  /** True if the route answers in the same form with status 503. */
+  readsUnavailable?: true;
 }
 
 /** A body that is not JSON. A stream can be sent only once. Some browsers cannot send a stream and need a Blob. */
@@ -65,7 +67,8 @@ export function requestSender(connection: ServerConnection): SendRequest {
       },
     );
     const response = await reach(() => fetch(request), { url: connection.url, signal: options.signal });
-    if (!response.ok) throw await apiErrorOf(response);
+    const isAnswer = response.ok || (options.readsUnavailable && response.status === 503 && isJson(response));
+    if (!isAnswer) throw await apiErrorOf(response);
     return response;
   };
 }
@@ -83,9 +86,13 @@ function contentOf({ body, content }: RequestOptions<RouteName>): RequestContent
 
 /** Reads the JSON of a response. It checks only the media type and trusts the server for the content. */
 export async function jsonOf<T>(response: Response): Promise<T> {
-  const isJson = response.headers.get("content-type")?.startsWith("application/json");
-  if (!isJson) throw new AptoveApiError("answer_invalid", "the answer is not JSON", { status: response.status });
+  if (!isJson(response))
+    throw new AptoveApiError("answer_invalid", "the answer is not JSON", { status: response.status });
   return (await response.json()) as T;
+}
+
+function isJson({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("application/json") === true;
 }
 
 /** Throws `unreachable` if there is no answer. An abort is thrown unchanged. */

@@ -1,5 +1,6 @@
 /** The identity provider as the configuration names it (H4, U2). */
 import assert from "node:assert/strict";
+import { noObserver } from "../telemetry/observer.ts";
 import { test } from "node:test";
 import { openIdClientId, openIdServer, signInThere } from "../../testing/openid-provider.ts";
 import { localOrgId } from "../domain/caller.ts";
@@ -17,7 +18,7 @@ test("[U2] [W7] with oidc.client_id browsers sign in at the provider, and withou
     const keys = { "oidc.issuer": issuer, "oidc.org": localOrgId, "oidc.provision": false, ...more };
     return { oidc: settleOidc(new MergedValues(new Map(Object.entries(keys)))) } as Configuration;
   };
-  const how = { given: undefined, report: () => undefined };
+  const how = { given: undefined, report: () => undefined, observer: noObserver };
   assert.equal(identitiesOf(configured({ "oidc.audience": "aptove" }), how).identities?.browsers, undefined);
   const { identities } = identitiesOf(configured({ "oidc.client_id": openIdClientId }), how);
   assert.equal(await identities?.identify("a.b.c", Date.now()), null, "no audience, no access tokens");

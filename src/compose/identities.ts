@@ -5,17 +5,23 @@ import type { OidcOptions } from "../identity/oidc/oidc.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { checkOidc } from "../configuration/oidc-settings.ts";
 import { OpenedOnce } from "../system/opened-once.ts";
+import type { Report } from "../system/repeated-fault.ts";
+import type { Observer } from "../telemetry/observer.ts";
 
 export function identitiesOf(
   { oidc }: Configuration,
-  { given, report }: { given: IdentityProvider | undefined; report(message: string, error?: unknown): void },
+  { given, report, observer }: { given: IdentityProvider | undefined; report: Report; observer: Observer },
 ): { identities?: IdentityProvider } {
   if (given !== undefined) return { identities: given };
   const options = optionsOf(oidc);
   if (options === null) return {};
   const opened = new OpenedOnce(async (): Promise<IdentityProvider> => {
     const { openIdProvider } = await import("../identity/oidc/oidc.ts");
-    return openIdProvider({ ...options, report });
+    return openIdProvider({
+      ...options,
+      report,
+      refused: (reason) => observer.note({ type: "token_refused", reason }),
+    });
   });
   const provider = (): Promise<IdentityProvider> => opened.open();
   return {
@@ -42,7 +48,7 @@ function browsersOf(
 }
 
 /** Returns null if no identity provider is configured. Throws `config_invalid`. */
-function optionsOf(oidc: Configuration["oidc"]): Omit<OidcOptions, "report"> | null {
+function optionsOf(oidc: Configuration["oidc"]): Omit<OidcOptions, "report" | "refused"> | null {
   checkOidc(oidc);
   const { issuer, org, orgClaim, orgs, roleClaim, roles, provision, clientId, clientSecret, scopes, ...rest } = oidc;
   if (issuer === null) return null;

@@ -1,5 +1,5 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
-import { headCommit } from "../system/git-head.ts";
+import { headCommit } from "../system/git/git-head.ts";
 import { findWorkingCopy } from "../working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";

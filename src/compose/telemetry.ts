@@ -33,7 +33,7 @@ export async function startTelemetry(request: TelemetrySetup): Promise<Telemetry
   const { redactor } = await import("../telemetry/redact.ts");
   const secrets = secretsOf(request);
   const log = operatorLog({ ...form, write, now, secrets });
-  const metrics = at.port === null ? null : await openMetrics();
+  const metrics = at.port === null ? null : await openMetrics(version);
   const spans = traces.exporter === "none" ? null : await openTraces(version, traces.ratio);
   const isObserverLogged = form.level === "info" || form.level === "debug";
   const all = [isObserverLogged ? log.observer : null, spans?.observer, metrics?.observer, options.observer];
@@ -51,9 +51,9 @@ function commandForm({ level }: Configuration["log"]): Configuration["log"] {
   return { format: "text", level: level === "error" ? level : "warn" };
 }
 
-async function openMetrics(): Promise<PrometheusMetrics> {
+async function openMetrics(version: string): Promise<PrometheusMetrics> {
   const { prometheusMetrics } = await import("../telemetry/prometheus/metrics.ts");
-  return prometheusMetrics();
+  return prometheusMetrics(version);
 }
 
 async function openTraces(

@@ -29,3 +29,20 @@ test(
     assert.equal(isAlive(self, self), true);
   },
 );
+
+test(
+  "[R2] the process id of another namespace does not say whether its process is alive",
+  { skip: !existsSync("/proc/self/ns/pid") && "there are no namespaces" },
+  () => {
+    const self = thisRunner(null);
+    const ended = { ...self, pid: 2 ** 31 - 1 };
+    assert.equal(isAlive(ended, self), false);
+    assert.equal(isAlive({ ...ended, pidNamespace: "pid:[1]" }, self), null);
+    assert.equal(isAlive({ ...self, pidNamespace: "pid:[1]" }, self), null);
+    // No process ends a turn of a copy, wherever it runs.
+    const copied = { ...ended, pidNamespace: "pid:[1]", records: "1 2" };
+    assert.equal(isAlive(copied, { ...self, records: "1 3" }), false);
+    const { pidNamespace: _none, ...earlier } = ended;
+    assert.equal(isAlive(earlier, self), false);
+  },
+);

@@ -3,16 +3,18 @@ import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
 import type { Runner } from "../records/record-store.ts";
-import { isProcessAlive } from "../system/processes.ts";
+import { isForeignNamespace, isProcessAlive, ownPidNamespace } from "../system/processes.ts";
 import { fileIdentity } from "../system/read-files.ts";
 
 /** Returns this process as a runner. `records` is the database of this machine that it serves, or null if its records are elsewhere. */
 export function thisRunner(records: string | null): Runner {
+  const pidNamespace = ownPidNamespace();
   return {
     id: newId(),
     host: hostname(),
     bootId: readOrEmpty("/proc/sys/kernel/random/boot_id").trim(),
     pid: process.pid,
+    ...(pidNamespace !== undefined && { pidNamespace }),
     processStart: processStart(process.pid),
     startedAt: Date.now(),
     ...(records !== null && { records: fileIdentity(records) }),
@@ -20,15 +22,18 @@ export function thisRunner(records: string | null): Runner {
 }
 
 /**
- * Returns whether the process of another runner is alive and serves the same records, or null if it runs on another machine or is stopped.
+ * Returns whether the process of another runner is alive and serves the same records. Null if it runs on another machine, in another
+ * namespace of process ids, or is stopped.
  * A process of an earlier boot is dead. The start time is compared too, because the system reuses process ids. A copy of the records has
  * their runners, but the process of such a runner never ends a turn in the copy, so there it counts as dead.
  */
 export function isAlive(runner: Runner, self: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
-  if (!isProcessAlive(runner.pid)) return false;
   if (runner.records !== undefined && self.records !== undefined && runner.records !== self.records) return false;
+  // The same id may belong to another process here. Only the leases of the runner say whether it lives.
+  if (isForeignNamespace(runner.pidNamespace)) return null;
+  if (!isProcessAlive(runner.pid)) return false;
   const isSame = runner.processStart === "" || processStart(runner.pid) === runner.processStart;
   const state = stateOf(runner.pid);
   // It has ended, and its parent has not noticed that, which some parents never do.

@@ -119,6 +119,7 @@ export const errorCatalogue = {
   blob_exists: entry(500, "A different blob already has this name"),
   blobs_foreign: entry(500, "The blob store does not belong to these records"),
   records_refused: entry(500, "PostgreSQL refused the access to the records"),
+  records_unavailable: entry(503, "PostgreSQL does not answer", true),
   records_damaged: entry(500, "Stored records are damaged"),
   records_lost: entry(500, "The records of these blobs are missing"),
   garbage_doubtful: entry(409, "Most of what is stored would be deleted"),
@@ -159,7 +160,7 @@ export interface Failure {
   code: ErrorCode;
   message: string;
   retryable: boolean;
-  /** How long the provider asked to wait, in seconds from the failure. Absent: it asked for nothing. */
+  /** How long to wait before a retry, in seconds from the failure, if the provider or the store says so. Absent: nothing is known. */
   retryAfterSeconds?: number;
 }
 
@@ -217,6 +218,7 @@ export type WarningCode =
   | "history_not_kept"
   | "budget_waits"
   | "live_log_unreadable"
+  | "server_stopped"
   | "step_limit"
   | "setting_adjusted"
   | "mode_not_known"

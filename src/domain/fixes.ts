@@ -107,6 +107,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   blob_exists: "collect the garbage of an interrupted import: aptove gc",
   blobs_foreign: "check blobs.url and records.url: aptove config show",
   records_refused: "check the user, the password and the database in records.url: aptove config show",
+  records_unavailable: "check that PostgreSQL runs, and try again when it is back: aptove doctor",
   records_damaged:
     "check the disk, and restore from a backup what the message names; docs/backup.md says how, for single turns and for all",
   records_lost: "put records.db back from a backup: aptove restore <folder>",

@@ -207,6 +207,8 @@ export const limits = {
   providerAttemptsMax: 4,
   providerBackoffMs: 500,
   providerBackoffMaxMs: 30_000,
+  /** C7: the longest wait of a provider that is believed. A longer one counts as none. */
+  providerWaitMaxMs: 365 * 24 * 3_600_000,
   /**
    * The time until the answer of a provider begins, and between two pieces of it. Reasoning models are silent for a
    * long time.

@@ -216,7 +216,7 @@ async function close(
   };
   await Promise.race([ended().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
   isOver.abort();
-  for (const some of all) for (const live of some.all()) live.stop();
+  for (const some of all) for (const live of some.all()) live.stopWithServer();
   await ended();
   await jobs.stop();
   await closeParts(core, jobs, onTurnsEnded);

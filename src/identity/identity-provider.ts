@@ -2,7 +2,8 @@
  * The contract for external identity providers (H4). A client sends the provider's token in place of an API key. The driver
  * checks the token and reads its claims as the configuration says; the engine finds the user.
  *
- * The result for an invalid token is null, whatever is wrong with it, so that an attacker learns nothing from the answer. If the
+ * The result for an invalid token is null, whatever is wrong with it, so that an attacker learns nothing from the answer. The driver
+ * reports the reason to the operator only. If the
  * provider does not answer, the driver throws an AptoveError `identity_unavailable`. It throws nothing else. The sign-in of a
  * browser gets the reason of a refusal: its code is of no use to anyone else.
  */
@@ -43,6 +44,25 @@ export interface IdentityAnswer extends Omit<IdentityAttempt, "address"> {
   answer: string;
   redirectUri: string;
 }
+
+/**
+ * Why a token is refused. `audience`, `issuer`, `key_unknown`, `signature`, `algorithm`, `expired`, `not_valid_yet`: it is not what the
+ * configuration asks for. `user_claim`, `org_claim`, `email_unverified`: it names no user. `provider_unavailable`: it could not be checked.
+ */
+export type TokenFault =
+  | "malformed"
+  | "claim_missing"
+  | "issuer"
+  | "audience"
+  | "expired"
+  | "not_valid_yet"
+  | "key_unknown"
+  | "signature"
+  | "algorithm"
+  | "user_claim"
+  | "org_claim"
+  | "email_unverified"
+  | "provider_unavailable";
 
 /** The user that a token names. */
 export interface IdentifiedUser {

@@ -8,7 +8,7 @@ import { callableProviders, keyedProviders } from "../configuration/configured-p
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { Check } from "../domain/check.ts";
 import { fixes } from "../domain/fixes.ts";
-import { headCommit } from "../system/git-head.ts";
+import { headCommit } from "../system/git/git-head.ts";
 import { answering, configurationProblems } from "./configuration-problems.ts";
 import type { WorkspaceProblems } from "./workspace-problems.ts";
 
@@ -101,13 +101,14 @@ export function workspacesCheck(
 export interface StoresFound {
   records: "ok" | "failed";
   blobs: "ok" | "failed";
+  log: "ok" | "failed";
   /** The address of the bucket. Null: the blobs are in the data folder, or it is not known. */
   bucket: string | null;
 }
 
-export function storesCheck({ records, blobs, bucket }: StoresFound): Check {
-  const detail = `records ${records}, blobs ${blobs}${bucket === null ? "" : ` in ${bucket}`}`;
-  if (records === "ok" && blobs === "ok") return { name: "stores", state: "ok", detail };
+export function storesCheck({ records, blobs, log, bucket }: StoresFound): Check {
+  const detail = `records ${records}, blobs ${blobs}${bucket === null ? "" : ` in ${bucket}`}, live log ${log}`;
+  if (records === "ok" && blobs === "ok" && log === "ok") return { name: "stores", state: "ok", detail };
   return { name: "stores", state: "failed", detail, fix: fixes.storage_failed };
 }
 

@@ -2,6 +2,8 @@
  * Combines simultaneous requests: one batch runs at a time, and requests that arrive in the meantime wait for the next one.
  * So a store that is remote or busy gets fewer and larger requests, and one that is near responds at once.
  */
+import { apart } from "../system/apart.ts";
+
 export interface BatchLimits {
   countMax: number;
   /** The maximum sum of the weights of a batch's items, in any unit. A single item may weigh more. */
@@ -30,7 +32,7 @@ export class Batcher<T, R> {
   async add(item: T, weight = 0): Promise<R> {
     const { promise, resolve, reject } = Promise.withResolvers<R>();
     this.#asked.push({ item, weight, resolve, reject });
-    this.#running ??= this.#work();
+    this.#running ??= apart(() => this.#work());
     return await promise;
   }
 

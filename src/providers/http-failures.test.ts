@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ErrorWire, httpFailure, retryAfterOf, streamErrorFailure } from "./http-failures.ts";
+import { type ErrorWire, httpErrorEvent, httpFailure, retryAfterOf, streamErrorFailure } from "./http-failures.ts";
 
 test("[C7] retry-after is read as seconds, as a date and as milliseconds", () => {
   const now = Date.parse("2026-11-21T10:00:00Z");
@@ -19,6 +19,19 @@ const plain: ErrorWire<string | null> = {
   codeOf: () => "provider_rejected",
   messageOf: (error) => error,
 };
+
+test("[C7] a wait without end, or longer than a year, counts as none", () => {
+  const wire = { ...plain, codeOf: () => "provider_rate_limited" as const };
+  const refused = { provider: "acme", model: "m", hasKey: true, status: 429, body: "slow" };
+  for (const wait of ["9".repeat(400), String(366 * 24 * 3_600)]) {
+    const retryAfterMs = retryAfterOf(new Headers({ "retry-after": wait }), 0);
+    const failed = httpErrorEvent(wire, { ...refused, retryAfterMs });
+    assert.equal(failed.retryAfterMs, null);
+    assert.doesNotMatch(failed.failure.message, /wait/);
+    const inBody = { ...wire, retryAfterIn: () => Number(wait) * 1_000 };
+    assert.equal(httpErrorEvent(inBody, { ...refused, retryAfterMs: null }).retryAfterMs, null);
+  }
+});
 
 test("[C7] a failure names the provider and the wait that it requests, and is never long or empty", () => {
   const provider = "acme";

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
 import { spokenTime } from "../domain/spoken-time.ts";
 import type { ProviderFailed } from "./provider.ts";
-import { failedEvent } from "./terminal-event.ts";
+import { believedWait, failedEvent } from "./terminal-event.ts";
 
 /** How a wire writes its errors, and what they mean. `WireError` is one error as the driver reads it. */
 export interface ErrorWire<WireError> {
@@ -45,7 +45,7 @@ export function httpErrorEvent<WireError>(wire: ErrorWire<WireError>, refused: R
   const { provider, status, body, hasKey } = refused;
   const error = wire.read(wire.findIn === undefined ? errorFieldOf(parsedJson(body)) : wire.findIn(body));
   const code = wire.codeOf(error, status);
-  const retryAfterMs = refused.retryAfterMs ?? wire.retryAfterIn?.(error) ?? null;
+  const retryAfterMs = believedWait(refused.retryAfterMs) ?? believedWait(wire.retryAfterIn?.(error));
   if (code === "provider_unauthenticated" && !hasKey) {
     const message = `${provider} requires an API key, and none is configured (HTTP ${status})`;
     return failedEvent(failure(code, message), { retryAfterMs });

@@ -127,7 +127,7 @@ export interface ProviderFailed {
   failure: Failure;
   /** The model's context window in tokens, if the provider's error names it (C6). */
   contextTokens?: number;
-  /** The wait in milliseconds that the provider requests, for example in `retry-after`; null if it requests none. */
+  /** The wait in milliseconds that the provider requests, for example in `retry-after`; null if it requests none. See `believedWait`. */
   retryAfterMs: number | null;
   usage: Usage;
 }

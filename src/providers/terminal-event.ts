@@ -1,5 +1,6 @@
 /** The last event of a provider's answer. */
 import type { Failure } from "../domain/errors.ts";
+import { limits } from "../domain/limits.ts";
 import { windowIn } from "./window-in-error.ts";
 import { noUsage, type Usage } from "../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "./provider.ts";
@@ -19,4 +20,13 @@ export function failedEvent(
     usage: more.usage ?? noUsage,
     ...(contextTokens !== null && { contextTokens }),
   };
+}
+
+/**
+ * Returns the wait in whole milliseconds. Null if none was requested, or one that makes no sense: a negative one, one above
+ * `limits.providerWaitMaxMs`, or no number at all. A header can hold any digits, and a driver can be written in JavaScript.
+ */
+export function believedWait(ms: unknown): number | null {
+  if (typeof ms !== "number" || !(ms >= 0 && ms <= limits.providerWaitMaxMs)) return null;
+  return Math.round(ms);
 }

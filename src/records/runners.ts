@@ -29,7 +29,7 @@ export interface RunnerRecords {
    * Gives lost turns to a runner, which will fail them (R2). A pending turn is lost if its lease expired, or if its runner is one
    * of `deadRunnerIds`. The turn that was lost first comes first. Each turn gets a new lease.
    */
-  takeLostTurns(taking: LostTurnsTaking): Promise<PendingTurn[]>;
+  takeLostTurns(taking: LostTurnsTaking): Promise<LostTurn[]>;
 
   /** Returns false and writes nothing if the turn is not pending. Changes nothing if the control's id exists. */
   insertControl(control: TurnControl): Promise<boolean>;
@@ -46,6 +46,8 @@ export interface Runner {
   /** The id of the machine's boot. It tells a process from an older one whose process id was used again. */
   bootId: string;
   pid: number;
+  /** The namespace of the process id as the system states it. Absent if the system has none, or an earlier version wrote the runner. */
+  pidNamespace?: string;
   /** The start time of the process as the system states it. Empty if the system does not report it. */
   processStart: string;
   /** The time of the start, or at which a runner that goes on was noted again. */
@@ -72,6 +74,13 @@ export interface LostTurnsTaking {
   limit: number;
   /** If given, selects only this turn. */
   turnId?: string;
+}
+/** A turn that was taken over. */
+export interface LostTurn {
+  /** The turn with its new runner. */
+  turn: PendingTurn;
+  /** The runner that lost it. */
+  lostBy: string;
 }
 /** A request that another process sends to the process that runs the turn. */
 export interface TurnControl {

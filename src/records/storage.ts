@@ -14,7 +14,10 @@ export interface StorageRecords {
   turnIds(page: { after: string | null; limit: number }): Promise<string[]>;
   /** Returns the room of each of these turns, in any order. An unknown turn is left out. */
   turnRoom(ids: readonly string[]): Promise<TurnRoom[]>;
-  /** Writes something small that no other method returns, as durably as any write. Rejects if the store cannot be written. */
+  /**
+   * Writes something small that no other method returns, as durably as any write. Rejects if the store cannot be written, and
+   * if a database on another machine has no room for more.
+   */
   probe(): Promise<void>;
 }
 

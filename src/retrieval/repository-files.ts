@@ -9,8 +9,8 @@ import { dirname, join, sep } from "node:path";
 import { pathFault } from "../domain/active-file.ts";
 import { withUnusualPath, type UnindexedFile } from "./unindexed-file.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { headCommit } from "../system/git-head.ts";
-import { askGit, type GitAnswer } from "../system/git.ts";
+import { headCommit } from "../system/git/git-head.ts";
+import { askGit, type GitAnswer } from "../system/git/git.ts";
 import { readRegularFlags } from "../system/read-files.ts";
 import { systemCode } from "../system/system-error.ts";
 

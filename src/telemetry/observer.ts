@@ -15,6 +15,8 @@ export interface Observer {
   request(begun: RequestBegun): Activity<RequestEnded>;
   /** Reports a turn, from its acceptance until it is stored or refused. */
   turn(begun: TurnBegun): Activity<TurnEnded>;
+  /** Reports that this server ends a turn that no process runs any more (R2). */
+  recovery(begun: RecoveryBegun): Activity<RecoveryEnded>;
   /** Reports one request to a provider. */
   modelCall(begun: ModelCallBegun): Activity<ModelCallEnded>;
   /** Reports one call of a tool that runs in this process. */
@@ -62,8 +64,8 @@ export interface TurnBegun {
   caller: CallerIds;
 }
 export interface TurnEnded {
-  /** How the turn ended. `refused`: it was never opened, and nothing of it is stored. */
-  outcome: "completed" | "awaiting_tool_results" | "failed" | "refused" | "repeated";
+  /** How the turn ended. `server_stopped`: this server stopped before it. `refused`: it was never opened, and nothing of it is stored. */
+  outcome: "completed" | "awaiting_tool_results" | "failed" | "server_stopped" | "refused" | "repeated";
   code: ErrorCode | null;
   usage: Usage;
   modelRequests: number;
@@ -71,6 +73,19 @@ export interface TurnEnded {
   overheadMs: number | null;
   /** Milliseconds until a listener could see the first output. Null: there was none. */
   firstOutputMs: number | null;
+}
+
+export interface RecoveryBegun {
+  turnId: string;
+  sessionId: string;
+  /** The process that ran the turn. */
+  lostBy: { runnerId: string; host: string | null; pid: number | null };
+}
+export interface RecoveryEnded {
+  /** `left`: another server ends the turn. `failed`: it will be tried again. */
+  outcome: "recovered" | "left" | "failed";
+  /** Why the turn failed, or why it could not be ended. */
+  code: ErrorCode | null;
 }
 
 export interface ModelCallBegun {
@@ -111,14 +126,32 @@ export interface StoreCallEnded {
   code: ErrorCode | null;
 }
 
+export interface ServerStarted {
+  type: "server_started";
+  version: string;
+  url: string;
+  pid: number;
+  dataFolder: string;
+  /** The kinds of the stores, without their addresses. */
+  records: string;
+  blobs: string;
+  liveLog: string;
+  /** The files and other places that set values of the configuration. */
+  configuredBy: string;
+}
+
 /** An event without a duration. */
 export type ObserverNote =
   | { type: "model_retried"; provider: string; code: ErrorCode }
   | { type: "chain_rebuilt"; provider: string }
   /** A call of a model was not made, because it could pass a budget, or has no known price (F11). */
   | { type: "budget_refused"; scope: BudgetScope; waits: boolean }
-  /** This server marked turns as failed because no process runs them any more (R2). */
-  | { type: "turns_recovered"; count: number }
+  /** A check of readiness has looked at a store. */
+  | { type: "store_checked"; store: StoreName; isReady: boolean }
+  /** A server of this process listens. */
+  | ServerStarted
+  /** A token of the identity provider was refused. `reason` is a word of a fixed set (H4). */
+  | { type: "token_refused"; reason: string }
   /** This server renewed its leases (R1), this many milliseconds too late. */
   | { type: "leases_renewed"; lateMs: number; code: ErrorCode | null };
 
@@ -128,6 +161,7 @@ const nothing: Activity<unknown> = { within: (work) => work(), end: () => undefi
 export const noObserver: Observer = {
   request: () => nothing,
   turn: () => nothing,
+  recovery: () => nothing,
   modelCall: () => nothing,
   toolCall: () => nothing,
   storeCall: () => nothing,
@@ -143,6 +177,7 @@ export function observers(all: readonly Partial<Observer>[]): Observer {
   return {
     request: (begun) => together(all.flatMap((one) => one.request?.(begun) ?? [])),
     turn: (begun) => together(all.flatMap((one) => one.turn?.(begun) ?? [])),
+    recovery: (begun) => together(all.flatMap((one) => one.recovery?.(begun) ?? [])),
     modelCall: (begun) => together(all.flatMap((one) => one.modelCall?.(begun) ?? [])),
     toolCall: (begun) => together(all.flatMap((one) => one.toolCall?.(begun) ?? [])),
     storeCall: (begun) => together(all.flatMap((one) => one.storeCall?.(begun) ?? [])),

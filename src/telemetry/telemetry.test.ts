@@ -98,7 +98,7 @@ test("[H2] levels: at level warn the log has what failed, not what succeeded", a
 });
 
 test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series that no user, id or path can add to", async (t) => {
-  const { observer, text } = prometheusMetrics();
+  const { observer, text } = prometheusMetrics("1.2.3");
   const script = (_call: unknown, n: number) => (n === 1 ? [{ fails: "provider_rate_limited" as const }] : "x");
   const limits = { requestsPerMinuteMax: 6 };
   const records = observedStore(memoryRecords(), "records", observer);
@@ -106,6 +106,7 @@ test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series tha
   await call(execute, { json: { instruction: "x" } });
   for (const at of ["/api/turns/not-an-id", "/nowhere/a", "/nowhere/b"]) await refused("not_found", `GET ${at}`);
   await door.fetch(new Request("http://localhost/healthz", { method: "BREW" }));
+  await door.fetch(new Request("http://localhost/readyz"));
   await call("GET /api/me");
   await call("GET /api/me");
   await refused("rate_limited", "GET /api/me");
@@ -120,6 +121,8 @@ test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series tha
   assert.equal(value('http_requests_total{route="/api/turns/{id}",method="GET",status="404"}'), "1");
   assert.equal(value('http_request_seconds_count{route="none",method="other"}'), "1");
   assert.equal(value("turns_running"), "0");
+  assert.equal(value('build_info{version="1.2.3"}'), "1");
+  for (const store of ["records", "blobs", "live"]) assert.equal(value(`store_ready{store="${store}"}`), "1");
   assert.equal(value("turn_overhead_seconds_count"), "1");
   assert.equal(value('store_call_seconds_count{store="records",operation="turns.open"}'), "1");
   assert.equal(

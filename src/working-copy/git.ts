@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Millis } from "../domain/ids.ts";
-import { locateRepository } from "../system/git-repository.ts";
-import { askGit } from "../system/git.ts";
+import { locateRepository } from "../system/git/git-repository.ts";
+import { askGit } from "../system/git/git.ts";
 import { readRegularFlags } from "../system/read-files.ts";
 import { hostedName, placeName } from "./repository-name.ts";
 

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import * as z from "zod";
 import { languageOf } from "../domain/language.ts";
-import { askGit } from "../system/git.ts";
+import { askGit } from "../system/git/git.ts";
 import { readIfPresent } from "../system/read-files.ts";
 import { isAbsence, systemCode } from "../system/system-error.ts";
 

@@ -38,6 +38,25 @@ test("[U8] [U13] a parked turn shows the exact change on a phone; allowing it wr
   assert.deepEqual(tab.faults, []);
 });
 
+test("[U8] the name of a call that has no view of its own is shown without invisible characters", async (t) => {
+  const { tools } = await toolWorld(t);
+  const world = await pageWorld(t, { tools, script: () => [{ calls: "run", with: { command: "echo" } }] });
+  await (
+    await world.engine.turns.run(world.owner, { instruction: "go", mode: "edit" })
+  ).finished;
+  const tab = await world.tab();
+  await tab.route("**/api/approvals", async (route) => {
+    const response = await route.fetch();
+    const { approvals } = (await response.json()) as { approvals: object[] };
+    const renamed = approvals.map((call) => ({ ...call, name: "re\u202edael", view: null }));
+    await route.fulfill({ response, json: { approvals: renamed } });
+  });
+  await tab.goto(`${world.url}/approvals`);
+  await tab.getByRole("heading", { name: "The model wants to use re⟨U+202e⟩dael" }).waitFor();
+  // The page asks again from time to time, also while the server ends.
+  await tab.unrouteAll({ behavior: "wait" });
+});
+
 test("[U8] [V5] the question of a running turn is denied with a reason, which the model receives", async (t) => {
   const { tools } = await toolWorld(t);
   const script = (_call: unknown, n: number) =>

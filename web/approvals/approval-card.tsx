@@ -85,7 +85,7 @@ const verbs: Partial<Record<string, string>> = {
 
 function headingOf({ view, name, budgetIds }: WaitingCall): string {
   if (budgetIds !== undefined) return "The next call of the model could pass a budget";
-  return `The model wants to ${verbs[view?.kind ?? ""] ?? `use ${name}`}`;
+  return `The model wants to ${verbs[view?.kind ?? ""] ?? `use ${shownText(name)}`}`;
 }
 
 /** What the model wants to do. */

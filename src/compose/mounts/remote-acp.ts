@@ -7,7 +7,7 @@ import { surroundingsOf } from "../../working-copy/surroundings.ts";
 import { openWorkingCopy } from "../../retrieval/current-files.ts";
 import { aptoveVersion } from "../../version.ts";
 import { openAcpPorts } from "../acp-ports.ts";
-import { headCommit } from "../../system/git-head.ts";
+import { headCommit } from "../../system/git/git-head.ts";
 import { repositoryOf } from "../serve-acp.ts";
 
 export function remoteAcpMount(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {

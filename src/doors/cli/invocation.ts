@@ -267,13 +267,13 @@ export class CliInvocation {
   async #connect(): Promise<AptoveClient> {
     const url = this.server();
     if (url !== null) return await this.#connectTo(url, this.#options.key ?? this.io.env["APTOVE_KEY"] ?? "");
-    const { findServers } = await import("./server-file.ts");
-    for (const running of findServers(this.folder())) {
+    const { answerTimeout, findServers } = await import("./server-file.ts");
+    for (const running of await findServers(this.folder())) {
       if (running.configuration !== this.fingerprint()) continue;
       const client = await this.#connectTo(running.url, running.key);
-      // The process id may belong to another process, or the server is shutting down. Then the engine in this process
-      // does the work.
-      if (!(await client.health().then(isReady, () => false))) continue;
+      // The process id may belong to another process, or the server is shutting down or suspended. Then the next one or the
+      // engine in this process does the work.
+      if (!(await client.health({ signal: answerTimeout() }).then(isReady, () => false))) continue;
       this.#ownServerUrl = running.url;
       return client;
     }
@@ -312,9 +312,9 @@ export class CliInvocation {
    */
   async #refuseOtherRecords(): Promise<void> {
     const own = this.recordsLocation();
-    const { answersAt, findServers } = await import("./server-file.ts");
-    const running = findServers(this.folder()).find(({ records }) => records !== own);
-    if (running === undefined || !(await answersAt(running.url))) return;
+    const { answeringServer } = await import("./server-file.ts");
+    const running = await answeringServer(this.folder(), ({ records }) => records !== own);
+    if (running === null) return;
     const message = `the server of this data folder (pid ${running.pid}) has its records in ${running.records}, and this command in ${own}`;
     const fix = "set APTOVE_RECORDS_URL and records.url here as for the server, or APTOVE_DATA_DIR to another folder";
     const isPostgres = (place: string): boolean => place.startsWith("PostgreSQL");

@@ -1,7 +1,8 @@
 /**
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
  * the same machine. The server writes it when it listens. The key is new at each start, only that process accepts it, and it
- * is removed from the file when the server stops. The process id shows whether the server still runs. A copy of the folder has
+ * is removed from the file when the server stops. The process id shows whether the server still runs, and in another namespace of process
+ * ids its answer does. A copy of the folder has
  * a copy of the file, but the server is not its server: the file names the folder that it belongs to. A further server of the folder has
  * a file of its own beside it, by which commands find it when the first one has ended, in whatever way.
  */
@@ -10,13 +11,15 @@ import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { newId } from "../../domain/ids.ts";
 import { writePrivateFile } from "../../system/durable-files.ts";
-import { isProcessAlive } from "../../system/processes.ts";
+import { isForeignNamespace, isProcessAlive, ownPidNamespace } from "../../system/processes.ts";
 import { fileIdentity, readIfPresent } from "../../system/read-files.ts";
 import { isAbsence } from "../../system/system-error.ts";
 
 export interface ServerFile {
   /** The process id of the server. 0 means that it has stopped, or stops. */
   pid: number;
+  /** The namespace of the process ids. Absent if the system has none, or an earlier version wrote the file. */
+  pidNamespace?: string;
   /** The process id of a server that was asked to stop. It holds its port until its running turns have ended. */
   stopping?: number;
   url: string;
@@ -35,11 +38,12 @@ const firstName = "server.json";
 /** A server that starts while another one runs has a file of its own, so that each of them can end first. */
 const furtherName = /^server-[0-9a-f-]{36}\.json$/;
 
-/** Returns the names of the files, that of the first server first, then in the order of the starts. */
+/** Returns the names of the files, that of the first server first, then in the order of the starts. A folder with such a name is none. */
 function namesIn({ dir }: DataFolder): string[] {
   try {
-    const further = readdirSync(dir).filter((name) => furtherName.test(name));
-    return [firstName, ...further.toSorted()];
+    const names = readdirSync(dir, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+    const further = names.filter((name) => furtherName.test(name)).toSorted();
+    return [...names.filter((name) => name === firstName), ...further];
   } catch (error) {
     if (isAbsence(error)) return [];
     throw error;
@@ -68,45 +72,69 @@ function readEntries(folder: DataFolder): { name: string; entry: ServerFile }[] 
 }
 
 /** Returns the running servers of this folder. Commands use the first that answers. */
-export function findServers(folder: DataFolder): ServerFile[] {
-  return readEntries(folder).flatMap(({ entry }) => (isProcessAlive(entry.pid) ? [entry] : []));
+export async function findServers(folder: DataFolder): Promise<ServerFile[]> {
+  const found: ServerFile[] = [];
+  for (const { entry } of readEntries(folder)) if (await isRunning(entry, entry.pid)) found.push(entry);
+  return found;
 }
 
-/** Returns the server of this folder that commands use. Null if none answers: the process id in a file may belong to another program. */
-export async function answeringServer(folder: DataFolder): Promise<ServerFile | null> {
-  for (const server of findServers(folder)) if (await answersAt(server.url)) return server;
+/** Returns whether the process of a file runs. An id in another namespace may belong to any process here, so its server is asked. */
+async function isRunning({ url, pidNamespace }: ServerFile, pid = 0): Promise<boolean> {
+  if (pid === 0) return false;
+  return isForeignNamespace(pidNamespace) ? await answersAt(url) : isProcessAlive(pid);
+}
+
+/**
+ * Returns the first server of this folder that answers, of those that fit. Commands use the first of all. Null if none answers: the
+ * process id in a file may belong to another program.
+ */
+export async function answeringServer(
+  folder: DataFolder,
+  fits: (server: ServerFile) => boolean = () => true,
+): Promise<ServerFile | null> {
+  for (const server of await findServers(folder)) if (fits(server) && (await answersAt(server.url))) return server;
   return null;
 }
 
 /** Writes the file of the first server, and removes those of others that have ended. */
-export function writeServerFile(folder: DataFolder, server: ServerFile): void {
+export async function writeServerFile(folder: DataFolder, server: ServerFile): Promise<void> {
   writeEntry(folder, firstName, server);
-  removeEnded(folder);
+  await removeEnded(folder);
 }
 
 /** Writes the file of a server that starts while another one runs. */
-export function writeFurtherServerFile(folder: DataFolder, server: ServerFile): void {
-  removeEnded(folder);
+export async function writeFurtherServerFile(folder: DataFolder, server: ServerFile): Promise<void> {
+  await removeEnded(folder);
   // The names are in the order in which the servers started.
   writeEntry(folder, `server-${newId()}.json`, server);
 }
 
 function writeEntry(folder: DataFolder, name: string, server: ServerFile): void {
-  writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, folder: fileIdentity(folder.dir) }));
+  const place = { pidNamespace: ownPidNamespace(), folder: fileIdentity(folder.dir) };
+  writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, ...place }));
 }
 
-function removeEnded(folder: DataFolder): void {
+async function removeEnded(folder: DataFolder): Promise<void> {
   for (const name of namesIn(folder).filter((each) => each !== firstName)) {
-    const { pid = 0, stopping = 0 } = readEntry(folder, name) ?? {};
-    if (!isProcessAlive(pid) && !isProcessAlive(stopping)) rmSync(join(folder.dir, name), { force: true });
+    const entry = readEntry(folder, name);
+    if (entry !== null && ((await isRunning(entry, entry.pid)) || (await isRunning(entry, entry.stopping)))) continue;
+    rmSync(join(folder.dir, name), { force: true });
   }
 }
 
 /** Returns the servers of this folder that were asked to stop and have not ended. */
-export function findStopping(folder: DataFolder): { pid: number; url: string }[] {
-  return readEntries(folder).flatMap(({ entry: { stopping: pid, url } }) =>
-    pid !== undefined && isProcessAlive(pid) ? [{ pid, url }] : [],
-  );
+export async function findStopping(folder: DataFolder): Promise<ServerFile[]> {
+  const found: ServerFile[] = [];
+  for (const { entry } of readEntries(folder)) {
+    const { stopping: pid = 0 } = entry;
+    if (await isRunning(entry, pid)) found.push({ ...entry, pid });
+  }
+  return found;
+}
+
+/** Returns how a person stops this server, to follow "stop it". A process id of another namespace would name another process. */
+export function howToStop({ pid, pidNamespace }: ServerFile): string {
+  return isForeignNamespace(pidNamespace) ? "in the container where it runs" : `with: kill ${pid}`;
 }
 
 /** Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. */
@@ -119,12 +147,18 @@ export function markStopping(folder: DataFolder, key: string): void {
 
 /** Returns the id of the stored key that an earlier version had in the file. Undefined: there is none. */
 export function formerKeyId(folder: DataFolder): string | undefined {
-  return readEntry(folder, firstName)?.keyId;
+  return readEntries(folder).find(({ name }) => name === firstName)?.entry.keyId;
 }
+
+/** A server that answers nothing for this long, in milliseconds, counts as one that has ended: its process may be suspended. */
+const answerTimeoutMs = 2_000;
+
+/** Returns a signal for a request that only asks whether a server answers. */
+export const answerTimeout = (): AbortSignal => AbortSignal.timeout(answerTimeoutMs);
 
 /** Returns true if an aptove server answers at the address. */
 export async function answersAt(url: string): Promise<boolean> {
-  return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+  return await fetch(`${url}/healthz`, { signal: answerTimeout() }).then(
     (response) => response.ok,
     () => false,
   );

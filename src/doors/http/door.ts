@@ -8,6 +8,7 @@ import type { PageFiles } from "./page/page-files.ts";
 import { pageAsset, pageDocument, wantsHtml } from "./page/serve-page.ts";
 import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
+import { withinMs } from "../../system/abort.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
@@ -281,8 +282,9 @@ async function authenticateRequest(
   if (spec.access !== "open") return await authentication.identify(request, { page: true });
   if (spec.greets !== true) return null;
   const hasKey = request.headers.has("authorization") || request.headers.has(pageHeader);
-  // If authentication fails, even because the records do not answer, the request is anonymous.
-  return hasKey ? await authentication.identify(request, { page: true }).catch(() => null) : null;
+  if (!hasKey) return null;
+  // If authentication fails, even because the records do not answer in time, the request is anonymous.
+  return await withinMs(defaults.healthAnswerMs, authentication.identify(request, { page: true })).catch(() => null);
 }
 
 /** Returns the mount of a path. */

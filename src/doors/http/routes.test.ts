@@ -1,4 +1,5 @@
 /** Every route except execute and the streams: its answers, on the real engine (H2). */
+import { limits } from "../../domain/limits.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -282,6 +283,20 @@ test("[H2] what fails is named to admins only; a store that hangs is called once
   now = 120_000;
   late = new AbortController();
   assert.equal((await door.call("GET /readyz", { as: null })).status, 200);
+});
+
+test("[H2] whether the server can run turns is answered in time, although the records do not say whose key it is", async (t) => {
+  const hanging = Promise.withResolvers<null>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { door } = await testDoor(t, { door: { authenticate: () => (ask(), hanging.promise) } });
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const headers = { authorization: "Bearer some-key" };
+  const answering = door.fetch(new Request("http://localhost/readyz", { headers }));
+  await asked;
+  await setImmediate();
+  t.mock.timers.tick(limits.healthAnswerMs);
+  assert.deepEqual(await (await answering).json(), { status: "ready", version: "test" });
+  hanging.resolve(null);
 });
 
 test("[H2] HEAD and OPTIONS work on existing paths and leave nothing open, and other methods get the allowed ones", async (t) => {

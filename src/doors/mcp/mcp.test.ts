@@ -115,9 +115,13 @@ test("[M7] [O7] an agent asks about several repositories: all are searched, and 
 test("[O7] an argument that is not known is refused, and the nearest one is named", async (t) => {
   const { connect } = await testMcp(t);
   const client = await connect();
+  const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `${n}${"x".repeat(5_000)}`);
   const refused = await call(client, "read_session", { session_id: "x", limit: 1 });
   assert.equal(refused.isError, true);
   assert.match(textOf(refused), /session_id is not known; the nearest argument is sessionId/);
+  const long = await call(client, "read_session", Object.fromEntries(names(40).map((name) => [name, 1])));
+  assert.match(textOf(long), /^[^]*0x+… is not known[^]*and 30 more/);
+  assert.ok(textOf(long).length < 2_000, `${textOf(long).length} characters`);
   const { tools } = await client.listTools();
   for (const { name, inputSchema } of tools) {
     assert.doesNotMatch(Object.keys(inputSchema.properties ?? {}).join(), /_/, name);

@@ -103,3 +103,36 @@ test("[O1] [R5] a second reader that leaves does not stop the response", async (
   }
   assert.deepEqual(await end(), ["stop", "begun done"]);
 });
+
+test("[O1] [T5] a client that leaves while its request waits in line costs no model call, and adds no turn", async (t) => {
+  const { openai, begun, finish, engine, admin, provider } = await testLeaving(t);
+  const { id: conversation } = await openai.conversations.create();
+  const first = openai.responses.create({ input: "first", conversation });
+  await begun();
+  const client = new AbortController();
+  const waiting = Promise.withResolvers<void>();
+  let arrived = 0;
+  const { run } = engine.turns;
+  t.mock.method(engine.turns, "run", async (...asked: Parameters<typeof run>) => {
+    const running = run(...asked);
+    if ((arrived += 1) === 3) waiting.resolve();
+    return await running;
+  });
+  const left = Array.from({ length: 3 }, () =>
+    openai.responses.create({ input: "left", conversation }, { signal: client.signal }).catch(() => "left"),
+  );
+  await waiting.promise;
+  client.abort();
+  assert.deepEqual(await Promise.all(left), ["left", "left", "left"]);
+  finish();
+  await first;
+  const last = await openai.responses.create({ input: "last", conversation });
+  assert.equal(last.status, "completed");
+  assert.equal(provider.exchanges.length, 2);
+  const { sessions } = await engine.sessions.list(admin, {});
+  const turns = await engine.turns.list(admin, sessions[0]?.id ?? "", {});
+  assert.deepEqual(
+    turns.map(({ instructionSummary }) => instructionSummary),
+    ["last", "first"],
+  );
+});

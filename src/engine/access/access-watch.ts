@@ -6,6 +6,8 @@ import type { Caller } from "../../domain/caller.ts";
 import type { Session } from "../../domain/session.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
+import { apart } from "../../system/apart.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import type { WatchedRight } from "../turn/live/turn-events.ts";
 import { maySee } from "./visible.ts";
@@ -22,11 +24,12 @@ export class AccessWatch {
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
   #isAgain = false;
-  #isFailing = false;
+  readonly #fault: RepeatedFault;
   readonly #sleep: (() => void) | undefined;
 
   constructor(deps: EngineDependencies) {
     this.#deps = deps;
+    this.#fault = new RepeatedFault(deps.report, "who may still see the sessions of open streams could not be read");
     this.#sleep = deps.wakeUps?.on(wakeTopics.access, () => void this.look());
   }
 
@@ -35,7 +38,9 @@ export class AccessWatch {
     return (onEnd) => {
       const watcher = { caller, sessionId, onEnd };
       this.#watchers.add(watcher);
-      this.#timer ??= setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs).unref();
+      this.#timer ??= apart(() =>
+        setInterval(() => this.#looking === null && void this.look(), limits.keyPollMs),
+      ).unref();
       return () => this.#remove(watcher);
     };
   }
@@ -49,7 +54,7 @@ export class AccessWatch {
   /** Checks all watchers. A call during a check makes another one follow. Never rejects. */
   look(): Promise<void> {
     this.#isAgain = this.#looking !== null;
-    return (this.#looking ??= this.#lookAll().finally(() => (this.#looking = null)));
+    return (this.#looking ??= apart(() => this.#lookAll()).finally(() => (this.#looking = null)));
   }
 
   close(): void {
@@ -64,12 +69,9 @@ export class AccessWatch {
         const bySession = Map.groupBy(this.#watchers, ({ sessionId }) => sessionId);
         for (const [id, watchers] of bySession) await this.#lookAt(await this.#deps.records.sessions.get(id), watchers);
       } while (this.#isAgain);
-      this.#isFailing = false;
+      this.#fault.succeeded();
     } catch (error) {
-      // An unreachable store would otherwise cause thousands of reports in an hour.
-      if (!this.#isFailing)
-        this.#deps.report("who may still see the sessions of open streams could not be read", error);
-      this.#isFailing = true;
+      this.#fault.failed(error);
     }
   }
 

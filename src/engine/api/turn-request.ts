@@ -32,6 +32,11 @@ export interface TurnRequest
    * turn that the first request made. Another request with the key throws `idempotency_key_reused` (T13).
    */
   idempotencyKey?: string;
+  /**
+   * Aborts when the caller no longer wants the turn. A request that still waits for another turn then leaves its line and throws
+   * `interrupted`. A turn that was accepted goes on. Only an embedding program can give it; no wire format carries it.
+   */
+  withdrawn?: AbortSignal;
 }
 
 /** The position of the new turn: `rerun` counts before `fork`, `fork` before `after`, and `after` before `sessionId`. A turn without any of them starts a new session. */

@@ -5,6 +5,8 @@
 import { failureOf, type Failure } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
+import { apart } from "../../system/apart.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { auditRetention } from "../access/audit.ts";
 import { noteBudgets } from "../turn/live/budgeted-turns.ts";
 import { followControls } from "../turn/live/control.ts";
@@ -61,13 +63,12 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
 }
 
 /**
- * Reports why jobs fail that run again and again: once for each reason, until the job has another one, or succeeds. A store that stays
- * away, or refuses everything until the process is started again, would otherwise cause thousands of reports in an hour.
+ * Reports why jobs fail that run again and again: once for each reason, until the job has another one, or succeeds.
  */
 class JobFaults {
   readonly #report: EngineCore["deps"]["report"];
-  /** The last reason of each failing job. */
-  readonly #reasons = new Map<string, string>();
+  /** The faults of the jobs that have failed, by what fails. */
+  readonly #faults = new Map<string, RepeatedFault>();
 
   constructor(report: EngineCore["deps"]["report"]) {
     this.#report = report;
@@ -77,13 +78,13 @@ class JobFaults {
   async orReport(failing: string, work: () => Promise<unknown>): Promise<Failure | null> {
     try {
       await work();
-      this.#reasons.delete(failing);
+      this.#faults.get(failing)?.succeeded();
       return null;
     } catch (error) {
       const reason = failureOf(error);
-      const words = `${reason.code} ${reason.message}`;
-      if (this.#reasons.get(failing) !== words) this.#report(failing, error);
-      this.#reasons.set(failing, words);
+      const fault = this.#faults.get(failing) ?? new RepeatedFault(this.#report, failing);
+      this.#faults.set(failing, fault);
+      fault.failed(error, `${reason.code} ${reason.message}`);
       return reason;
     }
   }
@@ -132,12 +133,11 @@ function watchControls(core: EngineCore, faults: JobFaults): Round {
   const look = (): void => {
     if (core.live.count === 0) return;
     isMissed = looking !== null;
-    looking ??= faults
-      .orReport(failing, () => followControls(core))
-      .finally(() => {
-        looking = null;
-        if (isMissed) look();
-      });
+    // A wake-up of this process comes from the turn that sent it.
+    looking ??= apart(() => faults.orReport(failing, () => followControls(core))).finally(() => {
+      looking = null;
+      if (isMissed) look();
+    });
   };
   let beats = 0;
   const timer = setInterval(() => {

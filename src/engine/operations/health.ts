@@ -6,6 +6,8 @@
 import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
 import { unlessAborted } from "../../system/abort.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
+import type { StoreName } from "../../telemetry/observer.ts";
 import { healthProbes } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { HealthReport, StoreState } from "../engine.ts";
@@ -20,17 +22,17 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   const questions: Record<keyof Stores, () => Promise<StoreState>> = {
     records: bounded(
       core,
-      "the records do not work",
+      { store: "records", fault: "the records do not work" },
       writing.records(() => records.runners.get(runner.id)),
     ),
     blobs: bounded(
       core,
-      "the blobs do not work",
+      { store: "blobs", fault: "the blobs do not work" },
       writing.blobs(() => blobs.get("turns/none")),
     ),
     log: bounded(
       core,
-      "the live log does not work",
+      { store: "live", fault: "the live log does not work" },
       writing.log(() => log.read(none, 0)),
     ),
   };
@@ -92,26 +94,31 @@ function incompressibleText(): string {
 }
 
 /**
- * Returns a query that never rejects and answers in time. The operator receives the reason of a failure once, until the
+ * Returns a query that never rejects and answers in time. The operator receives the reason of a failure once, and learns when the
  * store works again.
  */
-function bounded({ deps }: EngineCore, fault: string, question: () => Promise<unknown>): () => Promise<StoreState> {
+function bounded(
+  { deps }: EngineCore,
+  { store, fault }: { store: StoreName; fault: string },
+  question: () => Promise<unknown>,
+): () => Promise<StoreState> {
   let asked: Promise<StoreState> | null = null;
-  let worked = true;
+  const reported = new RepeatedFault(deps.report, fault);
   const answer = async (): Promise<StoreState> => {
     try {
       await question();
-      worked = true;
+      reported.succeeded();
       return "ok";
     } catch (error) {
-      if (worked) deps.report(fault, error);
-      worked = false;
+      reported.failed(error);
       return "failed";
     }
   };
   return async () => {
     asked ??= answer().finally(() => (asked = null));
     // The query never rejects, so only the deadline does.
-    return await unlessAborted(asked, deps.deadline(limits.healthAnswerMs)).catch((): StoreState => "failed");
+    const state = await unlessAborted(asked, deps.deadline(limits.healthAnswerMs)).catch((): StoreState => "failed");
+    deps.observer.note({ type: "store_checked", store, isReady: state === "ok" });
+    return state;
   };
 }

@@ -17,10 +17,18 @@ export async function identifiedCaller(deps: EngineDependencies, token: string):
 /** Returns the caller for whom the provider speaks, or null if this user or their org is not admitted. */
 export async function admitted(deps: EngineDependencies, who: IdentifiedUser): Promise<Caller | null> {
   const org = await deps.records.people.getOrg(who.orgId);
-  if (org === null || org.suspendedAt !== null) return null;
+  if (org === null) return refused(deps, "org_unknown");
+  if (org.suspendedAt !== null) return refused(deps, "org_suspended");
   const user = (await deps.records.people.findUser(org.id, who.by)) ?? (await addedUser(deps, who));
-  if (user === null || user.disabledAt !== null) return null;
+  if (user === null) return refused(deps, "user_unknown");
+  if (user.disabledAt !== null) return refused(deps, "user_disabled");
   return { orgId: org.id, userId: user.id, role: who.role ?? user.role };
+}
+
+/** Reports the reason to the operator. The client does not receive it. */
+function refused({ observer }: EngineDependencies, reason: string): null {
+  observer.note({ type: "token_refused", reason });
+  return null;
 }
 
 /**

@@ -8,6 +8,8 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
 import type { KeyHolder } from "../../records/record-store.ts";
+import { apart } from "../../system/apart.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { rightsOf, scopedToBinding } from "../access/access.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import { keyCaller } from "./key-caller.ts";
@@ -32,12 +34,13 @@ export class KeyWatch {
   readonly #watchers = new Map<string, Set<Watched>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
-  #isFailing = false;
+  readonly #fault: RepeatedFault;
   #last: Promise<void> = Promise.resolve();
   readonly #sleep: (() => void) | undefined;
 
   constructor(deps: EngineDependencies) {
     this.#deps = deps;
+    this.#fault = new RepeatedFault(deps.report, "whether keys of open connections are still valid could not be read");
     this.#sleep = deps.wakeUps?.on(wakeTopics.keys, () => void this.look());
   }
 
@@ -50,7 +53,7 @@ export class KeyWatch {
     const watchers = this.#watchers.get(secret) ?? new Set();
     this.#watchers.set(secret, watchers.add(watched));
     // One check at a time: with a slow store they would pile up.
-    this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
+    this.#timer ??= apart(() => setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs)).unref();
     return () => {
       watchers.delete(watched);
       this.#forgetIfEmpty(secret, watchers);
@@ -68,7 +71,7 @@ export class KeyWatch {
     // A check that has not begun yet will see this change too.
     if (this.#looks > 1) return this.#last;
     this.#looks += 1;
-    return (this.#last = this.#last.then(() => this.#look()).finally(() => (this.#looks -= 1)));
+    return (this.#last = this.#last.then(() => apart(() => this.#look())).finally(() => (this.#looks -= 1)));
   }
 
   async #look(): Promise<void> {
@@ -79,9 +82,9 @@ export class KeyWatch {
       const holders = await this.#deps.records.keys.find(secrets.map(sha256));
       const byHash = new Map(holders.map((holder) => [holder.key.hash, holder]));
       const looks = await Promise.all(secrets.map((secret) => this.#lookAt(secret, byHash.get(sha256(secret)))));
-      if (looks.every(Boolean)) this.#isFailing = false;
+      if (looks.every(Boolean)) this.#fault.succeeded();
     } catch (error) {
-      this.#report(error);
+      this.#fault.failed(error);
     }
   }
 
@@ -99,19 +102,9 @@ export class KeyWatch {
       await this.#endAllBut(secret, caller);
       return true;
     } catch (error) {
-      this.#report(error);
+      this.#fault.failed(error);
       return false;
     }
-  }
-
-  /**
-   * Reports a failure once, until a check succeeds again. An unreachable store would otherwise cause thousands of
-   * reports in an hour.
-   */
-  #report(error: unknown): void {
-    if (!this.#isFailing)
-      this.#deps.report("whether keys of open connections are still valid could not be read", error);
-    this.#isFailing = true;
   }
 
   close(): void {
@@ -147,7 +140,7 @@ export class KeyWatch {
       const tokens = await this.#deps.records.keys.list(query);
       return tokens.find((token) => token.deviceId === deviceId)?.id ?? null;
     } catch (error) {
-      this.#report(error);
+      this.#fault.failed(error);
       return null;
     }
   }

@@ -182,7 +182,8 @@ test("[U3] a store that fails for a while is reported once, and the changes arri
   isAway = false;
   await world.engine.sessions.create(alice, { name: "three" });
   for (let at = 0; at < 3; at++) assert.equal(kindOf(await listener.next()), "created");
-  assert.equal(world.reports.length, 1);
+  const fault = "the changes of sessions could not be read for listeners";
+  assert.deepEqual(world.reports, [fault, `a fault is over: ${fault}`]);
 });
 
 test("[U3] of a list that is cut, a session that newer ones pushed out is not gone, and one that moved up is not new", async (t) => {

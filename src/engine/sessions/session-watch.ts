@@ -8,6 +8,8 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SessionNews } from "../../domain/session-news.ts";
+import { apart } from "../../system/apart.ts";
+import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { visibleSession } from "../access/visible.ts";
 import { rightsOf, scopeOf } from "../access/access.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -44,7 +46,7 @@ export class SessionWatch {
     const scope = this.#scopeOf(caller);
     const listener = new Listener(this.#core.deps.now, sessionId);
     scope.listeners.add(listener);
-    this.#timer ??= setInterval(() => this.#beat(), limits.changesPollMs).unref();
+    this.#timer ??= apart(() => setInterval(() => this.#beat(), limits.changesPollMs)).unref();
     try {
       // What changes after the first look becomes news, so the listener may read from then on.
       await scope.begun;
@@ -98,14 +100,15 @@ class Scope {
   #waiting = "";
   #looking: Promise<void> | null = null;
   #isAgain = false;
-  #isFailing = false;
+  readonly #fault: RepeatedFault;
 
   constructor(core: EngineCore, caller: Caller, forget: () => void) {
     this.#core = core;
+    this.#fault = new RepeatedFault(core.deps.report, "the changes of sessions could not be read for listeners");
     this.#caller = caller;
     this.#forget = forget;
     this.#sleep = core.changes.on(caller.orgId, () => this.look());
-    this.begun = this.#look();
+    this.begun = apart(() => this.#look());
     this.#looking = this.begun.finally(() => this.#ended());
   }
 
@@ -114,7 +117,7 @@ class Scope {
     // A process that stops has no more news, also for a listener that does not read.
     if (this.#core.closing.signal.aborted) return;
     this.#isAgain = true;
-    if (this.#looking === null) this.#looking = this.#lookAgain().finally(() => this.#ended());
+    if (this.#looking === null) this.#looking = apart(() => this.#lookAgain()).finally(() => this.#ended());
   }
 
   /** Begins to look at this session, however old it is. What is there before that is not news. Never rejects. */
@@ -181,11 +184,10 @@ class Scope {
         const found = { ofAll: differences(this.#seen, seen), ofOpened: openedDifferences(this.#opened, opened) };
         this.#tell(found, waiting === this.#waiting ? null : calls.length);
       }
-      [this.#seen, this.#opened, this.#waiting, this.#isFailing] = [seen, opened, waiting, false];
+      [this.#seen, this.#opened, this.#waiting] = [seen, opened, waiting];
+      this.#fault.succeeded();
     } catch (error) {
-      // An unreachable store would otherwise cause thousands of reports in an hour.
-      if (!this.#isFailing) this.#core.deps.report("the changes of sessions could not be read for listeners", error);
-      this.#isFailing = true;
+      this.#fault.failed(error);
     }
   }
 

@@ -1,5 +1,5 @@
 /** Decides how a turn ends, from how its run ended (T2, T8, T10, T12). Pure. */
-import { failure, type Failure } from "../../domain/errors.ts";
+import { failure, type Failure, type Warning } from "../../domain/errors.ts";
 import type { RunFailed, RunFinished } from "../../domain/events.ts";
 import { openToolCalls, type HistoryItem } from "../../domain/history.ts";
 import type { DeferredCall } from "../../domain/tool.ts";
@@ -31,6 +31,19 @@ export function decideEnd(turn: AnsweredTurn): Ending {
   if (deferredCalls.length === 0)
     return finishedEnd(recorder, { status: "completed", stopReason: answer.stopReason, items });
   return finishedEnd(recorder, { status: "awaiting_tool_results", stopReason: "tool_calls", items, deferredCalls });
+}
+
+const serverStopped: Warning = {
+  code: "server_stopped",
+  message:
+    "the server was stopped before the turn had ended, and no person stopped it; continue when the server is back",
+};
+
+/** Returns what a reader must know of this end: that no person interrupted the turn, but the end of this process (R4). */
+export function endWarnings({ live, answer }: AnsweredTurn): Warning[] {
+  const isInterrupted =
+    answer.ended === "interrupted" || (answer.ended === "failed" && answer.failure.code === "interrupted");
+  return isInterrupted && live.endsWithServer ? [serverStopped] : [];
 }
 
 /**

@@ -369,3 +369,37 @@ test("[T5] requests at once that name only the session run or are busy, and are 
   }
   assert.deepEqual([...new Set(codes)], ["session_busy"]);
 });
+
+test("[T5] [O1] a request that is withdrawn leaves its line without a turn, and none behind it passes those before it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { start, engine, provider } = await testEngine(t, {
+    script: (_call, n) => (n === 1 ? [{ says: ["a ", held.promise] }] : `answer ${n}`),
+  });
+  const { sessionId, turnId } = await start("one");
+  const leaving = new AbortController();
+  const { signal: withdrawn } = leaving;
+  const queue = { sessionId, ifBusy: "queue" as const };
+  const before = [start("two", queue), start("three", queue)];
+  const left = [
+    start("left in the line", { ...queue, withdrawn }),
+    start("left after", { after: { turnId }, withdrawn }),
+    start("left before a busy session", {
+      sessionId,
+      ifBusy: "steer",
+      toolResults: [],
+      withdrawn: AbortSignal.abort(),
+    }),
+  ];
+  const behind = start("four", queue);
+  const refused = left.map((each) => assert.rejects(each, hasCode("interrupted")));
+  leaving.abort();
+  await Promise.all(refused);
+  held.resolve();
+  for (const running of await Promise.all([...before, behind])) await running.finished;
+  const turns = await engine.turns.list(alice, sessionId, {});
+  assert.deepEqual(
+    turns.map((turn) => turn.instructionSummary),
+    ["four", "three", "two", "one"],
+  );
+  assert.equal(provider.exchanges.length, 4);
+});

@@ -11,12 +11,14 @@ import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { startTurn } from "./run-turn.ts";
 import { mayWrite } from "../access/visible.ts";
 import { eventsOf } from "./live/turn-events.ts";
+import { refuseWithdrawn, whileWanted, type Withdrawable } from "./request/withdrawn.ts";
 
 /** Runs a turn, as `Turns.run` describes. */
 export async function runTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
   mayWrite(caller);
   if (request.ifBusy === "queue" && request.sessionId !== undefined) {
-    return await inQueue(core, request.sessionId, () => startWhenFree(core, caller, request));
+    const { sessionId } = request;
+    return await inQueue(core, { ...request, sessionId }, () => startWhenFree(core, caller, request));
   }
   return await startWhenFree(core, caller, request);
 }
@@ -25,13 +27,16 @@ export async function runTurn(core: EngineCore, caller: Caller, request: TurnReq
  * Starts the queued requests of this process in the order of their arrival. Between processes, the first one that finds
  * the session free wins.
  */
-async function inQueue(core: EngineCore, sessionId: string, start: () => Promise<RunningTurn>): Promise<RunningTurn> {
+async function inQueue(
+  core: EngineCore,
+  request: Withdrawable & { sessionId: string },
+  start: () => Promise<RunningTurn>,
+): Promise<RunningTurn> {
+  const { sessionId } = request;
   const before = core.lines.get(sessionId) ?? Promise.resolve();
-  const mine = before.then(start);
-  const settled = mine.then(
-    () => undefined,
-    () => undefined,
-  );
+  const mine = whileWanted(before, request).then(start);
+  // A request that leaves its line does not let the next one pass those before it.
+  const settled = Promise.allSettled([before, mine]).then(() => undefined);
   core.lines.set(sessionId, settled);
   try {
     return await mine;
@@ -43,6 +48,7 @@ async function inQueue(core: EngineCore, sessionId: string, start: () => Promise
 /** Starts the turn as soon as the session is free. */
 async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
   for (;;) {
+    refuseWithdrawn(request);
     const running = await tryToStart(core, caller, request);
     if ("turn" in running) return running.turn;
     const { busyTurnId } = running;
@@ -54,7 +60,7 @@ async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequ
       if (joined !== null) return joined;
     }
     if (request.ifBusy === "interrupt") await unlessOver(interrupt(core, caller, { turnId: busyTurnId }));
-    await untilOver(core, busyTurnId);
+    await whileWanted(untilOver(core, busyTurnId), request);
   }
 }
 

@@ -13,6 +13,7 @@ import { earlierAgain } from "./prepare/earlier.ts";
 import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
+import { whileWanted, type Withdrawable } from "./request/withdrawn.ts";
 import type { ParentTurn } from "./prepare/turn-plan.ts";
 import {
   mayContinue,
@@ -58,7 +59,8 @@ async function placeByKind(core: EngineCore, caller: Caller, request: TurnReques
   if (request.retry === true) return await placeRerun(core, caller, await newestAsRerun(core, caller, request));
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
   if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
-  if (request.after !== undefined) return { request, place: await placeAfter(core, caller, request.after.turnId) };
+  const { after, withdrawn } = request;
+  if (after !== undefined) return { request, place: await placeAfter(core, caller, { ...after, withdrawn }) };
   if (request.sessionId === undefined) return { request, place: newRoot };
   return { request, place: await placeContinue(core, caller, request) };
 }
@@ -127,11 +129,15 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
  * Places the turn below any turn that the caller may read (O2): in its session if that turn is the head and nothing runs there,
  * otherwise in a fork. A turn that is still running is waited for.
  */
-async function placeAfter(core: EngineCore, caller: Caller, turnId: string): Promise<TurnPlacement> {
+async function placeAfter(
+  core: EngineCore,
+  caller: Caller,
+  { turnId, withdrawn }: Withdrawable & { turnId: string },
+): Promise<TurnPlacement> {
   const { deps } = core;
   const found = await visibleTurn(deps, caller, turnId);
   if (isHidden(found)) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(turnId)}`);
-  if (found.status === "pending" && found.kind === "agent") await finishOf(core, turnId);
+  if (found.status === "pending" && found.kind === "agent") await whileWanted(finishOf(core, turnId), { withdrawn });
   const session = await visibleSession(deps, caller, found.sessionId);
   const isFree = session.archivedAt === null && (await runningTurnOf(core, session.id)) === null;
   const isHere = isFree && session.headTurnId === turnId && (await mayContinue(deps, caller, session));

@@ -10,7 +10,8 @@ import { unknownUsage } from "../../domain/usage.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { stepOf } from "../../records/suite/samples.ts";
 import { wrapMethods } from "../../system/wrap-methods.ts";
-import { noObserver, type ObserverNote } from "../../telemetry/observer.ts";
+import { operatorLog } from "../../telemetry/log/operator-log.ts";
+import { observers } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hasCode } from "../../../testing/refusals.ts";
 import { createEngine } from "../create-engine.ts";
@@ -108,17 +109,23 @@ test("[R2] [F10] several recoveries at once finish a turn of another server once
   const { deps, cut, die, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   die();
-  const notes: ObserverNote[] = [];
-  const observer = { ...noObserver, note: (note: ObserverNote) => void notes.push(note) };
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const observer = observers([
+    operatorLog({ format: "json", level: "info", write, secrets: [], now: () => 0 }).observer,
+  ]);
   const engines = await Promise.all([1, 2, 3].map(() => testEngine(t, { ...deps, observer, runner: testRunner() })));
   const turns = await Promise.all(engines.map(({ engine }) => engine.turns.get(alice, cut.turnId)));
   for (const turn of turns) assert.deepEqual(turn, turns[0]);
   const session = await engines[0]?.engine.sessions.get(alice, cut.sessionId);
   assert.equal(session?.lastTurnStatus, "failed");
-  assert.deepEqual(
-    notes.filter(({ type }) => type === "turns_recovered"),
-    [{ type: "turns_recovered", count: 1 }],
-  );
+  const [line, ...more] = lines.map((text) => JSON.parse(text) as object);
+  const { id: lostRunnerId, host: lostHost, pid: lostPid } = deps.runner;
+  assert.partialDeepStrictEqual(line, {
+    ...{ level: "warn", event: "recovery", outcome: "recovered", code: "runner_lost" },
+    ...{ turnId: cut.turnId, sessionId: cut.sessionId, lostRunnerId, lostHost, lostPid },
+  });
+  assert.deepEqual(more, []);
 });
 
 test("[R2] [V2] a recovery that another one has overtaken leaves the log to it", async (t) => {

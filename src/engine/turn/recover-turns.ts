@@ -7,7 +7,7 @@ import { failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { timeOfId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
-import type { Runner } from "../../records/record-store.ts";
+import type { LostTurn, Runner } from "../../records/runners.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { failLost } from "./fail-lost.ts";
 import { runnerLost } from "./live/leases.ts";
@@ -36,7 +36,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
     if (core.live.get(id) !== undefined) continue;
     const turn = await core.deps.records.turns.get(id);
     if (turn?.status !== "pending" || turn.runnerId !== core.deps.runner.id) core.unsettled.delete(id);
-    else recovered += await failAll(core, [turn]);
+    else recovered += await failAll(core, [ownTurn(turn)]);
   }
   return recovered;
 }
@@ -60,7 +60,7 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   const turn = await records.turns.get(turnId);
   if (turn?.status !== "pending") return false;
   if (turn.runnerId === runner.id) {
-    return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
+    return core.live.get(turnId) === undefined && (await failAll(core, [ownTurn(turn)])) > 0;
   }
   const owner = await records.runners.get(turn.runnerId);
   const lives = owner === null ? null : isAlive(owner, runner);
@@ -71,7 +71,11 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
-const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_damaged"];
+function ownTurn(turn: PendingTurn): LostTurn {
+  return { turn, lostBy: turn.runnerId };
+}
+
+const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_unavailable", "records_damaged"];
 
 /** Returns why the turn failed: a store whose failure kept this process from ending its own turn, or the lost runner. */
 function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
@@ -80,28 +84,47 @@ function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
 }
 
 /**
- * Fails several turns side by side, and reports to observers how many (F10). A turn that cannot be failed delays
- * neither the others nor the start.
+ * Fails several turns side by side. Returns how many. A turn that cannot be failed delays neither the others nor the start.
  */
-async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
-  const waiting = [...turns];
+async function failAll(core: EngineCore, lost: readonly LostTurn[]): Promise<number> {
+  const runners = new Map<string, Runner | null>();
+  for (const { lostBy } of lost) {
+    // Only the report has its name.
+    if (!runners.has(lostBy)) runners.set(lostBy, await core.deps.records.runners.get(lostBy).catch(() => null));
+  }
+  const waiting = [...lost];
   let count = 0;
   const work = async (): Promise<void> => {
-    for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
-      try {
-        if (await failLost(core, turn, reasonOf(core, turn))) count += 1;
-        core.unsettled.delete(turn.id);
-      } catch (error) {
-        // Its log may be damaged, or the disk full.
-        if (!core.unsettled.has(turn.id))
-          core.deps.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
-        core.unsettled.set(turn.id, core.unsettled.get(turn.id) ?? failure("runner_lost", failureOf(error).message));
-      }
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      if (await failObserved(core, one, runners.get(one.lostBy) ?? null)) count += 1;
     }
   };
   await Promise.all(Array.from({ length: limits.recoveriesAtOnceMax }, work));
-  if (count > 0) core.deps.observer.note({ type: "turns_recovered", count });
   return count;
+}
+
+/** Fails one turn, and reports it to observers (F10). Returns true if this process failed it. Never rejects. */
+async function failObserved(core: EngineCore, { turn, lostBy }: LostTurn, runner: Runner | null): Promise<boolean> {
+  const { id: turnId, sessionId } = turn;
+  const { host = null, pid = null } = runner ?? {};
+  const activity = core.deps.observer.recovery({ turnId, sessionId, lostBy: { runnerId: lostBy, host, pid } });
+  return await activity.within(async () => {
+    const reason = reasonOf(core, turn);
+    try {
+      const isOurs = await failLost(core, turn, reason);
+      core.unsettled.delete(turnId);
+      activity.end(isOurs ? { outcome: "recovered", code: reason.code } : { outcome: "left", code: null });
+      return isOurs;
+    } catch (error) {
+      const { code, message } = failureOf(error);
+      activity.end({ outcome: "failed", code });
+      // Its log may be damaged, or the disk full.
+      if (!core.unsettled.has(turnId))
+        core.deps.report(`turn ${turnId} could not be recovered; it will be tried again`, error);
+      core.unsettled.set(turnId, core.unsettled.get(turnId) ?? failure("runner_lost", message));
+      return false;
+    }
+  });
 }
 
 /**

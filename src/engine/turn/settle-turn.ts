@@ -26,7 +26,7 @@ import {
 import type { TurnFinish } from "../../records/record-store.ts";
 import type { TurnEndBlobs } from "../../records/turn-store.ts";
 import { ownsWorkspaces } from "../access/access.ts";
-import { callNotRun, decideEnd, didSomething, type Ending } from "./decide-end.ts";
+import { callNotRun, decideEnd, didSomething, type Ending, endWarnings } from "./decide-end.ts";
 import { followControls } from "./live/control.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
@@ -65,6 +65,7 @@ export async function settleTurn(core: EngineCore, settling: SettlingTurn): Prom
   live.settle();
   recorder.endAll();
   leaveSteers(settling);
+  for (const warning of endWarnings(settling)) recorder.warn(warning);
   await recorder.taken();
   const ending = decideEnd(settling);
   try {
@@ -81,9 +82,7 @@ function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve
 
 /** Closes the queue of messages. One that came too late for a model call is recorded as a warning (V4). */
 function leaveSteers({ live, recorder }: SettlingTurn): void {
-  for (const { text } of live.steers.close()) {
-    recorder.warn(undeliveredWarning(text));
-  }
+  for (const { text } of live.steers.close()) recorder.warn(undeliveredWarning(text));
 }
 
 async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<SettledTurn> {

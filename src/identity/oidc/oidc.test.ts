@@ -8,6 +8,7 @@ import { limits } from "../../domain/limits.ts";
 import { testDoor } from "../../../testing/http-door.ts";
 import { MergedValues } from "../../configuration/merged-values.ts";
 import { checkOidc, settleOidc, type OidcSettings } from "../../configuration/oidc-settings.ts";
+import { noObserver, type ObserverNote } from "../../telemetry/observer.ts";
 import { openIdProvider, type OidcOptions } from "./oidc.ts";
 
 const issuer = "https://id.example.org";
@@ -37,7 +38,12 @@ const [first, second, foreign] = await Promise.all([keyPair("one"), keyPair("two
 function provider(over: Partial<OidcOptions> = {}): {
   identify(token: string, at?: number): Promise<unknown>;
   published: Published;
+  /** The reasons and faults that the operator received. */
+  refusals: string[];
+  reports: string[];
 } {
+  const refusals: string[] = [];
+  const reports: string[] = [];
   const published: Published = { jwks: [first.jwk], status: 200, asked: [] };
   const fetch: typeof globalThis.fetch = async (url) => {
     published.asked.push(String(url));
@@ -55,11 +61,12 @@ function provider(over: Partial<OidcOptions> = {}): {
     org: ofAll(orgId),
     roles: null,
     mayBeAdded: false,
-    report: () => undefined,
+    report: (message, error) => void reports.push(error instanceof Error ? `${message}: ${error.message}` : message),
+    refused: (reason) => void refusals.push(reason),
     fetch,
     ...over,
   });
-  return { identify: (token, at = now) => checked.identify(token, at), published };
+  return { identify: (token, at = now) => checked.identify(token, at), published, refusals, reports };
 }
 
 const good: JWTPayload = { iss: issuer, aud: "aptove", sub: "ada", exp: seconds + 60, iat: seconds };
@@ -120,10 +127,53 @@ const bad: [what: string, make: () => Promise<string>][] = [
 
 for (const [what, make] of bad) {
   test(`[H4] a token with ${what} is refused`, async () => {
-    const { identify } = provider();
+    const { identify, refusals } = provider();
     assert.equal(await identify(await make()), null);
+    assert.equal(refusals.length, 1, "the operator receives one reason");
   });
 }
+
+test("[H4] [F10] the operator receives why a token is refused, as a word of a fixed set", async () => {
+  const { identify, refusals } = provider({ userClaim: "email", org: { id: null, claim: "team", ids: {} } });
+  const mail = { ...good, email: "ada@example.org", email_verified: true, team: "red" };
+  const faults: [claims: JWTPayload, reason: string][] = [
+    [{ ...mail, aud: "other" }, "audience"],
+    [{ ...mail, iss: "https://evil.example" }, "issuer"],
+    [{ ...mail, exp: seconds - 31 }, "expired"],
+    [{ ...mail, nbf: seconds + 31 }, "not_valid_yet"],
+    [{ ...mail, exp: undefined as never }, "claim_missing"],
+    [{ ...mail, email: 1 }, "user_claim"],
+    [{ ...mail, team: undefined }, "org_claim"],
+    [{ ...mail, email_verified: false }, "email_unverified"],
+  ];
+  for (const [claims] of faults) assert.equal(await identify(await signed(claims)), null);
+  assert.equal(await identify(await signed(mail, { ...first, kid: "none" })), null);
+  assert.equal(await identify(await signed(mail, foreign)), null);
+  assert.deepEqual(refusals, [...faults.map(([, reason]) => reason), "key_unknown", "signature"]);
+});
+
+test("[H4] [F10] a provider that is away is reported once, with its address and the cause, and once more when it is back", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 1 });
+  const cause = new Error("connect ECONNREFUSED 192.0.2.1:443");
+  let isAway = true;
+  const { identify, refusals, reports } = provider({
+    fetch: async (url) => {
+      if (isAway) throw new TypeError("fetch failed", { cause });
+      return Response.json(
+        String(url).endsWith("/keys") ? { keys: [first.jwk] } : { issuer, jwks_uri: `${issuer}/keys` },
+      );
+    },
+  });
+  for (let n = 0; n < 2; n += 1) await assert.rejects(identify(await signed()), { code: "identity_unavailable" });
+  const fault = `the identity provider could not be read; check that the server can reach ${issuer}`;
+  assert.deepEqual(reports, [`${fault}: fetch failed: connect ECONNREFUSED 192.0.2.1:443`]);
+  assert.deepEqual(refusals, ["provider_unavailable", "provider_unavailable"]);
+  isAway = false;
+  const later = performance.now() + limits.identityRestMs;
+  t.mock.method(performance, "now", () => later);
+  assert.ok(await identify(await signed()));
+  assert.deepEqual(reports.slice(1), [`a fault is over: ${fault}`]);
+});
 
 test("[H4] clocks may be half a minute apart", async () => {
   const { identify } = provider();
@@ -183,7 +233,10 @@ test("[H4] over HTTP a token authenticates the user it names, and a bad one is a
   const identities = {
     identify: async (token: string, time: number) => await (isAdding ? adding : { identify }).identify(token, time),
   };
-  const door = await testDoor(t, { identities: identities as never, now: () => at });
+  const reasons: string[] = [];
+  const note = (one: ObserverNote) => void (one.type === "token_refused" && reasons.push(one.reason));
+  const observer = { ...noObserver, note };
+  const door = await testDoor(t, { identities: identities as never, now: () => at, observer });
   const token = await signed({ ...good, exp: seconds + 60 });
   const as = { ...door.admin, key: token };
   await door.refused("unauthenticated", "GET /api/me", { as });
@@ -195,6 +248,7 @@ test("[H4] over HTTP a token authenticates the user it names, and a bad one is a
   });
   await people.change(user.id, { disabled: true });
   await door.refused("unauthenticated", "GET /api/me", { as });
+  assert.deepEqual(reasons, ["user_unknown", "user_disabled"]);
   await people.change(user.id, { disabled: false });
   const ended = Promise.withResolvers<void>();
   const caller = { orgId: localOrgId, userId: user.id, role: user.role };

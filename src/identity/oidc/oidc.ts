@@ -16,7 +16,10 @@ import {
 import type { Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { BrowserIdentities, IdentifiedUser, IdentityProvider } from "../identity-provider.ts";
+import { RepeatedFault, type Report } from "../../system/repeated-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
+import type { BrowserIdentities, IdentifiedUser, IdentityProvider, TokenFault } from "../identity-provider.ts";
+import { tokenFaultOf } from "./token-fault.ts";
 import { beginSignIn, redeemSignIn, type BrowserClient, type SignInProvider } from "./browser-sign-in.ts";
 
 export interface OidcOptions {
@@ -36,7 +39,9 @@ export interface OidcOptions {
   roles: RoleMapping | null;
   mayBeAdded: boolean;
   /** Reports a fault to the operator. */
-  report(message: string, error?: unknown): void;
+  report: Report;
+  /** Reports to the operator that a token was refused. */
+  refused(this: void, reason: TokenFault): void;
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
@@ -54,7 +59,12 @@ export interface RoleMapping {
   values: Readonly<Record<Role, readonly string[]>>;
 }
 
-export function openIdProvider(options: OidcOptions): IdentityProvider {
+export function openIdProvider(given: OidcOptions): IdentityProvider {
+  const unreachable = new RepeatedFault(
+    given.report,
+    `the identity provider could not be read; check that the server can reach ${given.issuer}`,
+  );
+  const options: OpenedOptions = { ...given, unreachable };
   const bounded = boundedFetch(options.fetch ?? globalThis.fetch);
   const resting = restingFetch(bounded);
   const metadata = publishedMetadata(options.issuer, resting);
@@ -70,8 +80,12 @@ export function openIdProvider(options: OidcOptions): IdentityProvider {
   };
 }
 
+interface OpenedOptions extends OidcOptions {
+  unreachable: RepeatedFault;
+}
+
 interface ProviderParts {
-  options: OidcOptions;
+  options: OpenedOptions;
   keys: KeyFinder;
   metadata: MetadataFinder;
   fetch: typeof globalThis.fetch;
@@ -110,7 +124,7 @@ function browserIdentities(
 }
 
 interface TokenCheck {
-  options: OidcOptions;
+  options: OpenedOptions;
   keys: KeyFinder;
   now: number;
   audience: string;
@@ -120,7 +134,7 @@ type KeyFinder = (...args: Parameters<RemoteJWKSet>) => ReturnType<RemoteJWKSet>
 type MetadataFinder = () => Promise<AuthorizationServer>;
 
 async function claimsOf(token: string, { options, keys, now, audience }: TokenCheck): Promise<JWTPayload | null> {
-  if (token.length > limits.bearerCharactersMax || token.split(".").length !== 3) return null;
+  if (token.length > limits.bearerCharactersMax || token.split(".").length !== 3) return refused(options, "malformed");
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer: options.issuer,
@@ -130,17 +144,32 @@ async function claimsOf(token: string, { options, keys, now, audience }: TokenCh
       clockTolerance: limits.bearerClockToleranceMs / 1_000,
       currentDate: new Date(now),
     });
+    options.unreachable.succeeded();
     return payload;
   } catch (error) {
-    if (error instanceof AptoveError) throw error;
-    if (!isUnreachable(error)) return null;
-    throw cannotBeRead(options, error);
+    if (isUnreachable(error)) {
+      options.refused("provider_unavailable");
+      throw error instanceof AptoveError ? error : cannotBeRead(options, error);
+    }
+    return refused(options, tokenFaultOf(error));
   }
 }
 
-function cannotBeRead({ report }: OidcOptions, error: unknown): AptoveError {
-  report("the identity provider could not be read; check that the server can reach oidc.issuer", error);
+function refused({ refused: report }: OidcOptions, reason: TokenFault): null {
+  report(reason);
+  return null;
+}
+
+function cannotBeRead({ unreachable }: OpenedOptions, error: unknown): AptoveError {
+  unreachable.failed(withCause(error));
   return unavailable(error);
+}
+
+/** `fetch` says only that it failed; the reason is in the cause. */
+function withCause(error: unknown): unknown {
+  if (!(error instanceof Error) || !(error.cause instanceof Error)) return error;
+  const { cause } = error;
+  return new Error(`${error.message}: ${cause.message === "" ? systemCode(cause) : cause.message}`, { cause: error });
 }
 
 /** Returns true if the provider did not answer, or answered without keys. Then the token may still be valid. */
@@ -239,12 +268,14 @@ function restingFetch(fetch: typeof globalThis.fetch): FetchImplementation {
   };
 }
 
-function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: OidcOptions): IdentifiedUser | null {
+function identified(claims: JWTPayload, options: OidcOptions): IdentifiedUser | null {
+  const { userClaim, org, roles, mayBeAdded } = options;
   const who = textOf(claims[userClaim]);
   const orgId = orgOf(claims, org);
-  if (who === null || orgId === null) return null;
+  if (who === null) return refused(options, "user_claim");
+  if (orgId === null) return refused(options, "org_claim");
   const isEmail = userClaim === "email";
-  if (isEmail && claims["email_verified"] !== true) return null;
+  if (isEmail && claims["email_verified"] !== true) return refused(options, "email_unverified");
   return {
     orgId,
     by: isEmail ? { email: who.normalize("NFC").toLowerCase() } : { externalId: who },

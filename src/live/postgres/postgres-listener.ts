@@ -5,6 +5,8 @@
 import type { Client, ClientConfig } from "pg";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
+import { apart } from "../../system/apart.ts";
+import { RepeatedFault, type Report } from "../../system/repeated-fault.ts";
 
 export interface PostgresListenerOptions {
   settings: ClientConfig;
@@ -12,7 +14,7 @@ export interface PostgresListenerOptions {
   onMessage(channel: string, payload: string): void;
   /** Called if a notification may have been missed: the connection broke, or was restored. */
   onMissed(): void;
-  report(message: string, error?: unknown): void;
+  report: Report;
 }
 
 export class PostgresListener {
@@ -20,10 +22,14 @@ export class PostgresListener {
   readonly #closing = new AbortController();
   #keeping: Promise<void> | null = null;
   #isConnected = false;
-  #isReported = false;
+  readonly #broken: RepeatedFault;
 
   constructor(options: PostgresListenerOptions) {
     this.#options = options;
+    this.#broken = new RepeatedFault(
+      options.report,
+      "the connection that listens for notifications broke; until it is restored, events of other servers arrive later",
+    );
   }
 
   get isConnected(): boolean {
@@ -31,7 +37,7 @@ export class PostgresListener {
   }
 
   start(): void {
-    if (!this.#closing.signal.aborted) this.#keeping ??= this.#keep();
+    if (!this.#closing.signal.aborted) this.#keeping ??= apart(() => this.#keep());
   }
 
   async close(): Promise<void> {
@@ -46,13 +52,7 @@ export class PostgresListener {
         await this.#listen();
         tries = 0;
       } catch (error) {
-        if (!signal.aborted && !this.#isReported) {
-          this.#options.report(
-            "the connection that listens for notifications broke; until it is restored, events of other servers arrive later",
-            error,
-          );
-          this.#isReported = true;
-        }
+        if (!signal.aborted) this.#broken.failed(error);
       }
       const pauseMs = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
       await pause(pauseMs * (0.5 + Math.random() / 2), signal);
@@ -75,7 +75,7 @@ export class PostgresListener {
       await client.connect();
       await client.query(channels.map((channel) => `listen ${channel}`).join(";"));
       this.#isConnected = true;
-      this.#isReported = false;
+      this.#broken.succeeded();
       onMissed();
       await this.#check(client, AbortSignal.any([broken.signal, this.#closing.signal]));
     } finally {

@@ -6,6 +6,7 @@ import type { RedisClientType } from "@redis/client";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
+import { RepeatedFault, type Report } from "../../system/repeated-fault.ts";
 
 export interface RedisConnectionOptions {
   url: string;
@@ -13,7 +14,7 @@ export interface RedisConnectionOptions {
   onMessage(channel: string, message: string): void;
   /** Called if a message may have been missed: the connection broke, or was restored. */
   onMissed(): void;
-  report(message: string, error?: unknown): void;
+  report: Report;
 }
 
 export class RedisConnection {
@@ -22,10 +23,14 @@ export class RedisConnection {
   readonly #keeping: Promise<void>;
   /** The open connection. Null while Redis is unreachable. */
   #open: { client: RedisClientType; broken: AbortController } | null = null;
-  #isReported = false;
+  readonly #unreachable: RepeatedFault;
 
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
+    this.#unreachable = new RepeatedFault(
+      options.report,
+      "Redis is unreachable; until it is back, events are read from the log behind it",
+    );
     this.#keeping = this.#keep();
   }
 
@@ -65,9 +70,7 @@ export class RedisConnection {
   }
 
   #reportOnce(error: unknown): void {
-    if (this.#isReported || this.#closing.signal.aborted) return;
-    this.#isReported = true;
-    this.#options.report("Redis is unreachable; until it is back, events are read from the log behind it", error);
+    if (!this.#closing.signal.aborted) this.#unreachable.failed(error);
   }
 
   /** Keeps one connection until it breaks. Rejects if it could not be opened. */
@@ -82,7 +85,7 @@ export class RedisConnection {
       await inTime(client.connect());
       await inTime(client.subscribe([...channels], (message, channel) => onMessage(channel, message)));
       this.#open = { client, broken };
-      this.#isReported = false;
+      this.#unreachable.succeeded();
       onMissed();
       while (!end.aborted) {
         await pause(limits.liveCheckMs, end);

@@ -5,6 +5,7 @@
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
+import { apart } from "../../system/apart.ts";
 import { checkTurnId, readAll, type EventLog, type MayWrite } from "../event-log.ts";
 import type { TurnProgressTracker } from "../turn-progress.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
@@ -58,7 +59,7 @@ export class RedisEventLog implements EventLog {
 
   #writeSoon(turn: OwnTurnStream): void {
     this.#unwritten.add(turn);
-    this.#timer ??= setTimeout(() => void this.#writeAll(), limits.redisLagMs);
+    this.#timer ??= apart(() => setTimeout(() => void this.#writeAll(), limits.redisLagMs));
   }
 
   /** Writes all turns at once, so that the log behind combines them into one write. */

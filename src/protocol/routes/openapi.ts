@@ -11,9 +11,9 @@ type Json = Record<string, unknown>;
 /** Error codes that a route has because of its access rule. */
 const accessErrors: Record<RouteAccess, readonly ErrorCode[]> = {
   open: [],
-  read: ["unauthenticated", "rate_limited"],
-  write: ["unauthenticated", "rate_limited", "forbidden"],
-  admin: ["unauthenticated", "rate_limited", "forbidden"],
+  read: ["unauthenticated", "rate_limited", "records_unavailable"],
+  write: ["unauthenticated", "rate_limited", "records_unavailable", "forbidden"],
+  admin: ["unauthenticated", "rate_limited", "records_unavailable", "forbidden"],
 };
 const everywhere = ["request_invalid", "origin_refused", "internal"] as const;
 const withBody = ["body_too_large", "unsupported_media_type"] as const;

@@ -31,8 +31,10 @@ export function runnerRecords(rows: Rows, now: () => number): RunnerRecords {
       const lost = [...rows.turns.values()].filter(isPending).filter(isLost);
       const asked = turnId === undefined ? lost : lost.filter(({ id }) => id === turnId);
       const first = asked.toSorted((a, b) => a.leaseExpiresAt - b.leaseExpiresAt || (a.id < b.id ? -1 : 1));
-      const taken = first.slice(0, limit).map((turn) => ({ ...turn, runnerId, leaseExpiresAt: now() + leaseMs }));
-      for (const turn of taken) rows.turns.set(turn.id, turn);
+      const taken = first.slice(0, limit).map((turn) => {
+        return { turn: { ...turn, runnerId, leaseExpiresAt: now() + leaseMs }, lostBy: turn.runnerId };
+      });
+      for (const { turn } of taken) rows.turns.set(turn.id, turn);
       return taken;
     },
     async insertControl(control) {

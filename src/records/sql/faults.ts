@@ -39,8 +39,10 @@ export function recordsFault(what: string, error: unknown): AptoveError {
   if (error instanceof SyntaxError || (error instanceof Error && damaged.test(systemCode(error)))) {
     return new AptoveError("records_damaged", `${what}: ${error.message}`, { cause: error });
   }
-  if (!fullDevice.includes(systemCode(error))) return storageFault(what, error);
-  return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });
+  if (!(error instanceof Error) || !fullDevice.includes(systemCode(error))) return storageFault(what, error);
+  return new AptoveError("storage_full", `${what}: the disk of the database is full: ${error.message}`, {
+    cause: error,
+  });
 }
 
 /** Returns the same store, whose methods throw every error as a storage error that names the method. */

@@ -19,10 +19,17 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && !(error instanceof AptoveError) && lostMessages.test(error.message);
 }
 
-/** Returns whether nothing was changed and a retry is safe. A lost connection counts, because `settled-commits.ts` resolves its commits. */
+/**
+ * Returns whether the server cannot be used at the moment, and nothing was changed. A lost connection counts, because
+ * `settled-commits.ts` resolves its commits.
+ */
+export function isAway(error: unknown): boolean {
+  return isConnectionLost(error) || refusedStates.includes(systemCode(error));
+}
+
+/** Returns whether nothing was changed and a retry is safe. */
 export function isRetryable(error: unknown): boolean {
-  const code = systemCode(error);
-  return isConnectionLost(error) || refusedStates.includes(code) || undoneStates.includes(code);
+  return isAway(error) || undoneStates.includes(systemCode(error));
 }
 
 /** Returns whether `lock_timeout` expired. */

@@ -18,6 +18,11 @@ export interface SqlDialect extends Placeholders {
   plainNow(): PlainSql;
   /** Returns a statement that makes other transactions with the same name wait until this one ends. Null if there can be no others. */
   exclusiveLock(name: string): PlainSql | null;
+  /**
+   * Returns a statement that takes new room on the disk of the database, and gives it back. It fails if there is none. Null: the database
+   * shares its disk with stores that are asked for room themselves.
+   */
+  takeRoom(): RawBuilder<unknown> | null;
   /** Returns whether a text contains a word, both folded. `folded` is null if lowering A to Z in `text` gives the same. */
   containsWord(
     text: { text: Expression<string>; folded: Expression<string | null> },

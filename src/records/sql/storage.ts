@@ -12,7 +12,7 @@ const probeName = "probe";
 
 export function storageRecords(
   db: Kysely<Tables>,
-  { ends }: Pick<SqlDialect, "ends">,
+  { ends, takeRoom }: Pick<SqlDialect, "ends" | "takeRoom">,
   about: StorageRecords["about"],
 ): StorageRecords {
   const find = async (): Promise<string | null> => {
@@ -43,6 +43,8 @@ export function storageRecords(
         .values({ name: probeName, value })
         .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
         .execute();
+      // The row finds its room in the pages that the table has already, also on a full disk.
+      await takeRoom()?.execute(db);
     },
   };
 }

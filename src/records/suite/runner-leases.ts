@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
-import type { LostTurnsTaking } from "../record-store.ts";
+import type { LostTurn, LostTurnsTaking } from "../runners.ts";
 import {
   completedSample,
   draftOf,
@@ -93,7 +93,7 @@ export function runnerLeaseTests(open: OpenRecordsForTest<Parts>): void {
 
     const taken = await store.runners.takeLostTurns(takingOf());
     const now = await store.turns.get(lost.id);
-    assert.deepEqual(taken, [now]);
+    assert.deepEqual(taken, [{ turn: now, lostBy: sampleRunnerId }]);
     assert.ok(now?.status === "pending" && now.leaseExpiresAt > lost.leaseExpiresAt);
     assert.deepEqual(now, { ...lost, runnerId: "rescuer", leaseExpiresAt: now.leaseExpiresAt });
     assert.deepEqual(await store.turns.get(held.id), held);
@@ -117,9 +117,10 @@ export function runnerLeaseTests(open: OpenRecordsForTest<Parts>): void {
     const dead = takingOf({ deadRunnerIds: ["dead", "long gone"] });
     assert.deepEqual(await store.runners.takeLostTurns({ ...dead, turnId: other.id }), []);
     const [one] = await store.runners.takeLostTurns({ ...dead, turnId: ids[1] ?? "" });
-    assert.equal(one?.id, ids[1]);
+    assert.equal(one?.turn.id, ids[1]);
+    assert.equal(one?.lostBy, "dead");
     assert.deepEqual(
-      (await store.runners.takeLostTurns(dead)).map(({ id }) => id),
+      (await store.runners.takeLostTurns(dead)).map(({ turn }) => turn.id),
       [ids[0]],
     );
     assert.deepEqual(await store.turns.get(other.id), other);
@@ -133,12 +134,12 @@ export function runnerLeaseTests(open: OpenRecordsForTest<Parts>): void {
     for (let count = 0; count < 12; count += 1) lost.push((await startTurn(store, 0)).id);
     const taken: string[] = [];
     for (let round = 0; round < 12 && taken.length < lost.length; round += 1) {
-      const takings: Promise<PendingTurn[]>[] = ["a", "b", "c"].map((runnerId, at) =>
+      const takings: Promise<LostTurn[]>[] = ["a", "b", "c"].map((runnerId, at) =>
         (stores[at % stores.length] ?? store).runners.takeLostTurns(takingOf({ runnerId, limit: 2 })),
       );
       for (const found of await Promise.all(takings)) {
         assert.ok(found.length <= 2);
-        taken.push(...found.map(({ id }) => id));
+        taken.push(...found.map(({ turn }) => turn.id));
       }
     }
     assert.deepEqual(taken.toSorted(), lost.toSorted());

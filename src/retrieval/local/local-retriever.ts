@@ -11,7 +11,7 @@ import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import { readQuestion } from "../ranking/question.ts";
-import { headCommit } from "../../system/git-head.ts";
+import { headCommit } from "../../system/git/git-head.ts";
 import type { RepositoryRuns } from "../index-runs.ts";
 import {
   repositoriesOf,

@@ -85,6 +85,16 @@ export function operatorLog(options: OperatorLogOptions): OperatorLog {
         logged({ turnId: begun.turnId, sessionId: begun.sessionId }, (end: TurnEnded, durationMs) =>
           turnLine(begun, end, durationMs),
         ),
+      recovery: ({ turnId, sessionId, lostBy }) =>
+        logged({ turnId, sessionId }, ({ outcome, code }, durationMs) => {
+          const fields = { outcome, code, lostRunnerId: lostBy.runnerId, lostHost: lostBy.host, lostPid: lostBy.pid };
+          // One that failed is tried again every few seconds. Why it failed is reported once.
+          return {
+            of: outcome === "recovered" ? "warn" : "debug",
+            event: "recovery",
+            fields: { ...fields, durationMs },
+          };
+        }),
       modelCall: ({ provider, step }) =>
         logged({}, (end, durationMs) => {
           const { model, code, responseId, stopReason } = end;
@@ -116,7 +126,7 @@ function requestLine(method: string, { route, status, code, caller }: RequestEnd
 
 function turnLine({ provider, model, caller }: TurnBegun, end: TurnEnded, durationMs: number): LogLine {
   const { outcome, code, usage, modelRequests, overheadMs, firstOutputMs } = end;
-  const isOurs = code !== null && errorCatalogue[code].status >= 500;
+  const isOurs = outcome === "server_stopped" || (code !== null && errorCatalogue[code].status >= 500);
   const fields = {
     outcome,
     code,
@@ -139,9 +149,9 @@ function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** Returns the level of a note. Renewals of leases are frequent, so they are only at `debug`. */
+/** Returns the level of a note. Renewals of leases and checks of stores are frequent, so they are only at `debug`. */
 function noteLevel(type: string): LogLevel {
-  return type === "leases_renewed" ? "debug" : "info";
+  return type === "leases_renewed" || type === "store_checked" ? "debug" : "info";
 }
 
 /** Returns the fields of an error. The stack is only in JSON, for log collectors; a person at a terminal reads the message. */

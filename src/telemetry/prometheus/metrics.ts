@@ -21,11 +21,12 @@ const otherLabel = "other";
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const long = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800];
 
-export function prometheusMetrics(): PrometheusMetrics {
+export function prometheusMetrics(version: string): PrometheusMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const meters = makeMeters(registers);
+  meters.build.set({ version }, 1);
   const model = boundedLabels(modelsMax);
 
   const observer: Observer = {
@@ -48,6 +49,7 @@ export function prometheusMetrics(): PrometheusMetrics {
         if (end.firstOutputMs !== null) meters.firstOutputSeconds.observe(labels, end.firstOutputMs / 1_000);
       });
     },
+    recovery: () => timed((_seconds, { outcome }) => void (outcome === "recovered" && meters.recovered.inc())),
     modelCall: ({ provider, model: asked }) =>
       timed((seconds, end) => {
         const labels = { provider, model: model(end.code === null ? end.model : asked) };
@@ -76,8 +78,10 @@ export function prometheusMetrics(): PrometheusMetrics {
           return meters.rebuilds.inc({ provider: note.provider });
         case "budget_refused":
           return meters.budgetRefusals.inc({ scope: note.scope, waits: String(note.waits) });
-        case "turns_recovered":
-          return meters.recovered.inc(note.count);
+        case "store_checked":
+          return meters.storeReady.set({ store: note.store }, note.isReady ? 1 : 0);
+        case "token_refused":
+          return meters.tokenRefusals.inc({ reason: note.reason });
         case "leases_renewed":
           if (note.code !== null) meters.leaseErrors.inc({ code: note.code });
           return meters.leaseLate.observe(Math.max(0, note.lateMs) / 1_000);
@@ -97,7 +101,8 @@ type Registers = [Registry] | Registry[];
 function makeMeters(registers: Registers) {
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name: `aptove_${name}`, help, labelNames, registers });
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name: `aptove_${name}`, help, registers });
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[] = []): Gauge<L> =>
+    new Gauge({ name: `aptove_${name}`, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, shape: { labels: L[]; buckets: number[] }) =>
     new Histogram({ name: `aptove_${name}`, help, labelNames: shape.labels, buckets: shape.buckets, registers });
   const byModel: ("provider" | "model")[] = ["provider", "model"];
@@ -114,6 +119,8 @@ function makeMeters(registers: Registers) {
       "waits",
     ]),
     streams: gauge("event_streams_open", "Open streams of events."),
+    build: gauge("build_info", "The version of this server. The value is 1.", ["version"]),
+    storeReady: gauge("store_ready", "1 if the store worked at the last check of readiness, else 0.", ["store"]),
     running: gauge("turns_running", "Turns that run on this server."),
     turns: counter("turns_total", "Turns that ended or were refused.", [...byModel, "outcome", "code"]),
     turnSeconds: histogram("turn_seconds", "Seconds from accepting a turn until its end is stored.", {
@@ -165,6 +172,7 @@ function makeMeters(registers: Registers) {
       labels: [],
       buckets: short,
     }),
+    tokenRefusals: counter("token_refusals_total", "Tokens of the identity provider that were refused.", ["reason"]),
     leaseErrors: counter("lease_renewal_errors_total", "Renewals of leases that failed.", ["code"]),
     storeSeconds: histogram("store_call_seconds", "Seconds of one store call.", { labels: byStore, buckets: short }),
     storeErrors: counter("store_errors_total", "Store calls that failed.", [...byStore, "code"]),

@@ -7,7 +7,7 @@ import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
-import { askGit, streamGit } from "../../system/git.ts";
+import { askGit, streamGit } from "../../system/git/git.ts";
 import { systemCode } from "../../system/system-error.ts";
 
 export interface FileListing {

@@ -1,5 +1,6 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import type { Check } from "../../../domain/check.ts";
+import type { WireReadiness } from "../../../client/client.ts";
 import { fixes } from "../../../domain/fixes.ts";
 import {
   askProviders,
@@ -145,11 +146,21 @@ async function checkGit(invocation: CliInvocation): Promise<Check> {
 async function checkStores(invocation: CliInvocation): Promise<Check> {
   const health = await (await invocation.client()).health();
   // A server reports its stores to its operator only. Not to see them is no failure.
-  if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
-  const { records, blobs = "failed" } = health;
-  // The configuration of another server is not known here.
-  const bucket = invocation.server() === null ? invocation.loaded().configuration.blobs.url : null;
-  return storesCheck({ records, blobs, bucket });
+  if (health.records === undefined) return { name: "stores", ...unseenStores(health) };
+  const { records, blobs = "failed", log = "failed" } = health;
+  // The configuration of another server is not known here. It finds the reasons itself.
+  if (invocation.server() !== null) return storesCheck({ records, blobs, log, bucket: null });
+  if (blobs === "failed") await invocation.checkBlobs();
+  return storesCheck({ records, blobs, log, bucket: invocation.loaded().configuration.blobs.url });
+}
+
+function unseenStores({ status }: WireReadiness): Omit<Check, "name"> {
+  if (status === "ready") return { state: "ok", detail: "the server is ready" };
+  return {
+    state: "failed",
+    detail: "the server cannot run turns",
+    fix: "its operator finds the reason: aptove doctor",
+  };
 }
 
 const turnsUnread = "their contents were not read; check all of them: aptove doctor --deep";
@@ -205,7 +216,7 @@ async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<C
 async function checkServer(invocation: CliInvocation): Promise<Check> {
   const named = invocation.server();
   const folder = invocation.folder();
-  const running = named === null ? ((await answeringServer(folder)) ?? findServers(folder)[0] ?? null) : null;
+  const running = named === null ? ((await answeringServer(folder)) ?? (await findServers(folder))[0] ?? null) : null;
   const url = named ?? running?.url;
   if (url === undefined) return { name: "server", state: "note", detail: "not running; commands work without one" };
   const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(

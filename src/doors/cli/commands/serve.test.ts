@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
@@ -215,6 +225,29 @@ test("[L1] a server that was killed is not taken for a running one", async (t) =
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
 });
 
+test(
+  "[L1] a server in another namespace of process ids runs if it answers, whatever has its process id here",
+  { skip: !existsSync("/proc/self/ns/pid") && "there are no namespaces" },
+  async (t) => {
+    const world = await cliWorld(t);
+    const server = await serving(world);
+    const entry = serverFile(world);
+    const write = (more: object): void =>
+      writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, pidNamespace: "pid:[1]", ...more }));
+    const pid = spawnSync(process.execPath, ["--version"]).pid;
+    write({ pid });
+    assert.match((await world.run(["doctor"])).stdout, /^ok server +http/m);
+    const again = await world.run(["serve", "--port", new URL(server.url).port]);
+    assert.match(again.stderr, /already_serving/);
+    assert.match(again.stderr, /stop it in the container where it runs/);
+    write({ pid: process.ppid, url: "http://127.0.0.1:1" });
+    assert.match((await world.run(["doctor"])).stdout, /^-- server +not running/m);
+    write({ pid: 0 });
+    assert.match((await world.run(["doctor"])).stdout, /^-- server +not running/m);
+    await stop(server);
+  },
+);
+
 test("[L1] [B6] a copy of a data folder has no server, and what is done there changes nothing in the original", async (t) => {
   const world = await cliWorld(t);
   assert.equal((await world.run(["ask", "kept"])).exit, 0);
@@ -285,6 +318,35 @@ test("[L1] a second server on a data folder is found when the first one has ende
   assert.equal(await stop(third), 0);
 });
 
+/** Listens on loopback and answers nothing, as a server that is suspended. Returns its address. */
+async function hungServer(t: TestContext): Promise<string> {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("[L1] a first server that accepts connections and answers nothing hides neither a further one nor its records", async (t) => {
+  const world = await cliWorld(t);
+  const first = await serving(world);
+  const second = await servingBeside(world);
+  const entry = serverFile(world);
+  const hung = { ...entry, url: await hungServer(t) };
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(hung));
+  assert.ok((await world.run(["page"])).stdout.startsWith(second.url));
+  const elsewhere = { ...entry, records: "PostgreSQL at db.example.org/aptove", configuration: "another" };
+  const further = serverFiles(world).find((name) => name !== "server.json") ?? assert.fail("there is no further file");
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...elsewhere, url: hung.url }));
+  writeFileSync(join(world.dataDir, further), JSON.stringify({ ...elsewhere, url: second.url }));
+  assert.match((await world.run(["session", "list"])).stderr, /other_records/);
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(entry));
+  assert.equal(await stop(first), 0);
+  assert.equal(await stop(second), 0);
+});
+
 test("[L1] the file of a further server that was killed goes away at the next start", async (t) => {
   const world = await cliWorld(t);
   const first = await serving(world);
@@ -294,6 +356,17 @@ test("[L1] the file of a further server that was killed goes away at the next st
   const next = await serving(world);
   assert.deepEqual(serverFiles(world), ["server.json"]);
   assert.equal(await stop(next), 0);
+});
+
+test("[L1] a folder with the name of a server's file is none, and stays", async (t) => {
+  const world = await cliWorld(t);
+  const folders = ["server.json", `server-${newId()}.json`];
+  for (const name of folders) mkdirSync(join(world.dataDir, name), { recursive: true });
+  assert.equal((await world.run(["session", "list"])).exit, 0);
+  rmdirSync(join(world.dataDir, "server.json"));
+  const server = await serving(world);
+  assert.deepEqual(serverFiles(world).toSorted(), folders.toSorted());
+  assert.equal(await stop(server), 0);
 });
 
 test("[L1] a second server on a data folder leaves the entry of the first, says so, and ends without it", async (t) => {

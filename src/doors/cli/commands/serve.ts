@@ -14,8 +14,8 @@ import type { LocalEngine } from "../ports.ts";
 import {
   answeringServer,
   answersAt,
-  findServers,
   findStopping,
+  howToStop,
   formerKeyId,
   isLoopback,
   markStopping,
@@ -221,13 +221,13 @@ async function announce(
   const own = { pid: process.pid, ...at, configuration: call.fingerprint(), records: call.recordsLocation() };
   const first = await answeringServer(folder);
   if (first !== null) {
-    writeFurtherServerFile(folder, own);
+    await writeFurtherServerFile(folder, own);
     return first;
   }
   const keyId = formerKeyId(folder);
   const isStored = (await allKeys(local.client)).some(({ id, revokedAt }) => id === keyId && revokedAt === null);
   if (keyId !== undefined && isStored) await local.client.keys.revoke(keyId);
-  writeServerFile(folder, own);
+  await writeServerFile(folder, own);
   return null;
 }
 
@@ -243,17 +243,17 @@ async function refuseSecondServer(call: CliInvocation): Promise<void> {
 async function refusalAt(call: CliInvocation, port: number): Promise<CommandFailed | null> {
   const folder = call.folder();
   const isHere = ({ url }: { url: string }): boolean => port !== 0 && URL.parse(url)?.port === String(port);
-  const running = findServers(folder).find(isHere);
-  if (running !== undefined && (await answersAt(running.url))) {
+  const running = await answeringServer(folder, isHere);
+  if (running !== null) {
     const { url, pid } = running;
-    const fix = `use it, stop it with: kill ${pid}, or take another port: --port <n>`;
+    const fix = `use it, stop it ${howToStop(running)}, or take another port: --port <n>`;
     return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
   }
-  const stopping = findStopping(folder).find(isHere);
+  const stopping = (await findStopping(folder)).find(isHere);
   if (stopping === undefined || !(await answersAt(stopping.url))) return null;
   const { url, pid } = stopping;
   const fault = `the server of this data folder at ${url} (pid ${pid}) is stopping, and waits for its running turns`;
-  const fix = `try again when it has ended, end it at once with: kill ${pid}, or take another port: --port <n>`;
+  const fix = `try again when it has ended, end it at once ${howToStop(stopping)}, or take another port: --port <n>`;
   return new CommandFailed("port_in_use", fault, fix);
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliWorld } from "../../../../testing/cli.ts";
+import { startFakeS3 } from "../../../../testing/fake-s3/fake-s3.ts";
 import type { WireIndexRun } from "../../../client/client.ts";
 import { starterConfig } from "../../../configuration/config-text.ts";
 
@@ -332,4 +333,24 @@ test("[L1] doctor reports a fault of a store once, with its fix, and which check
     assert.match(stdout, /^-- records +not checked, because of: (?:stores|configuration)$/m);
     if ("APTOVE_RECORDS_URL" in own) assert.match(stdout, /^-- live log +not checked, because of: stores$/m);
   }
+});
+
+test("[L1] [B1] doctor says what is wrong with the bucket, also where there are records", async (t) => {
+  const world = await cliWorld(t);
+  const fake = await startFakeS3();
+  t.after(() => fake.close());
+  const env = {
+    APTOVE_BLOBS_URL: `s3://${fake.bucket}/team`,
+    APTOVE_BLOBS_ENDPOINT: fake.endpoint,
+    AWS_REGION: fake.region,
+    AWS_ACCESS_KEY_ID: fake.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: fake.secretAccessKey,
+  };
+  assert.equal((await world.run(["ask", "hello"], { env })).exit, 0);
+  const fine = await world.run(["doctor"], { env });
+  assert.match(fine.stdout, /^ok stores +records ok, blobs ok in s3:.*, live log ok$/m);
+  const { exit, stdout } = await world.run(["doctor"], { env: { ...env, AWS_SECRET_ACCESS_KEY: "another" } });
+  assert.equal(exit, 1);
+  assert.match(stdout, /^!! stores .*403 SignatureDoesNotMatch[^]*AWS_SECRET_ACCESS_KEY/m);
+  assert.equal(stdout.match(/^!!/gm)?.length, 1, stdout);
 });

@@ -1,7 +1,7 @@
 /** What a request has of the repositories that were added to that of the current folder (M7). */
 import { joinPath } from "../../../domain/repositories.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
-import { headCommit } from "../../../system/git-head.ts";
+import { headCommit } from "../../../system/git/git-head.ts";
 import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { readSurroundings } from "../../../working-copy/surroundings.ts";
 import type { CliInvocation } from "../invocation.ts";

@@ -3,7 +3,7 @@ import { folderKey } from "../../../domain/session.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { TurnOptions } from "./turn-options.ts";
-import { headCommit } from "../../../system/git-head.ts";
+import { headCommit } from "../../../system/git/git-head.ts";
 import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { readSurroundings } from "../../../working-copy/surroundings.ts";
 import type { Place, Surroundings } from "../../../domain/context.ts";

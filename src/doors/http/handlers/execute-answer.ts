@@ -8,7 +8,7 @@ import { turnOutcome, type TurnOutcome } from "../../../protocol/turn.ts";
 import { toWireUsage } from "../../../protocol/values.ts";
 
 /** Throws `turn_not_finished` while the turn runs. */
-export async function executeAnswerOf(reader: TurnReader): Promise<ExecuteAnswer> {
+export async function executeAnswerOf(reader: Pick<TurnReader, "turn" | "answer">): Promise<ExecuteAnswer> {
   const { turn } = reader;
   if (turn.status === "pending") throw new AptoveError("turn_not_finished", "read its events until it has finished");
   const outcome = turnOutcome(turn);

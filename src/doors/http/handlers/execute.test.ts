@@ -1,8 +1,9 @@
 /** The execute route: three forms of a request, three forms of a response (H1, V3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ErrorCode } from "../../../domain/errors.ts";
+import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
 import { sseMessages, testDoor } from "../../../../testing/http-door.ts";
 
@@ -325,4 +326,21 @@ test("[C6] [H1] a request may have the history summarised first, as JSON and in 
   assert.equal(summaries(), 2);
   const steer = { ...json, ifBusy: "steer" };
   await refused("request_invalid", `POST ${execute}`, { json: steer });
+});
+
+test("[H1] [T11] a turn that was accepted has an answer with its id, although neither its end nor anything else could be stored", async (t) => {
+  const records = memoryRecords();
+  const { finish, get } = records.turns;
+  let isAway = false;
+  const away = () => Promise.reject(new AptoveError("storage_failed", "the database is away"));
+  records.turns.finish = (end) => (isAway ? away() : finish.call(records.turns, end));
+  records.turns.get = (id) => (isAway ? away() : get.call(records.turns, id));
+  const script = () => ((isAway = true), [{ says: ["an answer"] }]);
+  const { call, engine, admin } = await testDoor(t, { records, script });
+  const response = await call(`POST ${execute}`, { json: { instruction: "hello" } });
+  assert.equal(response.status, 200);
+  const answer = await answerOf(response);
+  assert.partialDeepStrictEqual(answer, { kind: "error", errorCode: "storage_failed" });
+  isAway = false;
+  assert.equal((await engine.turns.get(admin, answer.turnId)).status, "pending");
 });

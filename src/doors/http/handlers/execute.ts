@@ -98,17 +98,26 @@ async function deliver(door: HandlerDependencies, { call, running, as }: Deliver
   }
 }
 
-/** Waits for the turn and returns its stored answer. Throws the failure if even the turn's end could not be stored. */
+/**
+ * Waits for the turn and returns its stored answer. A turn whose end could not be stored has failed, and its answer says so: an error
+ * would not say that the turn was accepted, and invite the client to run it twice. Throws the fault of a store that cannot be read.
+ */
 async function completeAnswer(
   { engine }: HandlerDependencies,
   caller: Caller,
   { turnId, finished }: RunningTurn,
 ): Promise<Response> {
-  const ended = await finished;
-  const reader = await engine.turns.read(caller, turnId);
-  if (reader.turn.status === "pending" && ended.status === "failed") {
-    const { code, message } = ended.failures[0];
-    throw new AptoveError(code, message, { facts: { turnId } });
+  try {
+    const ended = await finished;
+    const reading = engine.turns.read(caller, turnId);
+    const reader = ended.status === "failed" ? await reading.catch(() => null) : await reading;
+    if (reader !== null && reader.turn.status !== "pending") return answer("execute", await executeAnswerOf(reader));
+    return answer(
+      "execute",
+      await executeAnswerOf({ turn: ended, answer: async () => (await reader?.answer()) ?? "" }),
+    );
+  } catch (error) {
+    if (!(error instanceof AptoveError)) throw error;
+    throw new AptoveError(error.code, error.detail, { facts: { ...error.facts, turnId }, cause: error });
   }
-  return answer("execute", await executeAnswerOf(reader));
 }

@@ -18,7 +18,7 @@ export interface ResponseClient extends Pick<DoorCall, "caller" | "takeRun"> {
 
 /**
  * Starts the turn. It holds one of the caller's slots until it has finished (H5). A client that leaves stops it, as it has no other
- * way to do so (O1). A turn with an idempotency key goes on: its client can send the request again.
+ * way to do so (O1), or takes its request out of the line. A turn with an idempotency key goes on: its client can send the request again.
  */
 export async function startResponse(
   parts: OpenAiParts,
@@ -26,9 +26,11 @@ export async function startResponse(
   request: TurnRequest,
 ): Promise<RunningTurn> {
   const free = client.takeRun();
+  const leaving = request.idempotencyKey === undefined ? client.request?.signal : undefined;
   try {
-    const running = await parts.engine.turns.run(client.caller, request);
-    const unwatch = request.idempotencyKey === undefined ? stopWithClient(parts, client, running) : () => undefined;
+    const asked = { ...request, ...(leaving !== undefined && { withdrawn: leaving }) };
+    const running = await parts.engine.turns.run(client.caller, asked);
+    const unwatch = leaving === undefined ? () => undefined : stopWithClient(parts, client, running);
     const end = (): void => (free(), unwatch());
     if (running.isRepeat) end();
     else void running.finished.then(end, end);

@@ -1,6 +1,7 @@
 /** Writes finished turns into the transcripts of their workspaces (W4). */
 import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
+import { apart } from "../../../system/apart.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
 import { endsPassed } from "../live/pacing.ts";
 
@@ -37,7 +38,7 @@ export class Transcriber {
     if (workspaces === undefined) return;
     const line = this.#lines.get(workspaceId) ?? this.#begin(workspaceId, workspaces);
     line.waiting.push(turn);
-    const written = line.written.then(() => writeWaiting(workspaceId, line, workspaces));
+    const written = line.written.then(() => apart(() => writeWaiting(workspaceId, line, workspaces)));
     line.written = written;
     const isWritten = new AbortController();
     await Promise.race([
@@ -54,7 +55,7 @@ export class Transcriber {
       settled: Promise.resolve(),
     };
     this.#lines.set(workspaceId, line);
-    line.settled = this.#settle(workspaceId, line, workspaces);
+    line.settled = apart(() => this.#settle(workspaceId, line, workspaces));
     return line;
   }
 

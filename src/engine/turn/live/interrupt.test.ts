@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { alice, all, testEngine, untilEvent } from "../../../../testing/engine.ts";
 import { isTerminal } from "../../../domain/events.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
+import { operatorLog } from "../../../telemetry/log/operator-log.ts";
+import { observers } from "../../../telemetry/observer.ts";
 
 /** Reads events until one fits, so that a test knows where the run is. */
 test("[T10] an interrupted turn that has output is completed, keeps it, and the session goes on by a new chain", async (t) => {
@@ -99,12 +101,38 @@ test("[R4] closing refuses new turns, lets running ones finish in their grace ti
 
 test("[R4] [T10] what does not finish in the grace time is interrupted and keeps its output", async (t) => {
   const never = new Promise<void>(() => {});
-  const { engine, start } = await testEngine(t, { script: () => [{ says: ["a ", never, "b"] }] });
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const log = operatorLog({ format: "json", level: "warn", write, secrets: [], now: () => 0 });
+  const { engine, start } = await testEngine(t, {
+    script: (_call, n) => [{ says: n === 1 ? ["a ", never, "b"] : [never] }],
+    observer: observers([log.observer]),
+  });
   const running = await start("long");
   await untilEvent(running, "text_delta");
+  const silent = await start("silent");
+  const stopped = await start("stopped by a person");
+  for (const one of [silent, stopped]) await untilEvent(one, "step_started");
+  await engine.turns.interrupt(alice, { turnId: stopped.turnId });
   await engine.close({ graceMs: 0 });
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
+  const codesOf = async ({ finished }: typeof running) => (await finished).warnings.map(({ code }) => code);
+  assert.deepEqual(await Promise.all([running, silent, stopped].map(codesOf)), [
+    ["server_stopped"],
+    ["server_stopped"],
+    [],
+  ]);
+  const outcomes = lines
+    .map((line) => JSON.parse(line) as Record<string, string>)
+    .map((one) => [one["turnId"], one["outcome"]]);
+  assert.deepEqual(
+    outcomes.toSorted(),
+    [
+      [turn.id, "server_stopped"],
+      [silent.turnId, "server_stopped"],
+    ].toSorted(),
+  );
 });
 
 test("[R4] a request that was on its way when the engine began to close is refused, and leaves nothing pending", async (t) => {

@@ -34,9 +34,12 @@ export function stopOutlived(core: EngineCore): void {
 /** Marks the turn as lost, and ends its run. If its end is already being written, the store accepts or refuses it. */
 export function lose(core: EngineCore, live: LiveTurn): void {
   if (!live.lose()) return;
-  live.stop();
-  if (live.state.name !== "lost") return;
-  core.deps.report(`turn ${live.turnId} is stopped: its lease could not be renewed in time`);
+  // A timer, or the work of another turn, may have found it.
+  live.watch.within(() => {
+    live.stop();
+    if (live.state.name !== "lost") return;
+    core.deps.report(`turn ${live.turnId} is stopped: its lease could not be renewed in time`);
+  });
 }
 
 /** Renews the leases of all turns that have one. A turn whose lease the store does not renew is lost. */

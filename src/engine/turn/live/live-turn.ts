@@ -217,6 +217,7 @@ export class LiveTurn {
   /** The subscribers of its events. They are apart, because events are many and changes are few. */
   readonly #readers = new Set<() => void>();
   #state: LiveTurnState;
+  #endsWithServer = false;
 
   constructor({ turnId, sessionId, visibleBy, startedBy, subagent = null, watch = unwatched() }: LiveTurnFacts) {
     this.turnId = turnId;
@@ -239,6 +240,17 @@ export class LiveTurn {
   /** Stops the model and the tools of the turn. Stopping it twice is no error. */
   stop(): void {
     this.#stopping.abort();
+  }
+
+  /** Stops the turn because the process stops, and not because a person wants it (R4). */
+  stopWithServer(): void {
+    if (this.signal.aborted) return;
+    this.#endsWithServer = true;
+    this.stop();
+  }
+
+  get endsWithServer(): boolean {
+    return this.#endsWithServer;
   }
 
   /** The finished turn. Null if the turn was refused before it was open. */

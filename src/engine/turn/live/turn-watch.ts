@@ -43,7 +43,7 @@ export class TurnWatch {
 
   finished(turn: FinishedTurn): void {
     this.#activity.end({
-      outcome: turn.status,
+      outcome: turn.warnings.some(({ code }) => code === "server_stopped") ? "server_stopped" : turn.status,
       code: turn.status === "failed" ? turn.failures[0].code : null,
       usage: turn.run.usage,
       modelRequests: turn.run.modelRequests,

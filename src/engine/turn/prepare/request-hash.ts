@@ -6,7 +6,7 @@ import type { TurnRequest } from "../../engine.ts";
 /** Returns a hash that is the same for equal requests (T13). Contents of files count by their hash. What the caller's machine says of itself does not count. */
 export function requestHash(request: TurnRequest): string {
   const { idempotencyKey: _key, workingCopy: _copy, rules: _rules, place: _place, skills: _skills, ...own } = request;
-  const { activeFiles, input, ...rest } = own;
+  const { activeFiles, input, withdrawn: _withdrawn, ...rest } = own;
   const files = (activeFiles ?? []).map(({ content, sha256: hash, ...file }) => ({
     ...file,
     hash: content === null ? hash : sha256(content),

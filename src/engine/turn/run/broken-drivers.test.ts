@@ -1,7 +1,8 @@
 /** Drivers that break the contract of a provider, as one that is written in JavaScript can (C7). */
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
-import { testEngine } from "../../../../testing/engine.ts";
+import { alice, all, testEngine } from "../../../../testing/engine.ts";
 import type { Provider, ProviderEvent } from "../../../providers/provider.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
@@ -41,4 +42,29 @@ test("[C7] a failure without its usage and its wait keeps its own words", async 
   const { ask } = await testEngine(t, { provider: driver(() => ({ type: "failed", failure })) });
   const turn = await ask("hi");
   assert.deepEqual(turn.status === "failed" && turn.failures, [failure]);
+});
+
+test("[C7] [D2] a wait that makes no sense is none, so that the session can be exported and imported", async (t) => {
+  const reason = { code: "provider_rejected", message: "no", retryable: false };
+  const waits: [object, number | undefined][] = [
+    [{ retryAfterMs: Number.NaN }, undefined],
+    [{ retryAfterMs: -5_000 }, undefined],
+    [{ retryAfterMs: Infinity }, undefined],
+    [{ retryAfterMs: 366 * 24 * 3_600_000 }, undefined],
+    [{ retryAfterMs: "7" }, undefined],
+    [{ failure: { ...reason, retryAfterSeconds: Number.NaN } }, undefined],
+    [{ retryAfterMs: 0 }, 0],
+    [{ retryAfterMs: 1_200.5 }, 2],
+    [{ failure: { ...reason, retryAfterSeconds: 90 } }, 90],
+  ];
+  for (const [given, seconds] of waits) {
+    const provider = driver(() => ({ type: "failed", failure: reason, ...given }));
+    const { ask, engine } = await testEngine(t, { provider });
+    const turn = await ask("hi");
+    const kept = { ...reason, ...(seconds !== undefined && { retryAfterSeconds: seconds }) };
+    assert.deepEqual(turn.status === "failed" && turn.failures, [kept], JSON.stringify(given));
+    const lines = await all(engine.transfer.export(alice, { sessionId: turn.sessionId }));
+    const other = await testEngine(t);
+    assert.equal((await other.engine.transfer.import(alice, Readable.from(lines))).turnsImported, 1);
+  }
 });

@@ -3,6 +3,7 @@ import { failure, type Failure, type Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
 import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
+import { believedWait } from "../../../providers/terminal-event.ts";
 import type { Provider, ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { isRecord } from "../../../system/guards.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
@@ -114,9 +115,16 @@ export function wholeEnd(end: CallEnd, provider: string): CallEnd {
     return brokenCall(failure("internal", `the driver of ${provider} breaks its contract: ${contract}`));
   }
   const counted = hasUsage && isCounted(end.usage) ? end : { ...end, usage: unknownUsage };
-  if (counted.type === "finished" || typeof counted.retryAfterMs !== "number") return counted;
-  const retryAfterSeconds = Math.ceil(counted.retryAfterMs / 1_000);
-  return { ...counted, failure: { ...counted.failure, retryAfterSeconds } };
+  return counted.type === "finished" ? counted : withBelievedWait(counted);
+}
+
+/** Returns the failure with a wait that can be stored, or without one. A driver may have put one into `failure` itself. */
+function withBelievedWait(end: ProviderFailed): ProviderFailed {
+  const { retryAfterSeconds: given, ...reason } = end.failure;
+  const retryAfterMs = believedWait(end.retryAfterMs);
+  const wait = retryAfterMs ?? believedWait(Number(given) * 1_000);
+  if (wait === null) return { ...end, failure: reason, retryAfterMs };
+  return { ...end, failure: { ...reason, retryAfterSeconds: Math.ceil(wait / 1_000) }, retryAfterMs };
 }
 
 /** Returns the usage with its price, if that is known. */

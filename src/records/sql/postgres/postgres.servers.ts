@@ -3,9 +3,11 @@ import { after, before, test, type TestContext } from "node:test";
 import pg from "pg";
 import type { User } from "../../../domain/caller.ts";
 import type { PairingCode } from "../../../domain/device.ts";
+import type { AptoveError } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/ids.ts";
 import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
+import { canMount } from "../../../../testing/small-disk.ts";
 import { hasCode } from "../../../../testing/refusals.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
@@ -138,6 +140,37 @@ test("[B3] a full disk is storage_full, and no transaction is written in part", 
   await openSampleTurn(store, opening);
 });
 
+test("[H2] a probe finds that the disk of the database is full, although a row can still be changed", async (context) => {
+  if (!canMount()) return context.skip("this machine does not allow a user to mount a file system");
+  const { url, stop } = await startPostgres({ diskSize: "128m" });
+  const store = await openPostgresRecords({ url });
+  context.after(() => store.close());
+  await store.storage.probe();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  context.after(() => client.end());
+  context.after(stop);
+  // The log of the database has room left in its first segment, so only what needs new room fails.
+  const { rows } = await client.query<{ folder: string }>("select current_setting('data_directory') as folder");
+  const fill = (megabytes: number) =>
+    client.query(`
+      copy (select repeat('x', 1000000) from generate_series(1, ${megabytes})) to '${rows[0]?.folder}/filler'`);
+  await assert.rejects(fill(200), { code: "53100" });
+  await client.query("update store_facts set value = 'x' where name = 'probe'");
+  await assert.rejects(store.storage.probe(), hasCode("storage_full", /disk of the database is full: .*No space left/));
+  await fill(0);
+  await store.storage.probe();
+});
+
+test("[H2] a probe leaves a database alone whose operator allows no temporary files", async (context) => {
+  const client = await connect(context, "public");
+  await client.query("create role frugal login; create schema frugal authorization frugal");
+  await client.query("alter role frugal set temp_file_limit = 0");
+  const store = await openPostgresRecords({ url: server.url.replace("postgres@", "frugal@"), schema: "frugal" });
+  context.after(() => store.close());
+  await store.storage.probe();
+});
+
 test("[B4] a store survives the loss of its connections", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
@@ -196,7 +229,7 @@ async function changeEverything(
 
   const lost = await openSampleTurn(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
   const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
-  assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.id, lost.id);
+  assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.turn.id, lost.id);
   const purged = await startSession(store);
   await runSampleTurn(store, purged.id);
   assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
@@ -313,6 +346,21 @@ test("[B4] a request that is sent while the server restarts waits for it", async
   // Either request may run first when the server is back.
   assert.equal(found?.id, session.id);
   assert.equal(turn.sequence, 1);
+});
+
+test("[B4] a server that stays away is records_unavailable, with the time to wait before a retry", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  const down = proxy.goDown();
+  const refused = assert.rejects(store.sessions.get(newId()), (error: AptoveError) => {
+    assert.deepEqual([error.code, error.facts], ["records_unavailable", { retryAfterSeconds: 5 }]);
+    return true;
+  });
+  await Promise.all([down, refused]);
+  proxy.comeBack();
+  assert.equal(await store.sessions.get(newId()), null);
 });
 
 test("[B4] a program that starts while the server restarts says once that it waits, and starts when the server is back", async (context) => {

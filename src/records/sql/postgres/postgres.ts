@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, sql, type Transaction } from "kysely";
+import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { asLibpq } from "../../../system/addresses/postgres-url.ts";
 import type { RecordStore } from "../../record-store.ts";
@@ -12,7 +13,7 @@ import type { DataVersion } from "../migrations/migrate.ts";
 import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
 import { postgres } from "./postgres-placeholder.ts";
-import { isRetryable } from "../postgres-faults.ts";
+import { isAway, isRetryable } from "../postgres-faults.ts";
 import { plainEnds } from "../ends/plain-ends.ts";
 import { plain } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
@@ -53,6 +54,17 @@ export interface PoolUse {
 /** The key of the migration lock. Its value does not matter, but every process must use the same one. */
 const migrationLock = 4_711_260_001;
 const bigintOid = 20;
+/**
+ * Writes a temporary file of 70 KB, because the rows take more than `work_mem`. It lies in the tablespace of the database, and ends with the
+ * statement. A table would not do: what was deleted from it is room for the next rows. If the operator allows no temporary files, nothing is
+ * known.
+ */
+const temporaryFile = sql`
+  do $$ begin
+    perform set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
+    perform count(*) from generate_series(1, 5000);
+  exception when configuration_limit_exceeded then null;
+  end $$`;
 /** How long to wait after the server's own statement timeout before giving the connection up. */
 const answerMarginMs = 5_000;
 
@@ -85,7 +97,13 @@ export async function openPostgresRecords({
     db,
     // A migration may rewrite many rows, so its statements have no timeout.
     forMigrating: () => open({ poolMax: 1, statementMs: 0, idleInTransactionMs: 0 }),
-    retry: (work) => retryFor(work, limits.recordsRetryMs),
+    retry: async (work) => {
+      try {
+        return await retryFor(work, limits.recordsRetryMs);
+      } catch (error) {
+        throw isAway(error) ? unavailable(error) : error;
+      }
+    },
     retryOpening: (work) => retryFor(work, settings.openMs, onWait),
     // The collation of a language would order ids differently.
     idType: 'text collate "C"',
@@ -97,6 +115,7 @@ export async function openPostgresRecords({
       plainNow: () => plain`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
       ...postgres,
       exclusiveLock: (name) => plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      takeRoom: () => temporaryFile,
       // The collation of a language would lower letters differently.
       containsWord: ({ text, folded }, word) =>
         sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
@@ -175,6 +194,13 @@ async function retryFor<T>(work: () => Promise<T>, withinMs: number, onWait?: (r
     }
     await delay(pause * (0.5 + Math.random() / 2));
   }
+}
+
+/** Returns the error of a server that stayed away for as long as a request waits. */
+function unavailable(error: unknown): AptoveError {
+  const why = error instanceof Error ? error.message : String(error);
+  const facts = { retryAfterSeconds: Math.ceil(limits.recordsRetryMs / 1_000) };
+  return new AptoveError("records_unavailable", `the records cannot be used: ${why}`, { facts, cause: error });
 }
 
 /** Returns version 0 before the first migration. */

@@ -1,7 +1,7 @@
 /** Runners in SQL: their leases, by the clock of the database, and the controls that they receive (R1, R2, R3). */
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { PendingTurn } from "../../../domain/turn.ts";
-import type { LeaseRenewal, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../../runners.ts";
+import type { LeaseRenewal, LostTurn, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../../runners.ts";
 import { inBatches } from "../batches.ts";
 import { plain, runPlain } from "../plain/plain-sql.ts";
 import { rowToTurn } from "../rows/turn-row.ts";
@@ -33,7 +33,7 @@ export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRe
     async takeLostTurns(taking) {
       // Every runner asks often and there is rarely a lost turn, so this check must not take the write lock.
       const any = await lostTurns(db, dialect, { ...taking, limit: 1 }).executeTakeFirst();
-      return any === undefined ? [] : await take(db, dialect, taking);
+      return any === undefined ? [] : await db.transaction().execute((tx) => take(tx, dialect, taking));
     },
     insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
     async listControls(runnerId) {
@@ -82,7 +82,7 @@ function lostTurns(
 ) {
   let select = db
     .selectFrom("turns")
-    .select("id")
+    .select(["id", "runner_id"])
     .where("status", "=", pending)
     .where((eb) => {
       const isOver = eb("lease_expires_at", "<=", dialect.now());
@@ -95,19 +95,19 @@ function lostTurns(
 }
 
 /** Skips turns that another runner is taking or that their own runner is finishing. So each turn gets one runner, and no runner waits. */
-async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTaking): Promise<PendingTurn[]> {
-  const rows = await db
-    .with(
-      // It is materialized because the engine may otherwise evaluate it, and lock, again for every row.
-      (cte) => cte("lost").materialized(),
-      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.lockRows("update skip locked")),
-    )
+async function take(tx: Transaction<Tables>, dialect: SqlDialect, taking: LostTurnsTaking): Promise<LostTurn[]> {
+  const lost = await lostTurns(tx, dialect, taking).modifyEnd(dialect.lockRows("update skip locked")).execute();
+  if (lost.length === 0) return [];
+  const runnerOf = new Map(lost.map(({ id, runner_id }) => [id, runner_id]));
+  const rows = await tx
     .updateTable("turns")
     .set({ runner_id: taking.runnerId, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(taking.leaseMs)}` })
-    .where("id", "in", (eb) => eb.selectFrom("lost").select("id"))
+    .where("id", "in", [...runnerOf.keys()])
     .returningAll()
     .execute();
-  return rows.map((row) => rowToTurn(row, dialect.ends) as PendingTurn);
+  return rows.map((row) => {
+    return { turn: rowToTurn(row, dialect.ends) as PendingTurn, lostBy: runnerOf.get(row.id) ?? "" };
+  });
 }
 
 async function insertControl(

@@ -150,6 +150,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       plainNow: () => plain`${now()}`,
       ...sqlite,
       exclusiveLock: () => null,
+      takeRoom: () => null,
       containsWord: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
     async readVersion(at) {

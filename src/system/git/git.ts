@@ -5,10 +5,10 @@
  */
 import { execFile, spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../abort.ts";
 import { safeCall } from "./git-safety.ts";
 import { endIfSilent, silenceOf } from "./git-silence.ts";
-import { systemCode } from "./system-error.ts";
+import { systemCode } from "../system-error.ts";
 
 /** The outcome of a question. `missing`: git is not installed. `failed`: the reason is the first line of its error output, or why it ended or was not run. */
 export type GitAnswer =

@@ -5,8 +5,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { findWorkingCopy } from "../working-copy/git.ts";
+import { temporaryFolder } from "../../../testing/temporary-folder.ts";
+import { findWorkingCopy } from "../../working-copy/git.ts";
 import { gitSilenceMsMax } from "./git-silence.ts";
 import { askGit, streamGit } from "./git.ts";
 

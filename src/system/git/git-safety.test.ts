@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { askGit } from "./git.ts";
 
 const answerBytesMax = 65_536;

@@ -10,8 +10,8 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { silenceOf } from "./git-silence.ts";
-import { readRegularFlags } from "./read-files.ts";
-import { isAbsence, systemCode } from "./system-error.ts";
+import { readRegularFlags } from "../read-files.ts";
+import { isAbsence, systemCode } from "../system-error.ts";
 
 /** `none`: no folder above has a repository. `refused`: there is one, and it is not asked anything. */
 export type RepositoryPlace =

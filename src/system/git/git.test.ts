@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { askGit, startGit, streamGit } from "./git.ts";
 
 const answerBytesMax = 1_024;

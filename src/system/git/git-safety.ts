@@ -10,7 +10,7 @@ import { devNull } from "node:os";
 import { delimiter, dirname } from "node:path";
 import { locateRepository } from "./git-repository.ts";
 import { endIfSilent } from "./git-silence.ts";
-import { systemCode } from "./system-error.ts";
+import { systemCode } from "../system-error.ts";
 
 type Environment = Record<string, string | undefined>;
 

@@ -6,7 +6,7 @@ import { closeSync, fstatSync, lstatSync, openSync, readFileSync } from "node:fs
 import { join } from "node:path";
 import { locateRepository } from "./git-repository.ts";
 import { askGit } from "./git.ts";
-import { readRegularFlags } from "./read-files.ts";
+import { readRegularFlags } from "../read-files.ts";
 
 export interface CheckedOut {
   /** Null: a commit is checked out, and no branch. */
