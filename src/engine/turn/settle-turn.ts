@@ -4,18 +4,17 @@
  * kept.
  */
 import { builtInBootPrompt } from "../../domain/context.ts";
-import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
+import { failureOf, type Failure } from "../../domain/errors.ts";
 import type { RunFailed, TurnEvent } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
-import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { historyItems, stateFile, type State } from "../../domain/lineage.ts";
+import { historyItems, type State } from "../../domain/lineage.ts";
 import type { Step } from "../../domain/step.ts";
 import {
   completeTurn,
   failTurn,
   mayBeParent,
-  messageOf,
+  noChain,
   parkTurn,
   type FailedTurn,
   type FinishedTurn,
@@ -24,10 +23,10 @@ import {
   type RunEnd,
 } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
-import type { TurnEndBlobs } from "../../records/turn-store.ts";
 import { ownsWorkspaces } from "../access/access.ts";
-import { callNotRun, decideEnd, didSomething, type Ending, endWarnings } from "./decide-end.ts";
+import { callNotRun, decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { followControls } from "./live/control.ts";
+import { dropLog } from "./live/drop-log.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
 import { earlierOf, withResults } from "./prepare/plan-turn.ts";
@@ -36,8 +35,9 @@ import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
-import { turnDigest, type BlobHashes } from "./kept/turn-digest.ts";
-import { blobKeys, encodeBlob, encodeState } from "./kept/turn-blobs.ts";
+import { turnDigest } from "./kept/turn-digest.ts";
+import { blobKeys } from "./kept/turn-blobs.ts";
+import { encodeEnd, messageToMailbox, type EncodedEnd } from "./kept/turn-end.ts";
 import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "./kept/history-key.ts";
 import { undeliveredWarning } from "./kept/kept-steers.ts";
 import { runningBlobs } from "./kept/turn-progress.ts";
@@ -87,7 +87,7 @@ function leaveSteers({ live, recorder }: SettlingTurn): void {
 
 async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<SettledTurn> {
   const { recorder, attempt = 1 } = settling;
-  const kept = await encodeEnd(core, settling, ending);
+  const kept = await encodeWith(core, settling, ending);
   const turn = await sealedTurn(core, settling, { ending, kept });
   // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
   await recorder.flushed();
@@ -114,33 +114,24 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   remember(core, settling, { turn, state: kept.state });
   await writeDown(core, settling, { turn, state: kept.state });
   settling.live.store(kept.events);
-  return settled(turn, dropTraces(core, settling));
+  return settled(turn, dropFlushed(core, settling));
 }
 
-/** The end of a turn as it is stored in blobs. */
-interface KeptEnd {
+interface KeptEnd extends EncodedEnd {
   events: TurnEvent[];
   /** Null: the turn failed and did nothing, or its state could not be built. */
   state: State | null;
-  keys: Pick<RunEnd["blobs"], "run" | "state">;
-  blobs: Pick<TurnEndBlobs, "put" | "history">;
-  hashes: BlobHashes;
 }
 
-async function encodeEnd(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<KeptEnd> {
+async function encodeWith(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<KeptEnd> {
   const { pending, recorder, attempt = 1 } = settling;
   const state = await nextState(core, settling, ending);
   const events = recorder.eventsWith(ending.terminal);
-  const run = { key: blobKeys.run(pending.id, attempt), bytes: encodeBlob("run", recorder.runBlob(events)) };
-  const encoded = state === null ? null : encodeState(blobKeys.state(pending.id), stateFile(state));
-  const hashes = {
-    opening: settling.openingHash,
-    run: sha256(run.bytes),
-    state: encoded === null ? null : sha256(encoded.write.bytes),
-  };
-  const keys = { run: run.key, state: encoded?.write.key ?? null };
-  const blobs = { put: encoded === null ? [run] : [run, encoded.write], history: encoded?.history ?? null };
-  return { events, state, keys, blobs, hashes };
+  const encoded = encodeEnd({
+    run: { key: blobKeys.run(pending.id, attempt), content: recorder.runBlob(events) },
+    state: { key: blobKeys.state(pending.id), content: state },
+  });
+  return { ...encoded, events, state };
 }
 
 /**
@@ -182,15 +173,6 @@ function unplannedBeginning({ accepted, closed }: SettlingTurn): TurnBeginning {
   };
 }
 
-/** Returns the warning of a turn that did something that the next turn will not know of (S5). */
-export function historyNotKept({ code, message }: Failure): Warning {
-  const next = "the next instruction continues from the turn before it";
-  return {
-    code: "history_not_kept",
-    message: `what this turn did could not be kept for the model (${code}: ${message}); ${next}`,
-  };
-}
-
 interface EndToSeal {
   ending: Ending;
   kept: KeptEnd;
@@ -209,7 +191,8 @@ async function sealedTurn(
   const historyKey = key === null ? {} : { historyKey: key };
   const unsealed = finishedTurn(asSent(settling), ending, { ...end, chain, digest: null, ...historyKey });
   const steps = await stepsOf(core, recorder);
-  const sealed = { parent: place.parent?.digest ?? null, steps, hashes: kept.hashes };
+  const hashes = { opening: settling.openingHash, ...kept.hashes };
+  const sealed = { parent: place.parent?.digest ?? null, steps, hashes };
   return { ...unsealed, digest: turnDigest(unsealed, sealed) };
 }
 
@@ -231,12 +214,6 @@ function remember(
   const { plan } = settling;
   if (state !== null) core.histories.remember(state);
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
-}
-
-/** Returns the mailbox message of a subagent's turn. The end and the message are one write (A2). */
-export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
-  const message = messageOf(turn);
-  return message === null ? {} : { message };
 }
 
 interface TranscribedEnd {
@@ -284,8 +261,6 @@ function runEnd(
   return { at, answeredAt: recorder.answeredAt, blobs, warnings: recorder.warnings, run };
 }
 
-const noChain: ProviderChain = { account: null, responseId: null, previousResponseId: null, expiresAt: null };
-
 /**
  * Returns what the provider remembers. The next turn may only continue a response that the provider finished and was
  * requested to keep (C2).
@@ -321,19 +296,10 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
   return parkTurn(pending, { ...output, deferredCalls: ending.terminal.deferredCalls }, end);
 }
 
-/**
- * Deletes the live log of a turn that has ended. Listeners elsewhere read the rest of the events, and
- * the end, from the blob (T11). Never rejects.
- */
-async function dropTraces(core: EngineCore, { recorder }: SettlingTurn): Promise<void> {
-  const { turnId } = recorder;
+/** Deletes the live log, once everything that was recorded is in it. Never rejects. */
+async function dropFlushed({ deps }: EngineCore, { recorder }: SettlingTurn): Promise<void> {
   await recorder.flushed();
-  try {
-    await core.deps.log.drop(turnId);
-  } catch (error) {
-    // The row is written and counts. What remains is only garbage.
-    core.deps.report(`the live log of turn ${turnId} could not be deleted`, error);
-  }
+  await dropLog(deps, recorder.turnId);
 }
 
 /**
@@ -348,7 +314,7 @@ async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: Finished
   );
   const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
-  if (stored === null || stored.blobs.run !== null) await dropTraces(core, settling);
+  if (stored === null || stored.blobs.run !== null) await dropFlushed(core, settling);
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
