@@ -3,7 +3,6 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { builtInBootPrompt } from "../../domain/context.ts";
 import { failureOf, type Failure } from "../../domain/errors.ts";
 import type { RunFailed } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
@@ -136,8 +135,7 @@ async function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state
   if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;
   const items = state === null ? unplannedBeginning(settling).newItems : (state.entries.at(-1)?.items ?? []);
   const { bootPrompt } = accepted.conversationContext;
-  const prompt = bootPrompt === builtInBootPrompt || bootPrompt === "" ? null : bootPrompt;
-  await transcribe(core, { turn, session: place.session, items, prompt });
+  await transcribe(core, { turn, session: place.session, items, bootPrompt });
 }
 
 /** Returns the text that search finds the turn by: the whole instruction and the whole answer (S8). */
