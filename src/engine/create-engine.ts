@@ -208,7 +208,7 @@ async function close(
   core.closing.abort();
   const { deps } = core;
   const grace = new AbortController();
-  const all = [core.live, ...core.beside];
+  const all = [core.live, ...core.unkeptLive];
   onWaiting?.({ runningTurns: all.reduce((sum, { count }) => sum + count, 0), graceMs });
   const isOver = new AbortController();
   const ended = async (): Promise<void> => {

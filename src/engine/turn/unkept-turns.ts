@@ -44,11 +44,11 @@ export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
     throw new AptoveError("request_invalid", "this server cannot run a turn without keeping it");
   }
   const core = coreInMemory(kept, await unkeptStores());
-  kept.beside.add(core.live);
+  kept.unkeptLive.add(core.live);
   return {
     core,
     run: async (caller, request) => await runUnkept(kept, core, { caller, request }),
-    forget: () => void core.live.untilAllEnded().then(() => kept.beside.delete(core.live)),
+    forget: () => void core.live.untilAllEnded().then(() => kept.unkeptLive.delete(core.live)),
   };
 }
 
