@@ -1,4 +1,5 @@
 /** Estimates a turn's first call, without running the turn: its size by kind, and what it costs at least and at most. */
+import type { ContinuableTurn } from "../../domain/turn.ts";
 import { foresee, type ForeseenBudget } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -12,7 +13,7 @@ import { estimateTokens } from "./prepare/choose-chunks.ts";
 import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
-import type { ParentTurn, TurnPlan } from "./prepare/turn-plan.ts";
+import type { TurnPlan } from "./prepare/turn-plan.ts";
 import { callBound } from "./run/call-bound.ts";
 import { priced } from "./run/model-step.ts";
 import { placeAndAccept } from "./run-turn.ts";
@@ -41,7 +42,7 @@ export async function estimateTurn(core: EngineCore, caller: Caller, asked: Turn
 }
 
 interface EstimatedPlace {
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   sessionId: string;
 }
 
@@ -68,7 +69,7 @@ async function budgetsOf(
   return foresee(applying, bound);
 }
 
-function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["tokens"] {
+function tokensOf(plan: TurnPlan, parent: ContinuableTurn | null): TurnEstimate["tokens"] {
   const { accepted, newItems, visible } = plan;
   const { tools } = accepted.toolUse;
   const total = firstCallTokens(plan, parent);
@@ -83,7 +84,7 @@ function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["toke
 }
 
 /** Returns the tokens that the provider may have in its cache: those of the last call, if it was the same model's. */
-function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ParentTurn | null, total: number): number {
+function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ContinuableTurn | null, total: number): number {
   const isSame = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);
   return isSame ? Math.min(total, countedContext(parent.run) ?? 0) : 0;
 }

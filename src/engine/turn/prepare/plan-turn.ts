@@ -2,6 +2,7 @@
  * Plans everything that a turn sends to the model, before anything is written or sent: the history, files, chunks, the
  * message, and the exact first request.
  */
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { SkippedFile } from "../../../domain/active-file.ts";
 import type { ContextManifest } from "../../../domain/context.ts";
 import { failure, failureOf, type Warning } from "../../../domain/errors.ts";
@@ -59,10 +60,10 @@ import {
   type SurroundingsNews,
 } from "./surroundings.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
-import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
+import type { CallGround, HistoryDecision, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
-export function answerOpenCalls(parent: ParentTurn | null, accepted: AcceptedRequest): ClosedCalls {
+export function answerOpenCalls(parent: ContinuableTurn | null, accepted: AcceptedRequest): ClosedCalls {
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
 }
 

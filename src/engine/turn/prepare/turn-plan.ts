@@ -3,15 +3,12 @@ import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentContext, State } from "../../../domain/lineage.ts";
-import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ChainDecision } from "./chain.ts";
 import type { PlacedInput } from "../kept/kept-parts.ts";
 import type { TurnBeginning } from "../kept/turn-state.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
-
-export type ParentTurn = ContinuableTurn;
 
 export interface TurnPlan {
   turnId: string;
