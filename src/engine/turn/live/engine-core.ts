@@ -11,7 +11,7 @@ import type { EngineDependencies } from "../../dependencies.ts";
 import { OrgChanges } from "../../access/org-changes.ts";
 import { QuotaKeeper } from "../../access/quotas.ts";
 import { RulesOfSessions } from "../kept/kept-rules.ts";
-import { Transcriber } from "../kept/transcriber.ts";
+import { Transcriber } from "./transcriber.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
 export interface EngineCore {
