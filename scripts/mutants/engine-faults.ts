@@ -138,7 +138,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/turn/live/run-recorder.ts",
     find: "return [...this.#events, terminal];",
     replace: "return [...this.#events, terminal, terminal];",
-    tests: ["src/engine/turn/terminal-events.test.ts"],
+    tests: ["src/engine/turn/end/terminal-events.test.ts"],
   },
   {
     name: "recovery-of-the-living",

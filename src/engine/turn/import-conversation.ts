@@ -23,8 +23,8 @@ import { bareManifest, gatheredContext } from "./prepare/turn-manifest.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { visibleSession } from "../access/visible.ts";
-import { settleTurn } from "./settle-turn.ts";
-import { transcriptOf } from "./transcribe.ts";
+import { settleTurn } from "./end/settle-turn.ts";
+import { transcriptOf } from "./end/transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 import type { OpenedTurn } from "./live/turn-stages.ts";
 

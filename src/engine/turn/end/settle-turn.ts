@@ -3,24 +3,24 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { failureOf, type Failure } from "../../domain/errors.ts";
-import type { RunFailed } from "../../domain/events.ts";
-import { answerText } from "../../domain/history.ts";
-import type { State } from "../../domain/lineage.ts";
-import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
-import type { TurnFinish } from "../../records/record-store.ts";
-import { ownsWorkspaces } from "../access/access.ts";
+import { failureOf, type Failure } from "../../../domain/errors.ts";
+import type { RunFailed } from "../../../domain/events.ts";
+import { answerText } from "../../../domain/history.ts";
+import type { State } from "../../../domain/lineage.ts";
+import { mayBeParent, type FinishedTurn } from "../../../domain/turn.ts";
+import type { TurnFinish } from "../../../records/record-store.ts";
+import { ownsWorkspaces } from "../../access/access.ts";
 import { decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { stateAtEnd, unplannedBeginning } from "./ended-history.ts";
-import { undeliveredWarning } from "./kept/kept-steers.ts";
-import { blobKeys } from "./kept/turn-blobs.ts";
-import { encodeEnd, messageToMailbox } from "./kept/turn-end.ts";
-import { runningBlobs } from "./kept/turn-progress.ts";
-import { followControls } from "./live/control.ts";
-import { dropLog } from "./live/drop-log.ts";
-import type { EngineCore } from "./live/engine-core.ts";
-import { runnerLost } from "./live/leases.ts";
-import type { AnsweredTurn } from "./live/turn-stages.ts";
+import { undeliveredWarning } from "../kept/kept-steers.ts";
+import { blobKeys } from "../kept/turn-blobs.ts";
+import { encodeEnd, messageToMailbox } from "../kept/turn-end.ts";
+import { runningBlobs } from "../kept/turn-progress.ts";
+import { followControls } from "../live/control.ts";
+import { dropLog } from "../live/drop-log.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import { runnerLost } from "../live/leases.ts";
+import type { AnsweredTurn } from "../live/turn-stages.ts";
 import { bareFailedTurn, sealedTurn } from "./sealed-turn.ts";
 import { transcribe } from "./transcribe.ts";
 
