@@ -85,7 +85,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
     await recorder.flushed();
     const finish: TurnFinish = {
-      ...finishOf(core, settling, turn),
+      ...commonFinish(core, settling, turn),
       head: mayBeParent(turn) ? { from: place.head } : null,
       text: turnText(settling, ending),
       controls: "take first",
@@ -108,7 +108,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
 }
 
 /** Returns what is stored of every end: the row, the steps that are not stored yet, and the message of a subagent (A2). */
-function finishOf(
+function commonFinish(
   { deps }: EngineCore,
   { recorder: { unstoredStep } }: SettlingTurn,
   turn: FinishedTurn,
@@ -180,7 +180,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   const bare = bareFailedTurn(core, settling, reason);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
-    const finish: TurnFinish = { ...finishOf(core, settling, turn), head: null, text: null, controls: "drop" };
+    const finish: TurnFinish = { ...commonFinish(core, settling, turn), head: null, text: null, controls: "drop" };
     const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
     settling.live.close();
     // The store also refuses if an earlier write succeeded although it reported a failure: the turn ended as it should.
