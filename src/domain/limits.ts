@@ -249,6 +249,9 @@ export const limits = {
   /** How long a server that starts waits for PostgreSQL. A command waits for `recordsRetryMs`. */
   recordsStartMs: 30_000,
   recordsSettleMs: 5_000,
+  /** T11: how long the end of a turn waits for stores that do not answer, and the longest pause between two attempts. */
+  endWaitMsMax: 30_000,
+  endPauseMsMax: 1_000,
   /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,
   recordsConnectMs: 5_000,
