@@ -318,6 +318,8 @@ export const limits = {
   leftLogsMs: 3_600_000,
   /** The time for one answer of Redis. After it the log behind Redis is used. */
   redisAnswerMsMax: 500,
+  /** How long the recovery of a turn waits for Redis, which may have events of its last moment. It is less than a lease. */
+  redisAwayMsMax: 5_000,
   /** How long the log behind Redis may lag. The events of a server in that time are one write. */
   redisLagMs: 250,
   /**
