@@ -5,8 +5,8 @@ import { callNotRun, historyNotKept, type Ending } from "./decide-end.ts";
 import type { Histories } from "./kept/histories.ts";
 import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
 import type { AnsweredTurn } from "./live/turn-stages.ts";
-import { earlierOf, withResults } from "./prepare/plan-turn.ts";
-import { plannedBeginning, type TurnPlan } from "./prepare/turn-plan.ts";
+import { earlierHistory } from "./prepare/earlier.ts";
+import { plannedBeginning, withResults, type TurnPlan } from "./prepare/turn-plan.ts";
 import { userMessage } from "./request/envelope.ts";
 
 /**
@@ -39,7 +39,7 @@ export function unplannedBeginning({ accepted, closed }: Pick<AnsweredTurn, "acc
   const { instruction, mode } = accepted;
   const results = [...closed.results, ...closingResults(closed.approved, callNotRun)];
   const message = instruction === "" ? [] : [userMessage(mode.id, instruction)];
-  const earlier = earlierOf(accepted, []);
+  const earlier = earlierHistory(accepted, []);
   return {
     newItems: [...results, ...earlier, ...message],
     sent: { chunks: [], files: [] },

@@ -9,10 +9,11 @@ import { countedContext, type Usage } from "../../domain/usage.ts";
 import { budgetTargets } from "../access/budgets.ts";
 import type { EstimatedPrice, TurnEstimate, TurnRequest } from "../engine.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { estimateTokens } from "./prepare/choose-chunks.ts";
+import { estimateTokens } from "./prepare/gathered/choose-chunks.ts";
 import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
-import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
+import { tryToPlan } from "./prepare/plan-turn.ts";
+import { answerOpenCalls } from "./request/envelope.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 import { callBound } from "./run/call-bound.ts";
 import { priced } from "./run/model-step.ts";
@@ -21,7 +22,7 @@ import { placeAndAccept } from "./run-turn.ts";
 /** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
 export async function estimateTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<TurnEstimate> {
   const { place, accepted } = await placeAndAccept(core, caller, asked);
-  const closed = answerOpenCalls(place.parent, accepted);
+  const closed = answerOpenCalls(place.parent, accepted.toolResults);
   const live = { turnId: newId(), signal: new AbortController().signal };
   const planned = await tryToPlan(core, { accepted, place, closed, live });
   if ("failure" in planned) throw new AptoveError(planned.failure.code, planned.failure.message);

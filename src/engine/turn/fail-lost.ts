@@ -21,7 +21,7 @@ import { closingResults, hasOutput, stateAfter, type TurnBeginning } from "./kep
 import { dropLog } from "./live/drop-log.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
-import { closeCalls, userMessage } from "./request/envelope.ts";
+import { answerOpenCalls, userMessage } from "./request/envelope.ts";
 import { transcribeLost } from "./transcribe-lost.ts";
 
 /**
@@ -101,8 +101,7 @@ function wholeRun(
   turn: PendingTurn,
   { opening, run, parent }: Found & { opening: OpeningBlob },
 ): TurnBeginning & { items: HistoryItem[] } {
-  const deferred = parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [];
-  const { results, approved } = closeCalls(deferred, opening.toolResults);
+  const { results, approved } = answerOpenCalls(parent, opening.toolResults);
   const isOfApproved = (item: HistoryItem): boolean =>
     item.type === "tool_result" && approved.some(({ callId }) => callId === item.callId);
   const items = run.items.filter((item) => !isOfApproved(item));

@@ -14,7 +14,7 @@ import {
 import { modelFamily } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
 import { afterLastOutput, unsentItems } from "./build-call.ts";
-import { estimateTokens } from "./choose-chunks.ts";
+import { estimateTokens } from "./gathered/choose-chunks.ts";
 import { ownSummarised, type CallGround } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
