@@ -31,7 +31,7 @@ import { costsOf } from "./sessions/costs.ts";
 import { pins } from "./sessions/pins.ts";
 import { SessionWatch } from "./sessions/session-watch.ts";
 import { turnNames } from "./sessions/turn-names.ts";
-import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
+import { createSession, lastTurns, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
 import { sharing, updateOrShare } from "./people/sharing.ts";
@@ -187,6 +187,7 @@ function sessions(core: EngineCore, watch: AccessWatch): Omit<Sessions, "summari
       return session;
     },
     list: (caller, page) => listSessions(deps, caller, page),
+    lastTurns: (caller, of) => lastTurns(deps, caller, of),
     attachments: attachments(deps),
     pins: pins(core),
     turnNames: turnNames(core),

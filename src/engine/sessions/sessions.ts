@@ -15,7 +15,7 @@ import { limits } from "../../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor, workspaceOfNew } from "../access/access.ts";
 import type { SessionMailbox, MailboxRequest, SessionListPage, SessionListRequest, SessionStart } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
+import { changeableSession, maySee, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
 import { blankSession } from "../turn/new-session.ts";
 
 /**
@@ -146,6 +146,15 @@ export async function listTurns(
 ): Promise<Turn[]> {
   await visibleSession(deps, caller, sessionId);
   return await deps.records.turns.list(sessionId, { ...page, limit: pageLimit(limit) });
+}
+
+export async function lastTurns(
+  deps: EngineDependencies,
+  caller: Caller,
+  sessions: readonly Session[],
+): Promise<Turn[]> {
+  const seen = await Promise.all(sessions.map(async (one) => ((await maySee(deps, caller, one)) ? [one.id] : [])));
+  return await deps.records.turns.listLast(seen.flat());
 }
 
 interface TurnPage {
