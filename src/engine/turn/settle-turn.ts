@@ -3,7 +3,7 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { failureOf, type Failure } from "../../domain/errors.ts";
+import { failureOf, type ErrorCode, type Failure } from "../../domain/errors.ts";
 import type { RunFailed } from "../../domain/events.ts";
 import { answerText } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
@@ -120,15 +120,13 @@ async function onceReachable<T>(core: EngineCore, write: () => Promise<T>): Prom
     try {
       return await write();
     } catch (error) {
-      if (!isUnreachable(failureOf(error)) || core.closing.signal.aborted || monotonic() > end) throw error;
+      if (!unreachable.includes(failureOf(error).code) || core.closing.signal.aborted || monotonic() > end) throw error;
     }
     await pause(pauseMs, core.closing.signal);
   }
 }
 
-function isUnreachable({ code }: Failure): boolean {
-  return code === "records_unavailable";
-}
+const unreachable: readonly ErrorCode[] = ["records_unavailable", "blobs_unavailable"];
 
 /** Returns what is stored of every end: the row, the steps that are not stored yet, and the message of a subagent (A2). */
 function finishOf(
@@ -201,8 +199,8 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
   const unkept = didSomething(settling) ? [historyNotKept(reason)] : [];
   const bare = bareFailedTurn(core, settling, reason);
-  // A recovery keeps more than the row: what the live log has becomes part of the history.
-  if (isUnreachable(reason)) return await leaveToRecovery(core, settling, bare);
+  // A recovery keeps more than the row would: what the live log has becomes part of the history.
+  if (reason.code === "records_unavailable") return await leaveToRecovery(core, settling, bare);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
     const finish: TurnFinish = { ...finishOf(core, settling, turn), head: null, text: null, controls: "drop" };

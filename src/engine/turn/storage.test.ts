@@ -227,8 +227,8 @@ test("[T13] [B1] a repeated request whose store fails while it waits receives th
 
 const unreachable = (): AptoveError => new AptoveError("records_unavailable", "it restarts");
 
-test("[T11] [B1] the end of a turn waits for a database that restarts, and nothing of the answer is lost", async (t) => {
-  const records = memoryRecords();
+test("[T11] [B1] the end of a turn waits for stores that restart, and nothing of the answer is lost", async (t) => {
+  const [records, blobs] = [memoryRecords(), memoryBlobs()];
   const { finish: finishTurn } = records.turns;
   let refusals = 3;
   records.turns.finish = async (finish) => {
@@ -236,14 +236,23 @@ test("[T11] [B1] the end of a turn waits for a database that restarts, and nothi
     if (refusals >= 0) throw unreachable();
     return await finishTurn.call(records.turns, finish);
   };
-  const { start, engine, answer, reports } = await testEngine(t, { records });
+  const { put } = blobs;
+  let isAway = true;
+  blobs.put = async (key, bytes) => {
+    if (isAway && key.endsWith("/run.json")) {
+      isAway = false;
+      throw new AptoveError("blobs_unavailable", "it restarts");
+    }
+    await put.call(blobs, key, bytes);
+  };
+  const { start, engine, answer, reports } = await testEngine(t, { records, blobs });
   const running = await start("one");
   const received = await all(running.events());
   const turn = await running.finished;
   assert.deepEqual([turn.status, await answer(turn.id)], ["completed", "answer 1"]);
   assert.equal(received.at(-1)?.event.type, "run_finished");
   assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), received);
-  assert.deepEqual(reports, []);
+  assert.deepEqual([reports, isAway, refusals], [[], false, -1]);
 });
 
 test("[T11] [R2] [R4] a server that stops does not wait for the database, and the next one keeps the text of the turn", async (t) => {
