@@ -22,7 +22,7 @@ import type {
   SessionStart,
 } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
+import { changeableSession, maySee, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { blankSession } from "../turn/new-session.ts";
 import { attachments } from "./attachments.ts";
@@ -39,6 +39,7 @@ export function sessions(core: EngineCore): Omit<Sessions, "summaries" | "update
     create: (caller, start) => createSession(deps, caller, start),
     get: (caller, id) => visibleSession(deps, caller, id),
     list: (caller, page) => listSessions(deps, caller, page),
+    lastTurns: (caller, of) => lastTurns(deps, caller, of),
     attachments: attachments(deps),
     pins: pins(core),
     turnNames: turnNames(core),
@@ -168,6 +169,10 @@ async function hiddenByFilters(
   return (await records.sessions.count(all)) - (await records.sessions.count({ ...filters, ...all }));
 }
 
+async function lastTurns(deps: EngineDependencies, caller: Caller, of: readonly Session[]): Promise<Turn[]> {
+  const seen = await Promise.all(of.map(async (one) => ((await maySee(deps, caller, one)) ? [one.id] : [])));
+  return await deps.records.turns.listLast(seen.flat());
+}
 /** Returns the messages of a session's subagents, and which of their turns are running. */
 async function readMailbox(
   deps: EngineDependencies,

@@ -3,12 +3,14 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { failureOf, type Failure } from "../../../domain/errors.ts";
+import { failureOf, type ErrorCode, type Failure } from "../../../domain/errors.ts";
 import type { RunFailed } from "../../../domain/events.ts";
 import { answerText } from "../../../domain/history.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { State } from "../../../domain/lineage.ts";
-import { mayBeParent, type FinishedTurn } from "../../../domain/turn.ts";
+import { mayBeParent, type FailedTurn, type FinishedTurn } from "../../../domain/turn.ts";
 import type { TurnFinish } from "../../../records/record-store.ts";
+import { pause } from "../../../system/abort.ts";
 import { ownsWorkspaces } from "../../access/access.ts";
 import { decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { stateAtEnd, unplannedBeginning } from "./ended-history.ts";
@@ -91,7 +93,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       controls: "take first",
     };
     const drop = recorder.hasProgress || live.steers.isUsed ? runningBlobs(turn.id) : [];
-    const { outcome } = await core.turnStore.finish(finish, { ...encoded.blobs, drop });
+    const { outcome } = await onceReachable(core, () => core.turnStore.finish(finish, { ...encoded.blobs, drop }));
     if (outcome === "finished") {
       remember(core, settling, { turn, state });
       await writeDown(core, settling, { turn, state });
@@ -106,6 +108,25 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     leaveSteers(settling);
   }
 }
+
+/**
+ * Writes as soon as the store can be reached, within a limited time: an answer is not lost because a database restarts. The lease
+ * may end meanwhile. Then the store accepts the end unless another process was faster (R1). A server that stops does not wait.
+ */
+async function onceReachable<T>(core: EngineCore, write: () => Promise<T>): Promise<T> {
+  const { monotonic } = core.deps;
+  const end = monotonic() + limits.endWaitMsMax;
+  for (let pauseMs = 50; ; pauseMs = Math.min(2 * pauseMs, limits.endPauseMsMax)) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!unreachable.includes(failureOf(error).code) || core.closing.signal.aborted || monotonic() > end) throw error;
+    }
+    await pause(pauseMs, core.closing.signal);
+  }
+}
+
+const unreachable: readonly ErrorCode[] = ["records_unavailable", "blobs_unavailable"];
 
 /** Returns what is stored of every end: the row, the steps that are not stored yet, and the message of a subagent (A2). */
 function commonFinish(
@@ -178,6 +199,8 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
   const unkept = didSomething(settling) ? [historyNotKept(reason)] : [];
   const bare = bareFailedTurn(core, settling, reason);
+  // A recovery keeps more than the row would: what the live log has becomes part of the history.
+  if (reason.code === "records_unavailable") return await leaveToRecovery(core, settling, bare);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
     const finish: TurnFinish = { ...commonFinish(core, settling, turn), head: null, text: null, controls: "drop" };
@@ -192,10 +215,17 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     await recorder.flushed();
   } catch (error) {
     core.deps.report(`turn ${pending.id} could not be marked as failed; the next recovery will do it`, error);
-    core.unsettled.set(pending.id, reason);
-    // The process that ends the turn keeps the content of the log.
-    await recorder.flushed();
-    settling.live.leaveUnwritten(reason);
+    return await leaveToRecovery(core, settling, turn);
   }
+  return turn;
+}
+
+/** Leaves the turn as it is stored. The process that ends it keeps the content of the live log. */
+async function leaveToRecovery(core: EngineCore, settling: SettlingTurn, turn: FailedTurn): Promise<FailedTurn> {
+  const { live, recorder } = settling;
+  const [reason] = turn.failures;
+  core.unsettled.set(turn.id, reason);
+  await recorder.flushed();
+  live.leaveUnwritten(reason);
   return turn;
 }
