@@ -18,7 +18,7 @@ import { placeInput } from "./kept/kept-parts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { SessionStart, TurnRequest } from "../engine.ts";
 import { openTurn } from "./open-turn.ts";
-import { newRoot } from "./place-turn.ts";
+import { newRoot } from "./prepare/turn-placement.ts";
 import { bareManifest, gatheredContext } from "./prepare/turn-manifest.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
