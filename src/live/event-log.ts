@@ -12,6 +12,8 @@
  *   crash `read` returns an unbroken prefix of what was appended (R2).
  * - `read` returns events after a position without a gap. It may return only a part of them, but at least the next one if
  *   there is one. A caller that wants all of them reads until nothing is returned (`readAll`).
+ * - A recovery reads `patiently`, because what it does not find will be in no record (R2). A driver that has the newest events in a
+ *   place that may be unreachable for a moment waits for that place, a few seconds at most. Any other driver ignores it.
  * - `wait` resolves when there may be an event after `afterSeq`, when the log was dropped, or when the signal aborts. It may
  *   resolve too early, but it must resolve in the end. Appends by other processes wake it too (B4).
  * - `read` of a turn without a log returns null. `wait` on one resolves after a short while.
@@ -27,10 +29,12 @@ import { isId } from "../domain/ids.ts";
 /** Returns false once another process may have taken over the turn. */
 export type MayWrite = () => boolean;
 
+export type Patience = "patiently";
+
 export interface EventLog {
   append(turnId: string, events: readonly TurnEvent[], mayWrite?: MayWrite): Promise<void>;
   /** Returns the events after `afterSeq`. The list is empty if there is none yet. */
-  read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null>;
+  read(turnId: string, afterSeq: number, patience?: Patience): Promise<SequencedEvent[] | null>;
   wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void>;
   /** Returns the turns that have a log, including those whose process was killed before it dropped them. The order is undefined. */
   list(): Promise<string[]>;
@@ -41,11 +45,11 @@ export interface EventLog {
 }
 
 /** Returns all events of a turn so far, or null if it has no log. */
-export async function readAll(log: EventLog, turnId: string): Promise<SequencedEvent[] | null> {
-  const all = await log.read(turnId, 0);
+export async function readAll(log: EventLog, turnId: string, patience?: Patience): Promise<SequencedEvent[] | null> {
+  const all = await log.read(turnId, 0, patience);
   if (all === null) return null;
   for (let more = all; more.length > 0;) {
-    more = (await log.read(turnId, all.length)) ?? [];
+    more = (await log.read(turnId, all.length, patience)) ?? [];
     all.push(...more);
   }
   return all;

@@ -33,13 +33,19 @@ export interface BudgetRecords {
    */
   reserve(reservation: BudgetReservation): Promise<ReserveResult>;
   /**
-   * Ends the holds of a call, and counts for each one what the call really used. `used` has an amount for each budget; one
-   * that it does not name, or whose amount is null, counts what was held. A hold that is gone counts nothing.
+   * Ends the holds of a call, and counts for each one what the call really used. A hold that is gone counts nothing, so a call
+   * is settled again without harm.
    */
-  settle(call: CallKey, used: ReadonlyMap<string, number | null>): Promise<void>;
+  settle(call: CallKey, used: UsedAmounts): Promise<void>;
   /** Ends the holds of calls whose end no one will report, and counts what was held: those of a turn, or of runners that are gone. */
   settleLost(lost: { turnId: string } | "of lost runners"): Promise<void>;
 }
+
+/**
+ * What a call used of each budget, by the id of the budget. A budget that it does not name, or whose amount is null, counts what
+ * was held. `nothing`: the call was not sent.
+ */
+export type UsedAmounts = ReadonlyMap<string, number | null> | "nothing";
 
 export interface CallKey {
   turnId: string;

@@ -8,7 +8,7 @@ import { wakeTopics } from "../../live/wake-ups.ts";
 import { apart } from "../../system/apart.ts";
 import { RepeatedFault } from "../../system/repeated-fault.ts";
 import { auditRetention } from "../access/audit.ts";
-import { noteBudgets } from "../turn/live/budgeted-turns.ts";
+import { countWaiting, noteBudgets } from "../turn/live/budgeted-turns.ts";
 import { followControls } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
@@ -45,6 +45,7 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
   const rounds = [
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, { faults, lateMs })),
     every(limits.leaseRenewMs, "new budgets could not be read", noteBudgets),
+    every(limits.leaseRenewMs, "calls of models could not be counted in their budgets", countWaiting),
     regularly(limits.recoverMs, recover),
     every(limits.leaseRenewMs, "the leases of summaries could not be renewed", () => summaries.renew()),
     every(limits.recoverMs, "summaries that lost their process could not be searched", () => summaries.recover()),

@@ -79,7 +79,10 @@ export class ModelCalls {
     const index = this.summary.calls.length + 1;
     const held = await this.#hold(request, index);
     if ("failure" in held) return { type: "failed", failure: held.failure, retryAfterMs: null, usage: noUsage };
-    const stored = await this.#storeRequest(request, index);
+    const stored = await this.#storeRequest(request, index).catch(async (error: unknown) => {
+      await held.settle({ model: request.model, usage: noUsage });
+      throw error;
+    });
     const chunks: Uint8Array[] = [];
     const activity = deps.observer.modelCall({
       turnId: throughTurnId,

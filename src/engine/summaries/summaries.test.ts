@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { hasCode } from "../../../testing/refusals.ts";
+import { AptoveError } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { isCompleted, type CompletedSummary, type Summary } from "../../domain/summary.ts";
 import { offlineProvider } from "../../providers/offline/offline.ts";
@@ -45,6 +46,22 @@ function askedFor({ provider }: TestEngine): string[] {
 }
 
 const whole = { turn: 1, quote: "how large is a walrus" };
+
+test("[M5] [F11] a summary whose request cannot be stored holds nothing in its budgets", async (t) => {
+  const world = await testEngine(t, { script: model() });
+  const { engine, deps } = world;
+  const { sessionId } = await world.ask("How large is a walrus?");
+  await engine.people.budgets.set(alice, { scope: "person", period: "total", unit: "tokens", limit: 1_000_000 });
+  const { put } = deps.blobs;
+  deps.blobs.put = async (key, bytes) => {
+    if (key.includes("/summary-")) throw new AptoveError("storage_failed", "no room");
+    await put.call(deps.blobs, key, bytes);
+  };
+  const { end } = await summarize(world, sessionId);
+  assert.ok(end?.status === "failed" && end.failure.code === "storage_failed");
+  const [budget] = await engine.people.budgets.list(alice);
+  assert.deepEqual([budget?.spent, budget?.reserved], [0, 0]);
+});
 
 test("[M5] each line of a summary leads to turns that contain what it quotes; exact request, response and cost are kept", async (t) => {
   const engine = await testEngine(t, { script: model(answerOf([{ sources: [whole] }])) });

@@ -62,7 +62,7 @@ function newestBeginning(parts: readonly ProgressBlob[]): TurnBeginning | null {
 /** Reads the live log. A log that cannot be read does not keep the session busy: the turn ends without it (R2). */
 async function readLog(core: EngineCore, turn: PendingTurn): Promise<{ logged: TurnEvent[]; warnings: Warning[] }> {
   try {
-    const logged = (await readAll(core.deps.log, turn.id)) ?? [];
+    const logged = (await readAll(core.deps.log, turn.id, "patiently")) ?? [];
     return { logged: logged.map(({ event }) => event), warnings: [] };
   } catch (error) {
     core.deps.report(`the live log of turn ${turn.id} cannot be read; the turn ends without it`, error);

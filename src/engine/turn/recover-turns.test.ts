@@ -74,6 +74,17 @@ test("[R2] [T11] a lost turn whose steps count what are no tokens ends, and its 
   assert.deepEqual(turn.status === "failed" && turn.run.usage, unknownUsage);
 });
 
+test("[R2] [V2] a recovery waits for events that the live log does not give at once", async (t) => {
+  const { deps, die, cut, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const { read } = deps.log;
+  deps.log.read = async (turnId, afterSeq, patience) =>
+    patience === undefined ? null : await read.call(deps.log, turnId, afterSeq);
+  die();
+  const { answer } = await testEngine(t, { ...deps, runner: testRunner() });
+  assert.equal(await answer(cut.turnId), "half an ");
+});
+
 test("[R2] a live runner's turn is never touched", async (t) => {
   const { deps, cut, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));

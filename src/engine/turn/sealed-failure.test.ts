@@ -225,6 +225,30 @@ test("[V4] [R2] a message that a dead runner never gave to the model is in the r
   assert.deepEqual(await deps.blobs.list(`turns/${cut.turnId}/steer-`), []);
 });
 
+test("[V4] [R2] a message that came too late for a model call is recorded once if the process dies before the end is stored", async (t) => {
+  const gone = Promise.withResolvers<void>();
+  const script = (call: ModelCall): ScriptedAnswer =>
+    isNext(call) ? "fine" : [{ says: "half" }, { waits: gone.promise }, { fails: "provider_rejected" }];
+  const deps = testParts({ ...replaying, script });
+  const { turns } = deps.records;
+  const { finish } = turns;
+  const ending = Promise.withResolvers<void>();
+  turns.finish = () => (ending.resolve(), new Promise(() => {}));
+  const engine = await createEngine(deps);
+  const cut = await engine.turns.run(alice, { instruction: "work" });
+  await engine.turns.steer(alice, { turnId: cut.turnId, text: "mind the tests" });
+  gone.resolve();
+  await ending.promise;
+  turns.finish = finish;
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const lost = await next.engine.turns.get(alice, cut.turnId);
+  assert.ok(lost.status === "failed");
+  assert.equal(lost.warnings.filter(({ code }) => code === "steer_undelivered").length, 1);
+  await next.ask("and then?", { sessionId: cut.sessionId });
+  const asked = JSON.stringify(deps.scripted.exchanges.at(-1)?.call.items.at(-1));
+  assert.equal(asked.split("mind the tests").length - 1, 1, asked);
+});
+
 test("[V4] [T12] a message that the model never received waits until a turn keeps it", async (t) => {
   for (const text of ["", "half"]) {
     const begun = Promise.withResolvers<void>();

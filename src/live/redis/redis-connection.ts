@@ -24,6 +24,8 @@ export class RedisConnection {
   /** The open connection. Null while Redis is unreachable. */
   #open: { client: RedisClientType; broken: AbortController } | null = null;
   readonly #unreachable: RepeatedFault;
+  /** The time at which Redis became unreachable, by the clock of the process. */
+  #awaySince = performance.now();
 
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
@@ -47,6 +49,20 @@ export class RedisConnection {
     } catch (error) {
       if (error instanceof AptoveError) broken.abort(error);
       throw error;
+    }
+  }
+
+  /** Asks again until Redis responds, unless it has been unreachable for a while. Then it has no event that the log behind it lacks. */
+  async patiently<T>(ask: () => Promise<T>): Promise<T> {
+    const begun = performance.now();
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const since = this.#open === null ? Math.min(begun, this.#awaySince) : begun;
+        if (this.#closing.signal.aborted || performance.now() - since > limits.redisAwayMsMax) throw error;
+        await pause(limits.liveReconnectMs, this.#closing.signal);
+      }
     }
   }
 
@@ -95,6 +111,7 @@ export class RedisConnection {
     } finally {
       if (this.#open !== null) {
         this.#open = null;
+        this.#awaySince = performance.now();
         onMissed();
       }
       if (client.isOpen) client.destroy();

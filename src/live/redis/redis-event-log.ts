@@ -6,7 +6,7 @@
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { apart } from "../../system/apart.ts";
-import { checkTurnId, readAll, type EventLog, type MayWrite } from "../event-log.ts";
+import { checkTurnId, readAll, type EventLog, type MayWrite, type Patience } from "../event-log.ts";
 import type { TurnProgressTracker } from "../turn-progress.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -82,12 +82,13 @@ export class RedisEventLog implements EventLog {
     for (const turn of [...turns, ...this.#unwritten]) if (this.#isDue(turn)) this.#writeSoon(turn);
   }
 
-  async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
+  async read(turnId: string, afterSeq: number, patience?: Patience): Promise<SequencedEvent[] | null> {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
     if (own !== undefined && own.readable !== null) return own.read(afterSeq);
-    const { streams, behind } = this.#parts;
-    const found = await streams.read(turnId, afterSeq).catch(() => null);
+    const { streams, behind, connection } = this.#parts;
+    const ask = (): Promise<SequencedEvent[] | null> => streams.read(turnId, afterSeq);
+    const found = await (patience === undefined ? ask() : connection.patiently(ask)).catch(() => null);
     if (found !== null && found.length > 0) return found;
     // Redis has nothing new, or lacks it.
     return (await behind.read(turnId, afterSeq)) ?? found;
@@ -125,8 +126,7 @@ export class RedisEventLog implements EventLog {
     this.#own.delete(turnId);
     if (own !== undefined) this.#unwritten.delete(own);
     try {
-      // If Redis is unreachable, the stream expires by itself.
-      await Promise.all([streams.drop(turnId).catch(() => undefined), behind.drop(turnId)]);
+      await Promise.all([streams.drop(turnId), behind.drop(turnId)]);
     } finally {
       this.#waiters.wake(turnId);
       progress.reportDropped(turnId);

@@ -14,7 +14,7 @@ import { streamKey, type SequencedEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
-import type { EventLog } from "../event-log.ts";
+import { readAll, type EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
@@ -216,6 +216,55 @@ suite("Redis that does not behave", () => {
     assert.deepEqual(await behind.read(turnId, 0), sequenced.slice(0, 3));
   });
 
+  test("[R2] [V2] a recovery waits for the events that only Redis has, while Redis hangs", async (context) => {
+    const { writer, reader, behind } = await servers(context);
+    const turnId = newId();
+    let lives = true;
+    await writer.log.append(turnId, events.slice(0, 3), () => lives);
+    // Its process dies before the log behind has them.
+    lives = false;
+    redis.pause();
+    const reading = readAll(reader.log, turnId, "patiently");
+    assert.equal(await reader.log.read(turnId, 0), null);
+    redis.resume();
+    assert.deepEqual(await reading, sequenced.slice(0, 3));
+    assert.equal(await behind.read(turnId, 0), null);
+  });
+
+  test("[R2] a recovery does not wait long for a Redis that is gone", async (context) => {
+    const { reader } = await servers(context);
+    await redis.kill();
+    const begun = performance.now();
+    for (let again = 0; again < 2; again += 1) assert.equal(await readAll(reader.log, newId(), "patiently"), null);
+    const ms = performance.now() - begun;
+    assert.ok(ms < limits.leaseMs, `${ms} ms`);
+    await redis.start();
+  });
+
+  test("[R1] [V2] an event that reaches Redis after its turn was dropped is in no log", async (context) => {
+    const { writer, reader, behind } = await servers(context);
+    const turnId = newId();
+    await writer.log.append(turnId, events.slice(0, 2));
+    while ((await behind.read(turnId, 0))?.length !== 2) await new Promise(setImmediate);
+    await reader.log.drop(turnId);
+    await writer.log.append(turnId, events.slice(2, 3));
+    for (const afterSeq of [0, 2]) assert.equal(await reader.log.read(turnId, afterSeq), null);
+  });
+
+  test("[R2] [V2] a turn that was dropped while Redis did not answer has no events when it is back", async (context) => {
+    const { writer, reader } = await servers(context);
+    const turnId = newId();
+    await writer.log.append(turnId, events.slice(0, 2));
+    redis.pause();
+    // It finds that Redis does not answer, and closes the connection.
+    await writer.log.read(newId(), 0);
+    await new Promise(setImmediate);
+    await writer.log.drop(turnId);
+    redis.resume();
+    while ((await command((client) => client.type(streamKey(turnId)))) === "stream") await new Promise(setImmediate);
+    assert.equal(await reader.log.read(turnId, 0), null);
+  });
+
   test("[V3] a turn's stream in Redis has its events by their numbers, and ends with the turn or expires", async (context) => {
     const { writer } = await servers(context);
     const turnId = newId();
@@ -232,6 +281,8 @@ suite("Redis that does not behave", () => {
     const leftMs = await command((client) => client.pTTL(key));
     assert.ok(leftMs > 0 && leftMs <= limits.redisKeepMs, `${leftMs} ms`);
     await writer.log.drop(turnId);
-    assert.equal(await command((client) => client.exists(key)), 0);
+    assert.equal(await command((client) => client.get(key)), "");
+    const keptMs = await command((client) => client.pTTL(key));
+    assert.ok(keptMs > 0 && keptMs <= limits.redisDroppedKeepMs, `${keptMs} ms`);
   });
 });

@@ -33,6 +33,7 @@ export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveSt
     onMissed: () => {
       progress.reportMissed();
       subscribers.wakeAll();
+      void streams.dropLeft();
     },
     report,
   });

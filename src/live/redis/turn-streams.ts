@@ -1,7 +1,8 @@
 /**
  * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`). So an entry
  * that is added twice is stored once, and a position is found without reading the entries before it. A stream may lack its
- * beginning, or have a gap from a time when Redis was unreachable. The log behind has the missing events.
+ * beginning, or have a gap from a time when Redis was unreachable. The log behind has the missing events. In place of a dropped
+ * stream there is a text: no event can be added to it that a process sent earlier, and that arrives later.
  */
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
@@ -22,10 +23,14 @@ export interface StreamEntries {
 
 const eventField = "event";
 const batchMax = { countMax: 500, weightMax: 10_000 };
+/** How many drops are remembered while Redis is unreachable. The streams of others expire. */
+const undroppedMax = 4_096;
 
 export class TurnStreams {
   readonly #connection: RedisConnection;
   readonly #appends: Batcher<StreamEntries, boolean>;
+  /** The turns whose stream could not be dropped yet. */
+  readonly #undropped = new Set<string>();
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
@@ -66,12 +71,13 @@ export class TurnStreams {
   /** Returns the events after a position, up to the first gap. Null if there is no stream. Rejects if Redis is unreachable. */
   async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
     const from = Math.max(0, afterSeq);
-    const [found, count] = await this.#connection.ask(async (client) => {
+    const [found, type] = await this.#connection.ask(async (client) => {
       const key = streamKey(turnId);
       const entries = client.xRange(key, `${from + 1}-0`, "+", { COUNT: limits.redisReadEntriesMax });
-      return await Promise.all([entries, client.exists(key)]);
+      // Redis refuses the range of a dropped stream.
+      return await Promise.all([entries.catch(() => null), client.type(key)]);
     });
-    if (count === 0) return null;
+    if (type !== "stream") return null;
     const events: SequencedEvent[] = [];
     for (const { id, message } of found ?? []) {
       const seq = from + events.length + 1;
@@ -81,10 +87,22 @@ export class TurnStreams {
     return events;
   }
 
+  /** Drops the stream, now or when Redis is reachable again: it may have events that the end of its turn does not. Never rejects. */
   async drop(turnId: string): Promise<void> {
-    await this.#connection.ask(async (client) => {
-      await Promise.all([client.del(streamKey(turnId)), client.publish(redisProgressChannel, `${turnId}:`)]);
-    });
+    try {
+      await this.#connection.ask(async (client) => {
+        const end = client.set(streamKey(turnId), "", { expiration: { type: "PX", value: limits.redisDroppedKeepMs } });
+        await Promise.all([end, client.publish(redisProgressChannel, `${turnId}:`)]);
+      });
+      this.#undropped.delete(turnId);
+    } catch {
+      if (this.#undropped.size < undroppedMax) this.#undropped.add(turnId);
+    }
+  }
+
+  /** Drops what could not be dropped while Redis was unreachable. */
+  async dropLeft(): Promise<void> {
+    await Promise.all([...this.#undropped].map((turnId) => this.drop(turnId)));
   }
 
   async wake(topic: string): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type BudgetState,
   type BudgetTargets,
 } from "../../domain/budget.ts";
-import type { BudgetRecords, BudgetReservation, ReserveResult } from "../budgets.ts";
+import type { BudgetRecords, BudgetReservation, ReserveResult, UsedAmounts } from "../budgets.ts";
 import { byAge, pairKey, type KeptHold, type Rows } from "./rows.ts";
 
 export function budgetRecords(rows: Rows, now: () => number): BudgetRecords {
@@ -99,10 +99,11 @@ function reserve(
   return { outcome: "reserved", ...decided };
 }
 
-function settle(rows: Rows, isMeant: (hold: KeptHold) => boolean, used: ReadonlyMap<string, number | null>): void {
+function settle(rows: Rows, isMeant: (hold: KeptHold) => boolean, used: UsedAmounts): void {
   for (const { budgetId, day, amount } of forgetHolds(rows, isMeant)) {
     const key = pairKey(budgetId, day);
-    rows.budgetCounts.set(key, (rows.budgetCounts.get(key) ?? 0) + (used.get(budgetId) ?? amount));
+    const spent = used === "nothing" ? 0 : (used.get(budgetId) ?? amount);
+    rows.budgetCounts.set(key, (rows.budgetCounts.get(key) ?? 0) + spent);
   }
 }
 

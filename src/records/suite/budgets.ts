@@ -110,6 +110,18 @@ export function budgetTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await amountsOf(store, tokens.id), [35, 0]);
   });
 
+  test("[F11] a call that was not sent counts nothing, and neither does one that is settled again", async (context) => {
+    const { store } = await open(context);
+    const { id } = await store.budgets.set(budgetOf());
+    const [sent, unsent] = [reservationOf({ usd: 10 }), reservationOf({ usd: 20 })];
+    for (const reservation of [sent, unsent]) await store.budgets.reserve(reservation);
+    for (let again = 0; again < 2; again += 1) {
+      await store.budgets.settle(sent, new Map([[id, 4]]));
+      await store.budgets.settle(unsent, "nothing");
+      assert.deepEqual(await amountsOf(store, id), [4, 0]);
+    }
+  });
+
   test("[F11] a call without a known price is refused, or counts what the budget says for a token", async (context) => {
     const { store } = await open(context);
     const strict = await store.budgets.set(budgetOf());

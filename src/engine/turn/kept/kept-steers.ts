@@ -17,10 +17,7 @@ export function undeliveredWarning(text: string): Warning {
 
 /** Returns the messages that a failed turn never gave to the model. */
 export function undeliveredTexts(turn: Turn): string[] {
-  if (turn.status !== "failed") return [];
-  return turn.warnings.flatMap(({ code, message }) =>
-    code === "steer_undelivered" ? [message.slice(undelivered.length)] : [],
-  );
+  return turn.status === "failed" ? textsOf(turn.warnings) : [];
 }
 
 /** Stores a message, and returns its key. */
@@ -33,19 +30,30 @@ export async function keepSteer(
   return key;
 }
 
-/** Returns the stored messages that the events do not show as given to the model. */
+/** Returns the stored messages that the events show neither as given to the model, nor as recorded because they came too late. */
 export async function undeliveredSteers(
   blobs: BlobStore,
   turnId: string,
   events: readonly TurnEvent[],
 ): Promise<string[]> {
-  const given = events.flatMap((event) => (event.type === "steered" ? [event.text] : []));
+  const shown = events.flatMap(shownTexts);
   const waiting: string[] = [];
   for (const key of (await blobs.list(`turns/${turnId}/steer-`)).toSorted()) {
     const { text } = await readBlob<"steer">(blobs, key, turnId);
-    const at = given.indexOf(text);
+    const at = shown.indexOf(text);
     if (at === -1) waiting.push(text);
-    else given.splice(at, 1);
+    else shown.splice(at, 1);
   }
   return waiting;
+}
+
+function shownTexts(event: TurnEvent): string[] {
+  if (event.type === "steered") return [event.text];
+  return event.type === "warning" ? textsOf([event.warning]) : [];
+}
+
+function textsOf(warnings: readonly Warning[]): string[] {
+  return warnings.flatMap(({ code, message }) =>
+    code === "steer_undelivered" ? [message.slice(undelivered.length)] : [],
+  );
 }

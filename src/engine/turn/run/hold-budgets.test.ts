@@ -10,8 +10,9 @@ import {
   type TestEngineOptions,
 } from "../../../../testing/engine.ts";
 import { dayMs, nanoUsd, type BudgetStart, type BudgetState } from "../../../domain/budget.ts";
-import { failure } from "../../../domain/errors.ts";
+import { AptoveError, failure } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { ProviderEvent } from "../../../providers/provider.ts";
 import { failedEvent } from "../../../providers/terminal-event.ts";
 import { costOf } from "../../../domain/models.ts";
@@ -265,6 +266,52 @@ test("[F11] [K5] a turn without a budget asks the records nothing about budgets"
     calls.filter((name) => name.startsWith("budgets.")),
     ["budgets.reserve", "budgets.settle"],
   );
+});
+
+test("[F11] [T12] a call that cannot be counted at once fails no turn, and is counted when the store is back", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const records = memoryRecords();
+  const { settle } = records.budgets;
+  const settled = Promise.withResolvers<void>();
+  let isAway = true;
+  records.budgets.settle = async (call, used) => {
+    if (isAway) throw new AptoveError("storage_failed", "no answer");
+    await settle.call(records.budgets, call, used);
+    settled.resolve();
+  };
+  const { ask, engine, reports } = await worldOf(t, { records });
+  await engine.people.budgets.set(alice, person);
+  const turn = await ask("a question");
+  assert.ok(turn.status === "completed" && turn.run.usage.total === usage.total);
+  assert.match(reports.join(), /could not be counted in its budgets/);
+  assert.ok((await only(engine)).reserved > 0);
+  isAway = false;
+  t.mock.timers.tick(limits.leaseRenewMs);
+  await settled.promise;
+  const { spent, reserved } = await only(engine);
+  assert.deepEqual([spent, reserved], [cost, 0]);
+});
+
+test("[F11] a store that holds a call and reports a failure does not hold it for ever", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const records = memoryRecords();
+  const { reserve, settle } = records.budgets;
+  records.budgets.reserve = async (reservation) => {
+    await reserve.call(records.budgets, reservation);
+    throw new AptoveError("storage_failed", "the answer was lost");
+  };
+  const settled = Promise.withResolvers<void>();
+  records.budgets.settle = async (call, used) => {
+    await settle.call(records.budgets, call, used);
+    settled.resolve();
+  };
+  const { ask, engine } = await worldOf(t, { records });
+  await engine.people.budgets.set(alice, person);
+  assert.equal(codeOf(await ask("a question")), "storage_failed");
+  t.mock.timers.tick(limits.leaseRenewMs);
+  await settled.promise;
+  const { spent, reserved } = await only(engine);
+  assert.deepEqual([spent, reserved], [0, 0]);
 });
 
 test("[F11] a budget that is set while a turn runs counts from its next call", async (t) => {

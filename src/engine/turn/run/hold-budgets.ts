@@ -17,9 +17,10 @@ import type { Caller } from "../../../domain/caller.ts";
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import type { Usage } from "../../../domain/usage.ts";
-import type { CallKey } from "../../../records/record-store.ts";
+import type { BudgetReservation, CallKey, ReserveResult } from "../../../records/record-store.ts";
 import { budgetTargets, maySetBudget } from "../../access/budgets.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
+import { countCall, countLater } from "../live/budgeted-turns.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { callBound } from "./call-bound.ts";
 import type { ModelRun } from "./model-run.ts";
@@ -32,7 +33,7 @@ export interface UsedCall {
 }
 
 export interface HeldCall {
-  /** Counts what the call used. It is called once, also for a call that was not sent. */
+  /** Counts what the call used. It is called once, also for a call that was not sent. Never rejects. */
   settle(used: UsedCall): Promise<void>;
 }
 
@@ -56,17 +57,28 @@ export async function holdBudgets(
     targets: budgetTargets(accepted.caller, run.live.sessionId),
     bound: boundOf(core, run, request),
   };
-  let result = await deps.records.budgets.reserve({ ...reservation, passed: [] });
+  let result = await reserve(core, { ...reservation, passed: [] });
   if (result.outcome === "refused" && run.passedBudgets.length > 0) {
     const passed = await passable(deps, accepted.caller, { refusals: result.refusals, ids: run.passedBudgets });
     run.passedBudgets = [];
-    result = await deps.records.budgets.reserve({ ...reservation, passed });
+    result = await reserve(core, { ...reservation, passed });
   }
   if (result.outcome === "refused") return refused(core, run, { request, refusals: result.refusals });
   const { holds } = result;
   if (holds.length === 0) return nothingHeld;
   const asked = { model: request.request.model, isFree: accepted.provider.isFree === true };
-  return { settle: (used) => deps.records.budgets.settle(call, amountsOf(holds, { ...used, asked })) };
+  return { settle: (used) => countCall(core, { call, used: amountsOf(holds, { ...used, asked }) }) };
+}
+
+/** Holds the bound of a call. A store that failed may hold it nevertheless, so a call that is not made for this reason is counted as unsent. */
+async function reserve(core: EngineCore, reservation: BudgetReservation): Promise<ReserveResult> {
+  try {
+    return await core.deps.records.budgets.reserve(reservation);
+  } catch (error) {
+    const { turnId, step } = reservation;
+    countLater(core, { call: { turnId, step }, used: "nothing" });
+    throw error;
+  }
 }
 
 /** A call that belongs to no turn. No person can let it pass a budget. */
@@ -79,15 +91,14 @@ export interface PlainCall {
 
 /** Holds the bound of a call that belongs to no turn. Returns the held call, or why it may not be made. */
 export async function holdPlainCall(
-  { deps }: EngineCore,
+  core: EngineCore,
   { call, targets, bound, asked }: PlainCall,
 ): Promise<HeldCall | { failure: Failure }> {
-  const { budgets } = deps.records;
-  const result = await budgets.reserve({ ...call, runnerId: deps.runner.id, targets, bound, passed: [] });
+  const result = await reserve(core, { ...call, runnerId: core.deps.runner.id, targets, bound, passed: [] });
   if (result.outcome === "refused") return { failure: refusedCall(result.refusals, asked.model) };
   const { holds } = result;
   if (holds.length === 0) return nothingHeld;
-  return { settle: (used) => budgets.settle(call, amountsOf(holds, { ...used, asked })) };
+  return { settle: (used) => countCall(core, { call, used: amountsOf(holds, { ...used, asked }) }) };
 }
 
 const waitWords =

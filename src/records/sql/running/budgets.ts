@@ -8,7 +8,7 @@ import {
   type BudgetState,
   type BudgetTargets,
 } from "../../../domain/budget.ts";
-import type { BudgetRecords, BudgetReservation, CallKey, ReserveResult } from "../../budgets.ts";
+import type { BudgetRecords, BudgetReservation, CallKey, ReserveResult, UsedAmounts } from "../../budgets.ts";
 import { inBatches } from "../batches.ts";
 import { plain, type PlainSql } from "../plain/plain-sql.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
@@ -128,11 +128,7 @@ interface EndedHold {
 
 const holdColumns = ["budget_id", "day", "amount"] as const;
 
-async function settle(
-  tx: Transaction<Tables>,
-  { turnId, step }: CallKey,
-  used: ReadonlyMap<string, number | null>,
-): Promise<void> {
+async function settle(tx: Transaction<Tables>, { turnId, step }: CallKey, used: UsedAmounts): Promise<void> {
   const ended = tx.deleteFrom("budget_holds").where("turn_id", "=", turnId).where("step", "=", step);
   await count(tx, await ended.returning(holdColumns).execute(), used);
 }
@@ -152,16 +148,13 @@ function isLost(lost: Lost) {
 }
 
 /** Counts the ended holds, in one order of the rows that other calls change too. */
-async function count(
-  tx: Transaction<Tables>,
-  ended: readonly EndedHold[],
-  used: ReadonlyMap<string, number | null>,
-): Promise<void> {
+async function count(tx: Transaction<Tables>, ended: readonly EndedHold[], used: UsedAmounts): Promise<void> {
   const ordered = ended.toSorted((one, other) => (one.budget_id < other.budget_id ? -1 : 1));
   for (const { budget_id, day, amount } of ordered) {
+    const spent = used === "nothing" ? 0 : (used.get(budget_id) ?? amount);
     await tx
       .insertInto("budget_counts")
-      .values({ budget_id, day, spent: used.get(budget_id) ?? amount })
+      .values({ budget_id, day, spent })
       .onConflict((conflict) =>
         conflict
           .columns(["budget_id", "day"])
