@@ -7,6 +7,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { idOf, newId, sha256 } from "../../../domain/ids.ts";
 import type { PendingTurn } from "../../../domain/turn.ts";
 import { wakeTopics } from "../../../live/wake-ups.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { TurnControl } from "../../../records/record-store.ts";
@@ -187,8 +188,22 @@ const following = new WeakMap<EngineCore, Promise<void>>();
 async function followNow(core: EngineCore, ending: LiveTurn | null): Promise<void> {
   const { runners } = core.deps.records;
   const found = await runners.listControls(core.deps.runner.id);
-  const done = found.filter((control) => carryOut(core, control, ending)).map(({ id }) => id);
-  if (done.length > 0) await runners.deleteControls(done);
+  const done = found.filter((control) => carryOut(core, control, ending));
+  if (done.length === 0) return;
+  await untilAnswersShow(core, done);
+  await runners.deleteControls(done.map(({ id }) => id));
+}
+
+/** Resolves when other processes can read that the questions are answered. Until then the notes keep a second answer out (V5). */
+async function untilAnswersShow(core: EngineCore, controls: readonly TurnControl[]): Promise<void> {
+  const answers = controls.filter(({ kind }) => kind === "answer");
+  if (answers.length === 0) return;
+  // The turn records the answer in this round.
+  await endOfRound();
+  for (const { turnId } of answers) {
+    const state = core.live.get(turnId)?.state;
+    if (state?.name === "running") await state.recorder.flushed();
+  }
 }
 
 /** Returns false if the note stays. One that comes again, because it could not be deleted, changes nothing. */
