@@ -10,7 +10,6 @@ import {
   foundByHistoryMax,
   type FinishResult,
   type FoundByHistory,
-  type IdempotentRequest,
   type OpenResult,
   type TurnFinish,
   type TurnOpening,
@@ -24,6 +23,7 @@ import { sessionToRow } from "./rows/session-row.ts";
 import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
+import { findIdempotent, idempotencyRow, keepIdempotent } from "./idempotency.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep } from "./steps.ts";
 import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
@@ -63,23 +63,11 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
       return rows.map((row) => rowToTurn(row, dialect.ends) as PendingTurn);
     },
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
+    keepIdempotent: (request) => keepIdempotent(db, request),
     findByHistory: (author, keys) => findByHistory(db, { author, keys }),
     insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
     listSteps: (turnId) => dialect.ends.listSteps(db, dialect, turnId),
   };
-}
-
-async function findIdempotent(
-  db: Kysely<Tables>,
-  { userId, key }: { userId: string; key: string },
-): Promise<IdempotentRequest | null> {
-  const row = await db
-    .selectFrom("idempotency")
-    .selectAll()
-    .where("user_id", "=", userId)
-    .where("key", "=", key)
-    .executeTakeFirst();
-  return row === undefined ? null : { userId, key, requestHash: row.request_hash, turnId: row.turn_id };
 }
 
 async function findByHistory(
@@ -142,9 +130,7 @@ async function tryToOpen(
       if (mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
-        const { userId, key, requestHash, turnId } = opening.idempotency;
-        const row = { user_id: userId, key, request_hash: requestHash, turn_id: turnId };
-        await tx.insertInto("idempotency").values(row).execute();
+        await tx.insertInto("idempotency").values(idempotencyRow(opening.idempotency)).execute();
       }
       await also?.(tx);
       return { outcome: "opened", turn, hasBudget };

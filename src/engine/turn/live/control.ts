@@ -10,7 +10,7 @@ import { wakeTopics } from "../../../live/wake-ups.ts";
 import { endOfRound } from "../../../system/rounds.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
-import type { TurnControl } from "../../../records/record-store.ts";
+import type { IdempotentRequest, TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
 import { takeAnswer } from "./questions.ts";
@@ -64,29 +64,41 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
 
 export interface SteerRequest {
   text: string;
-  /** A key that makes it safe to send the message again: the same key from the same caller delivers it once (T13). */
-  idempotencyKey?: string;
+  /** The key that makes it safe to send the message again, and the hash of the request that it came with (T13). */
+  idempotency?: Pick<IdempotentRequest, "key" | "requestHash">;
 }
 
 /** Sends a message, which the model receives at the turn's next step. Throws `turn_not_running`. */
 export async function steer(
   core: EngineCore,
   caller: Caller,
-  { text, idempotencyKey, ...target }: ControlTarget & SteerRequest,
+  { text, idempotency, ...target }: ControlTarget & SteerRequest,
 ): Promise<string> {
   mayWrite(caller);
   checkInstruction(text, false);
   const running = await runningTurn(core, caller, { ...target, kind: "steer" });
   if (running === null) throw notRunning();
-  const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
+  const { userId } = caller;
+  const id = idempotency === undefined ? newId() : idOf(`${userId}\n${idempotency.key}\n${running.turnId}`);
   const { live, turnId } = running;
   // The sender learns that the message is accepted, so it must survive the process that runs the turn (V4).
-  const key = await keepSteer(core.deps.blobs, { turnId, id: `${id}-${sha256(text).slice(0, 16)}`, text });
+  const blob = await keepSteer(core.deps.blobs, { turnId, id: `${id}-${sha256(text).slice(0, 16)}`, text });
   const isTaken =
     live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : live.steers.offer({ id, text });
-  if (isTaken) return turnId;
-  await core.deps.blobs.delete(key);
-  throw notRunning();
+  if (!isTaken || !(await isOpened(core, live))) {
+    await core.deps.blobs.delete(blob);
+    throw notRunning();
+  }
+  // The same request gets this turn also after its end.
+  if (idempotency !== undefined) await core.deps.records.turns.keepIdempotent({ userId, ...idempotency, turnId });
+  return turnId;
+}
+
+/** Waits for a turn that is being prepared here. Returns false if it was refused: then the message is lost with it. */
+async function isOpened({ deps }: EngineCore, live: LiveTurn | null): Promise<boolean> {
+  if (live?.state.name !== "preparing") return true;
+  await live.until(() => live.state.name !== "preparing");
+  return (await deps.records.turns.get(live.turnId)) !== null;
 }
 
 function notRunning(): AptoveError {
