@@ -49,6 +49,22 @@ test("[K4] a blob without a row is garbage when its turn is an hour old, and not
   assert.deepEqual(keys, [`turns/${ids[0]}/opening.json`]);
 });
 
+test("[S6] a session that a person restores while it is being purged stays as it was", async (t) => {
+  const { ask, engine, deps } = await testEngine(t);
+  const { sessionId, id } = await ask("one");
+  await engine.tree.remove(alice, sessionId);
+  const { list } = deps.blobs;
+  deps.blobs.list = async (prefix) => {
+    deps.blobs.list = list;
+    await engine.tree.restore(alice, sessionId);
+    return await list.call(deps.blobs, prefix);
+  };
+  await assert.rejects(engine.tree.purge(alice, sessionId), hasCode("not_found"));
+  assert.equal((await engine.sessions.get(alice, sessionId)).headTurnId, id);
+  assert.equal((await deps.blobs.list(`turns/${id}/`)).length, 3);
+  assert.equal((await ask("two", { sessionId })).status, "completed");
+});
+
 test("[S6] [B1] a purge deletes rows before blobs: one that breaks off leaves garbage, and never a row without its blob", async (t) => {
   const { ask, engine, deps } = await testEngine(t);
   const { sessionId, id } = await ask("one");

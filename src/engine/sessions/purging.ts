@@ -1,7 +1,7 @@
 /** Deletes history: the turns of a session with their blobs, and blobs that no turn needs (S6, K4). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { isId, timeOfId } from "../../domain/ids.ts";
+import { isId, timeOfId, type Millis } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
@@ -12,11 +12,13 @@ import { turnSizes } from "../turn/kept/turn-sizes.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
 
+export type RemovedSession = Session & { deletedAt: Millis };
+
 /**
  * Deletes the rows before the blobs, so that no row names a blob that is gone. A crash in between leaves garbage, which
  * is collected later (S6).
  */
-export async function purge(core: EngineCore, session: Session): Promise<PurgeReport> {
+export async function purge(core: EngineCore, session: RemovedSession): Promise<PurgeReport> {
   const { records } = core.deps;
   const kept = new Set(await records.purges.sharedTurnIds(session.id));
   const turns = await allTurns(core, session.id);
@@ -28,11 +30,18 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   // A store that has blobs and rows in one place deletes both at once.
   let bytes = 0;
   for (const turn of purged) for (const size of await turnSizes(core.deps, [turn])) bytes += size.bytes;
-  if (!(await records.purges.purgeSession(session.id, [...kept]))) {
+  if (!(await records.purges.purgeSession(session.id, [...kept], session.deletedAt))) {
+    // To list the blobs of many turns takes time, in which a person may restore the session.
+    const now = await records.sessions.get(session.id);
+    if (now?.deletedAt !== session.deletedAt) throw notRemoved(session.id);
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }
   for (const key of keys) await core.deps.blobs.delete(key);
   return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
+}
+
+export function notRemoved(sessionId: string): AptoveError {
+  return new AptoveError("not_found", `there is no removed session ${JSON.stringify(sessionId)}`);
 }
 
 /** Returns all turns of a session, the newest first. */
