@@ -71,8 +71,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "garbage-young",
     does: "collects the blobs of a turn that is just being opened (K4)",
     file: "src/engine/sessions/purging.ts",
-    find: "timeOfId(id) < core.deps.now() - limits.garbageAgeMs",
-    replace: "timeOfId(id) < core.deps.now()",
+    find: "timeOfId(id) < deps.now() - limits.garbageAgeMs",
+    replace: "timeOfId(id) < deps.now()",
     tests: ["src/engine/sessions/purging.test.ts"],
   },
   {
