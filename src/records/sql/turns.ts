@@ -15,7 +15,7 @@ import {
   type TurnOpening,
   type TurnRecords,
 } from "../turns.ts";
-import { isUniqueViolation, OutcomeUnknown } from "./faults.ts";
+import { againIfUnknown, isUniqueViolation } from "./faults.ts";
 import { plain, plainRow, runTogether, runUnanswered, type PlainSql, type RowsOf } from "./plain/plain-sql.ts";
 import { budgetCount } from "./running/budgets.ts";
 import { limitCheck, type RunsLimited } from "./running/limits.ts";
@@ -309,15 +309,11 @@ export async function finishPrepared(
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
   const attempt = (): Promise<FinishResult> => db.transaction().execute((tx) => finishTurn(tx, dialect, prepared));
-  let result: FinishResult;
-  try {
-    result = await attempt();
-  } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) throw error;
+  const result = await againIfUnknown(attempt, async (): Promise<FinishResult> => {
     // A turn ends once. If the first attempt counts, this one is refused because of it.
     const again = await attempt();
-    result = isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
-  }
+    return isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
+  });
   if (result.outcome === "finished") prepared.end.written?.();
   return result;
 }

@@ -280,7 +280,7 @@ test("[B3] [T13] a commit without a response is looked up: each request happens 
 });
 
 for (const cut of ["before", "after"] as const) {
-  test(`[B3] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
+  test(`[B3] [R6] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
     const own = await startPostgres();
     context.after(() => own.stop());
     const proxy = await startCuttingProxy(own.url);
@@ -291,14 +291,21 @@ for (const cut of ["before", "after"] as const) {
     const turn = await openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 }));
     // The log of the server has what was committed, and nothing else.
     await onlyWriteCommits(own);
-    const isDown = proxy.cutAndGoDown(cut);
-    const finishing = store.turns.finish(turnFinishOf(completedSample(turn, { digest: "d1" })));
-    await isDown;
-    await own.crash();
-    await own.start();
-    await useNumbers(own, 50);
-    proxy.comeBack();
-    assert.deepEqual(await finishing, { outcome: "finished" });
+    const crashDuring = async <T>(change: () => Promise<T>): Promise<T> => {
+      const isDown = proxy.cutAndGoDown(cut);
+      const changing = change();
+      await isDown;
+      await own.crash();
+      await own.start();
+      await useNumbers(own, 50);
+      proxy.comeBack();
+      return await changing;
+    };
+    const step = stepOf(turn.id, 1);
+    assert.equal(await crashDuring(() => store.turns.insertStep(step, turn.runnerId)), true);
+    assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
+    const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
+    assert.deepEqual(await crashDuring(() => store.turns.finish(finish)), { outcome: "finished" });
     assert.equal((await store.turns.get(turn.id))?.status, "completed");
   });
 }
