@@ -1,4 +1,5 @@
 /** Puts the engine together, and runs its start and its orderly end (R1, R2, R4). */
+import { countWaiting } from "./turn/live/budgeted-turns.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { pageLimit } from "./access/access.ts";
 import { isKeptAnyway, unkeptCore } from "./turn/unkept-turns.ts";
@@ -229,6 +230,8 @@ async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = a
     closeDoors,
     // This stores the end of turns whose end could not be written before.
     () => jobs.recover(),
+    // Other processes count all that was held for the calls of a process that has ended.
+    () => countWaiting(core),
     () => core.transcriber.writtenAll(),
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),
