@@ -77,11 +77,13 @@ export interface CliWorldOptions extends Partial<AptoveOptions> {
   asksProviders?: boolean;
   /** The place of the contents of conversations in a new data folder. */
   store?: "database" | "files";
+  /** False: there is no data folder yet. Else there is an empty one. */
+  hasDataFolder?: boolean;
 }
 
 export async function cliWorld(
   context: TestContext,
-  { sessionTools = [], asksProviders = false, store, ...options }: CliWorldOptions = {},
+  { sessionTools = [], asksProviders = false, store, hasDataFolder = true, ...options }: CliWorldOptions = {},
 ): Promise<CliWorld> {
   const closers: (() => Promise<void>)[] = [];
   // Registered before the folder's cleanup: what still runs in the folder ends before it is removed.
@@ -92,6 +94,7 @@ export async function cliWorld(
   const dataDir = join(folder, "data");
   const copy = join(folder, "copy");
   await mkdir(copy);
+  if (hasDataFolder) await mkdir(dataDir, { mode: 0o700 });
   const write = async (path: string, content: string | Uint8Array): Promise<void> => {
     await mkdir(dirname(join(copy, path)), { recursive: true });
     await writeFile(join(copy, path), content);

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { chooseChunks, estimateTokens } from "../../src/engine/turn/prepare/choose-chunks.ts";
+import { chooseChunks, estimateTokens } from "../../src/engine/turn/prepare/gathered/choose-chunks.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { lexicalEmbedder } from "../../src/retrieval/lexical-embedding.ts";
 import { formatVersion } from "../../src/retrieval/local/index-file.ts";

@@ -120,6 +120,37 @@ const withoutPackages = ["domain", "pure-system", "engine", "engine-api", "engin
  */
 const packageAllowed: Record<string, string> = { "src/engine/transfer/": "zod" };
 
+/** The rooms of the engine by level, from the top down. A room uses only rooms of the levels below it. */
+const levels = [
+  ["people"],
+  ["sessions", "transfer", "explain", "subagents", "summaries", "operations"],
+  ["turn"],
+  ["turn/run"],
+  ["turn/live"],
+  ["turn/prepare"],
+  ["turn/kept"],
+  ["turn/request"],
+  ["contexts"],
+  ["access"],
+];
+
+/** Returns the room of a file of the engine. Empty for what stands beside the rooms, and null outside of the engine. */
+function roomOf(path: string): string | null {
+  const [src, engine, first = "", second = "", third] = path.split("/");
+  if (src !== "src" || engine !== "engine") return null;
+  if (second === "") return "";
+  return first === "turn" && third !== undefined ? `turn/${second}` : first;
+}
+
+/** Returns the room that may not be used, and null if all is well. */
+function roomAbove(from: string, to: string): string | null {
+  const [user, used] = [roomOf(from), roomOf(to)];
+  if (user === null || user === "" || used === null || user === used) return null;
+  if (zoneOf(to) === "engine-api" || to === "src/engine/dependencies.ts") return null;
+  const levelOf = (room: string): number => levels.findIndex((rooms) => rooms.includes(room));
+  return levelOf(user) !== -1 && levelOf(user) < levelOf(used) ? null : used;
+}
+
 function kindOf(zone: string): string {
   if (zone in mayImport) return zone;
   if (zone.startsWith("doors/")) return "door";
@@ -179,6 +210,11 @@ function importFault(file: SourceFile, { specifier, offset }: Import): Finding |
     if (target === "package.json") return null;
     if (to === "outside" && zone !== "entry") {
       return finding("outside", `imports ${target}`, "the product must not need its own test or build code");
+    }
+    const above = roomAbove(file.path, target);
+    if (above !== null) {
+      const fix = "move the code down, or give the room its level in scripts/check/walls.ts";
+      return finding("room", `${roomOf(file.path)} imports ${target}, which is not below it`, fix);
     }
     if (isAllowed(zone, to)) return null;
     return finding("import", `${zone} imports ${target}`, `it may import ${allowedText(zone)}`);

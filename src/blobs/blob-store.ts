@@ -12,7 +12,8 @@
  *   damaged are an AptoveError `blob_damaged` that names the key, never null.
  * - `delete` of an unknown key is no error.
  * - `list` returns every key that begins with the prefix. The order is undefined.
- * - A full device is an AptoveError `storage_full`. Every other fault of the medium is `storage_failed`.
+ * - A full device is an AptoveError `storage_full`. A server that stays away is `blobs_unavailable`, with
+ *   `retryAfterSeconds` in its facts. Every other fault of the medium is `storage_failed`.
  * - Several processes may use one store at the same time (B4).
  *
  * Only the engine makes keys: segments of 1 to 200 characters `[a-z0-9._-]`, joined by `/`, none of them `.` or `..`. No key

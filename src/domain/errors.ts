@@ -117,6 +117,7 @@ export const errorCatalogue = {
   blob_missing: entry(500, "A stored blob is missing"),
   blob_damaged: entry(500, "A stored blob is damaged"),
   blob_exists: entry(500, "A different blob already has this name"),
+  blobs_unavailable: entry(503, "The S3 server does not answer", true),
   blobs_foreign: entry(500, "The blob store does not belong to these records"),
   records_refused: entry(500, "PostgreSQL refused the access to the records"),
   records_unavailable: entry(503, "PostgreSQL does not answer", true),

@@ -105,6 +105,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   blob_damaged:
     "check the disk, and restore what the message names from a backup: aptove doctor --deep names all of it",
   blob_exists: "collect the garbage of an interrupted import: aptove gc",
+  blobs_unavailable: "check that the S3 server runs, and try again when it is back: aptove doctor",
   blobs_foreign: "check blobs.url and records.url: aptove config show",
   records_refused: "check the user, the password and the database in records.url: aptove config show",
   records_unavailable: "check that PostgreSQL runs, and try again when it is back: aptove doctor",

@@ -249,6 +249,9 @@ export const limits = {
   /** How long a server that starts waits for PostgreSQL. A command waits for `recordsRetryMs`. */
   recordsStartMs: 30_000,
   recordsSettleMs: 5_000,
+  /** T11: how long the end of a turn waits for stores that do not answer, and the longest pause between two attempts. */
+  endWaitMsMax: 30_000,
+  endPauseMsMax: 1_000,
   /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,
   recordsConnectMs: 5_000,
@@ -319,12 +322,11 @@ export const limits = {
   redisAwayMsMax: 5_000,
   /** How long the log behind Redis may lag. The events of a server in that time are one write. */
   redisLagMs: 250,
-  /**
-   * One turn in Redis: the entries that are kept, how long they are kept after the last one, and how many are read at
-   * once.
-   */
+  /** One turn in Redis: how many entries are kept, how long after the last one, and how many are read at once. */
   redisEntriesMax: 10_000,
   redisKeepMs: 3_600_000,
+  /** How long Redis knows that a stream was dropped. What a process sent before that arrives much earlier. */
+  redisDroppedKeepMs: 300_000,
   redisReadEntriesMax: 1_000,
   /** Q7: the cache of a process, one text of the cache in Redis, and how long Redis keeps it. */
   sharedCacheCharactersMax: 16_777_216,

@@ -8,6 +8,19 @@ import { AptoveError, type ErrorCode } from "./errors.ts";
  */
 const fullDiskCodes: readonly unknown[] = ["ENOSPC", "EDQUOT", "Unknown system error -122", "Unknown system error -69"];
 
+const storeFaults: readonly ErrorCode[] = [
+  "storage_full",
+  "storage_failed",
+  "records_unavailable",
+  "blobs_unavailable",
+  "records_damaged",
+];
+
+/** Returns true if the code is that of a store that cannot do its work, and not of what was asked of it. */
+export function isStoreFault(code: ErrorCode): boolean {
+  return storeFaults.includes(code);
+}
+
 /**
  * Returns an error with the code `storage_full` if there is no free space, else with `storage_failed`. An AptoveError
  * is returned unchanged. `what` describes the operation, for example "the blob turns/1/state.json could not be

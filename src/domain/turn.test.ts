@@ -7,6 +7,7 @@ import {
   failTurn,
   hasHistory,
   mayBeParent,
+  noChain,
   parkTurn,
   summarize,
   type CompletedTurn,
@@ -58,7 +59,7 @@ const end: RunEnd = {
   blobs: { opening: "o", run: "run", state: "state" },
   warnings: [{ code: "chain_rebuilt", message: "why" }],
   run: { durationMs: 8, modelRequests: 1, usage: noUsage, byModel: {} },
-  chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+  chain: noChain,
   digest: null,
 };
 const output = { stopReason: "stop", answer: "all of it", lastMessage: "all of it" } as const;

@@ -78,6 +78,9 @@ export interface ProviderChain {
   expiresAt: Millis | null;
 }
 
+/** The provider remembers nothing, so no turn can continue this one by its memory. */
+export const noChain: ProviderChain = { account: null, responseId: null, previousResponseId: null, expiresAt: null };
+
 /** A turn that is running, or whose process has died. */
 export interface PendingTurn extends TurnFacts {
   status: "pending";

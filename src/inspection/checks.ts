@@ -25,7 +25,7 @@ export function nodeCheck(): Check {
 /** Throws the error of the system if the folder cannot be read and written. */
 export function folderCheck(dir: string): Check {
   if (!existsSync(dir)) {
-    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first command creates it` };
+    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first turn creates it` };
   }
   const found = statSync(dir);
   if (!found.isDirectory())

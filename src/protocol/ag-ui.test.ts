@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fixes } from "../domain/fixes.ts";
 import { test } from "node:test";
 import { EventSchemas } from "@ag-ui/core/schemas";
 import type { TurnEvent } from "../domain/events.ts";
@@ -145,7 +146,10 @@ test("[V1] a failure becomes an error with its code, and usage has the protocol'
     code: "provider_stream_cut",
     message: "cut",
     usage: [expected],
+    metadata: { retryable: true, fix: fixes.provider_stream_cut },
   });
+  const endless = { ...samples.run_failed.failure, retryAfterSeconds: null as unknown as number };
+  assert.deepEqual(toAgUi({ seq: 9, event: { ...samples.run_failed, failure: endless } }, run), failed);
   const finished = toAgUi({ seq: 9, event: samples.run_finished }, run);
   assert.partialDeepStrictEqual(finished, { usage: [expected] });
 });

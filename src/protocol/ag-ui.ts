@@ -5,6 +5,7 @@
  */
 import type { AGUIEventByType, EventType, Interrupt, TokenUsage } from "@ag-ui/core";
 import type { Warning } from "../domain/errors.ts";
+import { toWireFailure } from "./wire-failure.ts";
 import type { GatheredContext, RunFinished, SequencedEvent, TurnEvent } from "../domain/events.ts";
 import type { DeferredCall, ToolCallView } from "../domain/tool.ts";
 import type { Usage } from "../domain/usage.ts";
@@ -111,7 +112,7 @@ export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
     case "run_finished":
       return runFinished(event, run);
     case "run_failed": {
-      const { code, message, ...metadata } = event.failure;
+      const { code, message, ...metadata } = toWireFailure(event.failure);
       return { type: "RUN_ERROR", message, code, usage: [tokenUsage(event.usage)], metadata };
     }
   }

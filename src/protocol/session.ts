@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isoTime, type Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
+import type { StopReason } from "../domain/events.ts";
 import { linesByPart, type CompletedSummary } from "../domain/summary.ts";
 import {
   columnText,
@@ -10,6 +11,7 @@ import {
   metadataSchema,
   modelSettingsSchema,
   queryFlag,
+  stopReasonSchema,
   timeSchema,
   turnStatusSchema,
   queryNumber,
@@ -46,8 +48,14 @@ export const sessionSchema = z
     headTurnId: idSchema.nullable().describe("The turn that the next instruction continues from."),
     turnCount: z.int(),
     lastTurnStatus: turnStatusSchema.nullable(),
+    lastTurnStopReason: stopReasonSchema
+      .nullable()
+      .describe("Why the last turn ended; `interrupted`: it was stopped. Null: there is none, it runs, or it failed."),
     lastTurnAt: timeSchema.nullable(),
     tokensTotal: z.int(),
+    hasUncountedTokens: z
+      .boolean()
+      .describe("True: the provider did not state all tokens of the last turn, so the sums of the session lack some."),
     costUsd: z.number().describe("Cost in US dollars: the sum over the turns and summaries whose price is known."),
     summary: z
       .object({ id: idSchema, createdAt: timeSchema, throughTurnId: idSchema, text: z.string() })
@@ -79,7 +87,16 @@ export function isoTimeOrNull(at: Millis | null): string | null {
   return at === null ? null : isoTime(at);
 }
 
-export function toWireSession(of: Session, names: ContextNames, summary: CompletedSummary | null): WireSession {
+/** What is read beside a session, to write it. */
+export interface SessionContents {
+  summary: CompletedSummary | null;
+  /** Null: there is no turn, it runs, or it failed. */
+  lastTurnStopReason: StopReason | null;
+  hasUncountedTokens: boolean;
+}
+
+export function toWireSession(of: Session, names: ContextNames, beside: SessionContents): WireSession {
+  const { summary, lastTurnStopReason, hasUncountedTokens } = beside;
   return {
     id: of.id,
     name: of.name,
@@ -106,8 +123,10 @@ export function toWireSession(of: Session, names: ContextNames, summary: Complet
     headTurnId: of.headTurnId,
     turnCount: of.lastSequence,
     lastTurnStatus: of.lastTurnStatus,
+    lastTurnStopReason,
     lastTurnAt: isoTimeOrNull(of.lastTurnAt),
     tokensTotal: of.tokensTotal,
+    hasUncountedTokens,
     costUsd: of.costUsd,
     summary: summary === null ? null : toWireBrief(summary),
     createdAt: isoTime(of.createdAt),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
 import { failureSchema, stopReasonSchema, timeSchema, toWireUsage, usageSchema } from "./values.ts";
+import { toWireFailure } from "./wire-failure.ts";
 
 export const stepSchema = z
   .object({
@@ -39,7 +40,7 @@ export function toWireStep(of: Step): WireStep {
     requestSha256: of.request.sha256,
     status: of.outcome.status,
     stopReason: of.outcome.status === "completed" ? of.outcome.stopReason : null,
-    failure: of.outcome.status === "failed" ? of.outcome.failure : null,
+    failure: of.outcome.status === "failed" ? toWireFailure(of.outcome.failure) : null,
     usage: toWireUsage(of.usage),
   };
 }

@@ -22,6 +22,7 @@ import {
   usageSchema,
   warningSchema,
 } from "./values.ts";
+import { toWireFailure } from "./wire-failure.ts";
 
 const turnPart = z
   .object({
@@ -242,7 +243,7 @@ function toCommon(of: Turn) {
     instructionSummary: of.instructionSummary,
     answerSummary: outcome.answerSummary,
     stopReason: outcome.stopReason,
-    failures: outcome.failures,
+    failures: outcome.failures.map(toWireFailure),
   };
 }
 

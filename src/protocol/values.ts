@@ -46,11 +46,14 @@ export const failureSchema = z
       .min(0)
       .optional()
       .describe("How long the provider asked to wait, from the failure on. Absent: it asked for nothing."),
+    fix: z.string().describe("What a person does about it, in one line. It is not stored."),
   })
   .meta({
     id: "Failure",
     description: "The reason for a failure. `retryable` is true if the same request may succeed when it is sent again.",
   });
+
+export type WireFailure = z.infer<typeof failureSchema>;
 
 export const warningSchema = z
   .object({ code: z.string(), message: z.string() })

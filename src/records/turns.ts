@@ -40,6 +40,8 @@ export interface TurnRecords {
   get(id: string): Promise<Turn | null>;
   /** Returns the turns by descending sequence number. */
   list(sessionId: string, page: TurnPage): Promise<Turn[]>;
+  /** Returns the last turn of each of these sessions that has one, in any order. */
+  listLast(sessionIds: readonly string[]): Promise<Turn[]>;
   /** Returns the pending agent turn of a session. Null if no agent turn runs. */
   findPending(sessionId: string): Promise<PendingTurn | null>;
   /** Returns all pending turns of all orgs, of agents and of subagents, ordered by id. */

@@ -330,6 +330,11 @@ test("[U4] [U5] [U6] [U7] [U9] [T4] an interrupted turn says so in every view, a
   const facts = tab.locator(".turn footer .turn-facts");
   await facts.getByText("interrupted").waitFor();
   await facts.getByText("tokens unknown").waitFor();
+  await tab
+    .locator(".thread-head")
+    .getByText(/1 turn · tokens unknown/)
+    .waitFor();
+  await tab.locator(".row", { hasText: "interrupted" }).waitFor();
   await tab.getByRole("link", { name: "What it saw" }).click();
   await tab
     .locator(".inspector")

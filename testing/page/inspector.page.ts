@@ -107,6 +107,9 @@ test("[U6] a failed turn, a price and a window that are not known, and a request
   const tab = await world.tab(`/s/${failed.sessionId}/t/${failed.turnId}`);
   const inspector = tab.getByRole("complementary", { name: "Inspector" });
   await inspector.getByText("no more").waitFor();
+  const group = tab.getByRole("group", { name: "This turn failed" });
+  for (const place of [inspector, group])
+    await place.getByText("What to do: check the model and its settings: aptove config show").waitFor();
   await inspector.getByText(/the window of this model is not known; the price of this model is not known/).waitFor();
   await openTab(tab, "Steps");
   await inspector.getByText("price not known").waitFor();

@@ -89,9 +89,11 @@ function TurnInspector({ thread, turnId }: { thread: Thread; turnId: string }) {
     <>
       <h2>Turn {turn.sequence}</h2>
       <p class="dim numbers">{facts.join(" · ")}</p>
-      {turn.failures.map(({ code, message }, at) => (
+      {turn.failures.map(({ code, message, fix }, at) => (
         <p key={at} class="notice fail">
           {message} <code>{code}</code>
+          <br />
+          <span class="dim">What to do: {fix}</span>
         </p>
       ))}
       <div class="tabs" role="tablist" aria-label="Parts of the turn">

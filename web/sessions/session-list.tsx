@@ -152,7 +152,7 @@ export function StateMark({ status }: { status: string | null }) {
 }
 
 function Row({ session }: { session: WireSession }) {
-  const { id, name, lastTurnStatus, turnCount, activeAt, costUsd, repo, archivedAt } = session;
+  const { id, name, lastTurnStatus, lastTurnStopReason, turnCount, activeAt, costUsd, repo, archivedAt } = session;
   const isOpen = route.value.params["session"] === id;
   return (
     <a class="row" href={pathTo("session", { session: id })} aria-current={isOpen ? "page" : undefined}>
@@ -162,6 +162,7 @@ function Row({ session }: { session: WireSession }) {
       </span>
       <span class="row-facts">
         <span>{plural(turnCount, "turn")}</span>
+        {lastTurnStopReason === "interrupted" && <span>interrupted</span>}
         {costUsd > 0 && <span>{money(costUsd)}</span>}
         {repo !== null && <span class="row-repo">{shownText(repo.split("/").at(-1) ?? repo)}</span>}
         {archivedAt !== null && <span>archived</span>}

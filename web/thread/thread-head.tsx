@@ -1,6 +1,7 @@
 /** The head of a conversation: its name, where it works, and what can be done with the whole session. */
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import type { WireSession } from "../../src/client/client.ts";
 import { client, mayWrite, wordsOf } from "../api/connection.ts";
 import { look } from "../api/live.ts";
 import type { Thread } from "../api/thread.ts";
@@ -14,15 +15,21 @@ import { actionFault } from "./turn-actions.ts";
 
 const isNaming = signal(false);
 
+/** Returns the tokens of the session as far as they are known. Null: there are none yet. */
+function tokenWords({ tokensTotal, hasUncountedTokens }: WireSession): string | null {
+  if (tokensTotal === 0) return hasUncountedTokens ? "tokens unknown" : null;
+  return `${hasUncountedTokens ? "at least " : ""}${count(tokensTotal)} tokens`;
+}
+
 export function ThreadHead({ thread }: { thread: Thread }) {
   const session = thread.session.value;
   if (session === null) return <header class="thread-head" />;
-  const { name, conversationContextName, conversationContextId, turnCount, tokensTotal, costUsd } = session;
+  const { name, conversationContextName, conversationContextId, turnCount, costUsd } = session;
   const facts = [
     repositoriesOf(session).join(", ") || null,
     session.model ?? conversationContextName ?? conversationContextId,
     plural(turnCount, "turn"),
-    tokensTotal > 0 && `${count(tokensTotal)} tokens`,
+    tokenWords(session),
     costUsd > 0 && money(costUsd),
     session.isPublic && "public in the org",
     session.isDraft && "draft",

@@ -164,9 +164,11 @@ function Failures({ turn }: { turn: ListedTurn }) {
   if (turn.status !== "failed") return null;
   return (
     <div class="failure" role="group" aria-label="This turn failed">
-      {turn.failures.map(({ code, message }, at) => (
+      {turn.failures.map(({ code, message, fix }, at) => (
         <p key={at}>
           <span class="mark fail" /> {message} <code>{code}</code>
+          <br />
+          <span class="dim">What to do: {fix}</span>
         </p>
       ))}
     </div>

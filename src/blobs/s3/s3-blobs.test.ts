@@ -88,13 +88,13 @@ suite("an S3 server that fails", () => {
   const lasting: { fault: S3Fault; code: ErrorCode; words: RegExp; tries: number }[] = [
     {
       fault: unavailable,
-      code: "storage_failed",
+      code: "blobs_unavailable",
       words: /blob a could not be read: S3 responded with 503 SlowDown/,
       tries: 4,
     },
-    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no response within 150 ms/, tries: 4 },
-    { fault: { how: "lost" }, code: "storage_failed", words: /blob a /, tries: 4 },
-    { fault: { how: "cut" }, code: "storage_failed", words: /blob a /, tries: 4 },
+    { fault: { how: "silence" }, code: "blobs_unavailable", words: /blob a .*no response within 150 ms/, tries: 4 },
+    { fault: { how: "lost" }, code: "blobs_unavailable", words: /blob a /, tries: 4 },
+    { fault: { how: "cut" }, code: "blobs_unavailable", words: /blob a /, tries: 4 },
     { fault: { how: "cut", cleanly: true }, code: "blob_damaged", words: /\ba: its bytes/, tries: 4 },
     { fault: { how: "damage" }, code: "blob_damaged", words: /\ba: its bytes/, tries: 4 },
     {

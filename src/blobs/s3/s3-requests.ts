@@ -75,7 +75,7 @@ export class S3Requests {
     };
   }
 
-  /** Sends the request. Throws `storage_full`, `storage_failed`, or the error of `check` if the last attempt ends with it. */
+  /** Sends the request. Throws `storage_full`, `storage_failed`, `blobs_unavailable` if the server stays away, or the error of `check` if the last attempt ends with it. */
   async send(request: S3Request): Promise<S3Response> {
     const { attemptsMax, backoffMs, backoffMaxMs } = this.#retryPolicy;
     for (let attempt = 1; ; attempt += 1) {
@@ -94,7 +94,7 @@ export class S3Requests {
       answer = await this.#exchange(request);
     } catch (cause) {
       if (cause instanceof AptoveError) return { error: cause, mayRetry: false };
-      return { error: new AptoveError("storage_failed", `${what}: ${reasonOf(cause)}`, { cause }), mayRetry: true };
+      return { error: unavailable(`${what}: ${reasonOf(cause)}`, { cause }), mayRetry: true };
     }
     const code = answer.status < 300 ? "" : codeIn(answer.bytes);
     if (!accepts.includes(answer.status) || code === "NoSuchBucket") return this.#refused(request, answer, code);
@@ -104,16 +104,18 @@ export class S3Requests {
 
   #refused({ what }: S3Request, { status, headers }: S3Response, code: string): S3Attempt {
     if (code === "RequestTimeTooSkewed") return this.#setClock(what, headers);
-    const isFull = status === 507 || fullCodes.has(code);
+    const afterSeconds = Number(headers.get("retry-after")) || 0;
     const detail = `${what}: S3 responded with ${status} ${code}`.trimEnd();
-    const fix = fixes[code];
-    const error = new AptoveError(
-      isFull ? "storage_full" : "storage_failed",
-      fix === undefined ? detail : `${detail}; ${fix.replace("<bucket>", this.#location.bucket)}`,
-    );
-    const mayRetry = !isFull && (retriedStatuses.has(status) || retriedCodes.has(code));
-    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#retryPolicy.backoffMaxMs);
-    return { error, mayRetry, ...(afterMs > 0 && { afterMs }) };
+    if (status === 507 || fullCodes.has(code)) {
+      return { error: new AptoveError("storage_full", detail), mayRetry: false };
+    }
+    if (awayStatuses.has(status)) {
+      const afterMs = Math.min(afterSeconds * 1_000, this.#retryPolicy.backoffMaxMs);
+      return { error: unavailable(detail, { afterSeconds }), mayRetry: true, ...(afterMs > 0 && { afterMs }) };
+    }
+    const fix = fixes[code]?.replace("<bucket>", this.#location.bucket);
+    const error = new AptoveError("storage_failed", fix === undefined ? detail : `${detail}; ${fix}`);
+    return { error, mayRetry: status === conflictStatus || retriedCodes.has(code) };
   }
 
   /** Sets our clock to the server's. A signature is valid for some minutes, and the clocks differ by more. */
@@ -183,6 +185,15 @@ function timeLimit(answerMs: number) {
   };
 }
 
+/** Returns the error of a server that stayed away for as long as a request is repeated. */
+function unavailable(
+  detail: string,
+  { afterSeconds = 0, cause }: { afterSeconds?: number; cause?: unknown },
+): AptoveError {
+  const retryAfterSeconds = Math.max(Math.ceil(afterSeconds), limits.s3BackoffMaxMs / 1_000);
+  return new AptoveError("blobs_unavailable", detail, { facts: { retryAfterSeconds }, cause });
+}
+
 async function readBody(response: Response, bytesMax: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -206,7 +217,10 @@ function codeIn(bytes: Uint8Array): string {
 }
 
 const fullCodes = new Set(["QuotaExceeded", "InsufficientStorage", "XMinioStorageFull"]);
-const retriedStatuses = new Set([408, 409, 429, 500, 502, 503, 504]);
+/** Answers of a server, or of a proxy before it, that cannot do now what it can do later. */
+const awayStatuses = new Set([408, 429, 500, 502, 503, 504]);
+/** The answer to one of two writes of a key at the same time. */
+const conflictStatus = 409;
 /** Codes for a body that arrived late, cut off or changed. */
 const retriedCodes = new Set(["RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"]);
 

@@ -27,6 +27,7 @@ export const ownCodes = [
   "cannot_listen",
   "no_server",
   "other_records",
+  "data_missing",
 ] as const;
 type OwnCode = (typeof ownCodes)[number];
 

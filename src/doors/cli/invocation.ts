@@ -41,6 +41,15 @@ export interface GlobalOptions {
   key?: string;
 }
 
+export interface InvocationParts {
+  io: CliIo;
+  ports: CliPorts;
+  output: CliOutput;
+  options: GlobalOptions;
+  /** True for a command that may create the data folder. Others leave a mistyped `APTOVE_DATA_DIR` as it is. */
+  createsFolder?: boolean;
+}
+
 /** The place of `overrides` in messages about the configuration. */
 const overridesFrom = "the command line";
 
@@ -52,6 +61,7 @@ export class CliInvocation {
   readonly bin: string;
   readonly #ports: CliPorts;
   readonly #options: GlobalOptions;
+  readonly #createsFolder: boolean;
   readonly #overrides: Record<string, unknown> = {};
   #folder: DataFolder | null = null;
   #shared: SharedLayers | null = null;
@@ -61,7 +71,7 @@ export class CliInvocation {
   #copy: Promise<LocalWorkingCopy> | null = null;
   #ownServerUrl: string | null = null;
 
-  constructor(parts: { io: CliIo; ports: CliPorts; output: CliOutput; options: GlobalOptions }) {
+  constructor(parts: InvocationParts) {
     this.io = parts.io;
     this.output = parts.output;
     this.json = parts.options.json === true;
@@ -69,6 +79,7 @@ export class CliInvocation {
     this.bin = parts.ports.bin;
     this.#ports = parts.ports;
     this.#options = parts.options;
+    this.#createsFolder = parts.createsFolder === true;
   }
 
   /**
@@ -78,11 +89,6 @@ export class CliInvocation {
   override(section: string, values: Record<string, unknown>): void {
     const given = Object.entries(values).filter(([, value]) => value !== undefined);
     if (given.length > 0) this.#overrides[section] = Object.fromEntries(given);
-  }
-
-  /** Makes this invocation look at the data folder without creating it. Call it before the folder is first used. */
-  inspectOnly(): void {
-    this.#folder ??= inspectDataFolder(dataFolderPath({ env: this.io.env }));
   }
 
   /** Returns true if there are records to open. Opening them where there are none would create them. */
@@ -111,8 +117,10 @@ export class CliInvocation {
     });
   }
 
+  /** Returns the data folder. It may be missing if this command does not create it. */
   folder(): DataFolder {
-    return (this.#folder ??= openDataFolder(dataFolderPath({ env: this.io.env })));
+    const open = this.#createsFolder ? openDataFolder : inspectDataFolder;
+    return (this.#folder ??= open(dataFolderPath({ env: this.io.env })));
   }
 
   loaded(): LoadedConfiguration {
@@ -253,6 +261,7 @@ export class CliInvocation {
   }
 
   async #openLocal(isCommand: boolean): Promise<LocalEngine> {
+    this.#requireFolder();
     await this.#refuseOtherRecords();
     return await this.#ports.openLocal({
       dataDir: this.folder().dir,
@@ -320,6 +329,25 @@ export class CliInvocation {
     const isPostgres = (place: string): boolean => place.startsWith("PostgreSQL");
     if (isPostgres(own) !== isPostgres(running.records)) throw new CommandFailed("other_records", message, fix);
     this.output.note(`warning: ${this.output.safeNote(message)}; if these are two databases: ${fix}`);
+  }
+
+  /**
+   * Throws `data_missing` where the engine would create a data folder for a command that begins nothing, and what
+   * `openDataFolder` throws. Records in PostgreSQL can be read without a folder.
+   */
+  #requireFolder(): void {
+    const { dir } = this.folder();
+    if (existsSync(dir)) openDataFolder(dir);
+    else if (this.loaded().configuration.records.url === null) throw this.#missing(dir);
+  }
+
+  #missing(dir: string): CommandFailed {
+    const begin = 'begin with: aptove ask "…"';
+    const isNamed = (this.io.env["APTOVE_DATA_DIR"] ?? "") !== "";
+    const fix = isNamed
+      ? `correct APTOVE_DATA_DIR, or ${begin}`
+      : `${begin}; or name your data folder: APTOVE_DATA_DIR`;
+    return new CommandFailed("data_missing", `there is no data folder ${dir}`, fix);
   }
 
   /** Returns a digest that is equal in two processes with this data folder if they would do exactly the same. */

@@ -21,9 +21,9 @@ export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";
 export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts): Promise<ExitCode> {
   const output = new CliOutput(io, { color: !argv.includes("--no-color") });
   let exit: ExitCode = exitCodes.fine;
-  const program = buildProgram(ports.version, async (body) => {
+  const program = buildProgram(ports.version, async (body, use) => {
     const options: GlobalOptions = program.opts();
-    const call = new CliInvocation({ io, ports, output, options });
+    const call = new CliInvocation({ io, ports, output, options, ...use });
     exit = await runBody(call, body);
   });
   let refusal = "";

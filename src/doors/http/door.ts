@@ -3,58 +3,18 @@
  * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
-import { ConnectionSlots } from "../connection-slots.ts";
-import type { PageFiles } from "./page/page-files.ts";
-import { pageAsset, pageDocument, wantsHtml } from "./page/serve-page.ts";
 import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
-import { withinMs } from "../../system/abort.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { parseWithSchema } from "../../protocol/parse.ts";
 import { assetsPath, pagePaths } from "../../protocol/page-paths.ts";
 import { paths, type RouteName } from "../../protocol/routes/paths.ts";
-import { routes, type RouteSpec } from "../../protocol/routes/routes.ts";
-import { takesBody } from "../../protocol/routes/route-spec.ts";
-import * as z from "zod";
 import { noObserver, type Observer } from "../../telemetry/observer.ts";
-import { isUnread, readBody, readJson } from "./request/body.ts";
-import type { RouteCall, HandlerDependencies, RouteHandler, RouteHandlers, HttpLimits } from "./handlers/handler.ts";
-import { deviceHandlers } from "./handlers/devices.ts";
-import { createAuthentication, type Authentication, type AuthenticatedRequest } from "./admission/authentication.ts";
-import { executeHandler } from "./handlers/execute.ts";
-import { contextHandlers } from "./handlers/contexts.ts";
-import { memoryHandlers } from "./handlers/memory.ts";
-import { pageHeader } from "./admission/page-cookie.ts";
+import { ConnectionSlots } from "../connection-slots.ts";
+import { createAuthentication, type Authentication } from "./admission/authentication.ts";
 import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
-import {
-  upgradeHeaders,
-  upgradeAsRequest,
-  refuseUpgrade,
-  type HttpMount,
-  type MountedRequest,
-  type UpgradeRequest,
-} from "./mount.ts";
-import { mailboxHandlers } from "./handlers/mailbox.ts";
-import { pinHandlers } from "./handlers/pins.ts";
-import { budgetHandlers } from "./handlers/budgets.ts";
-import { peopleHandlers } from "./handlers/people.ts";
-import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
-import { readQuery } from "./request/query.ts";
 import { RunSlots } from "./admission/quotas.ts";
-import { serverHandlers } from "./handlers/server.ts";
-import { indexHandlers } from "./handlers/indexes.ts";
-import { offerHandlers } from "./handlers/offers.ts";
-import { signInHandlers } from "./handlers/sign-in.ts";
-import { sessionHandlers } from "./handlers/sessions.ts";
-import { streamHandlers } from "./handlers/streams.ts";
-import { summaryHandlers } from "./handlers/summaries.ts";
-import { transferHandlers } from "./handlers/transfer.ts";
-import { treeHandlers } from "./handlers/tree.ts";
-import { turnHandlers } from "./handlers/turns.ts";
-import { workspaceHandlers } from "./handlers/workspaces.ts";
 import {
   newRequestInfo,
   requestBegun,
@@ -62,6 +22,15 @@ import {
   type RequestInfo,
   type RequestInfoBindings,
 } from "./admission/request-info.ts";
+import { allHandlers } from "./handlers/all-handlers.ts";
+import type { HandlerDependencies, HttpLimits, RouteHandler } from "./handlers/handler.ts";
+import type { HttpMount, UpgradeRequest } from "./mount.ts";
+import type { PageFiles } from "./page/page-files.ts";
+import { pageAsset, pageDocument, wantsHtml } from "./page/serve-page.ts";
+import { problemAnswer, type RefusalForm } from "./problem-answer.ts";
+import { isUnread } from "./request/body.ts";
+import { isWebSocket, mountOf, serveMount, upgradeTo } from "./serve-mount.ts";
+import { serveRoute, type Serving } from "./serve-route.ts";
 
 export interface HttpDoorOptions {
   engine: Engine;
@@ -94,91 +63,25 @@ export interface HttpDoor {
 }
 
 export function httpDoor(options: HttpDoorOptions): HttpDoor {
-  const door = doorOf(options);
-  const authentication = createAuthentication({
-    authenticate: options.authenticate ?? ((secret) => options.engine.keys.authenticate(secret)),
-    allowedHosts: options.allowedHosts ?? [],
-    allowedOrigins: options.allowedOrigins ?? [],
-    requestsPerMinuteMax: door.limits.requestsPerMinuteMax,
-    takeRequest: (caller) => options.engine.takeRequest(caller),
-    now: options.now ?? (() => performance.now()),
-  });
-  const app = new Hono<RequestInfoBindings>();
-  const handlers: RouteHandlers<RouteName> = {
-    ...executeHandler(door),
-    ...sessionHandlers(door),
-    ...treeHandlers(door),
-    ...transferHandlers(door),
-    ...summaryHandlers(door),
-    ...turnHandlers(door),
-    ...mailboxHandlers(door),
-    ...pinHandlers(door),
-    ...streamHandlers(door),
-    ...serverHandlers(door),
-    ...deviceHandlers(door),
-    ...signInHandlers(door),
-    ...indexHandlers(door),
-    ...offerHandlers(door),
-    ...contextHandlers(door),
-    ...workspaceHandlers(door),
-    ...memoryHandlers(door),
-    ...peopleHandlers(door),
-    ...budgetHandlers(door),
-  };
-  const methods = new Map<string, string[]>();
-  for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
-    app.on(method, pattern, (context) =>
-      serve(context, { name, door, authentication, handler: handlers[name] as RouteHandler<never> }),
-    );
-    methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
-  }
-  for (const path of servePage(app, options.page ?? null)) methods.set(path, ["GET", "HEAD"]);
   const { mounts = [] } = options;
-  for (const mount of mounts) {
-    app.on([...mount.methods], mount.path, (context) => serveMount(context, { mount, authentication, door }));
-    methods.set(mount.path, [...mount.methods]);
-  }
-  for (const [pattern, allowed] of methods)
-    app.all(pattern, (context) => otherMethod(context, authentication, allowed));
-  app.notFound(async ({ req }) => {
-    // A person who follows a wrong link sees the page, which says so. Programs ask for no HTML.
-    const isMistaken = req.method === "GET" && wantsHtml(req.raw) && !req.path.startsWith("/api/");
-    if (isMistaken && options.page != null) return pageDocument(options.page, req.raw, 404);
-    await authentication.identify(req.raw);
-    throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
-  });
-  const formAt = (path: string) => mountOf(mounts, path)?.refusal;
-  app.onError((error, { env, req }) => problemAnswer(error, env.info, { report: door.report, form: formAt(req.path) }));
+  const door = doorOf(options);
+  const serving: Serving = { door, authentication: authenticationOf(options, door.limits) };
+  const router = routerOf(options, serving);
   const mountAt = (incoming: IncomingMessage) => mountOf(mounts, (incoming.url ?? "").split("?")[0] ?? "");
   return {
     fetch: (request) => {
       const info = newRequestInfo(request);
       const activity = door.observer.request(requestBegun(info, request));
       return activity.within(async () => {
-        const form = formAt(new URL(request.url).pathname);
-        const response = await enter(request, { info, app, authentication, door, form });
+        const form = mountOf(mounts, new URL(request.url).pathname)?.refusal;
+        const response = await enter(request, serving, { info, router, form });
         activity.end(requestEnded(info, response.status));
         return response;
       });
     },
     takesUpgrade: (incoming) => isWebSocket(incoming) && mountAt(incoming) !== undefined,
-    upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), authentication, door }),
+    upgrade: (handshake) => upgradeTo(mountAt(handshake.incoming), handshake, serving),
   };
-}
-
-/** Serves the page, and returns its paths. */
-function servePage(app: Hono<RequestInfoBindings>, files: PageFiles | null): string[] {
-  const assets = `${assetsPath}:name`;
-  for (const path of Object.values(pagePaths)) {
-    app.get(path, ({ req, env }) => ((env.info.route = path), pageDocument(files, req.raw)));
-  }
-  app.get(assets, ({ req, env }) => ((env.info.route = assets), pageAsset(files, req.param("name") ?? "", req.raw)));
-  return [...Object.values(pagePaths), assets];
-}
-
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
 const defaultLimits: HttpLimits = {
@@ -199,21 +102,78 @@ function doorOf(options: HttpDoorOptions): HandlerDependencies {
   return { engine, limits, heartbeatMs, slots: new RunSlots(limits), listeners, report, observer };
 }
 
+function authenticationOf(options: HttpDoorOptions, { requestsPerMinuteMax }: HttpLimits): Authentication {
+  const { engine, allowedHosts = [], allowedOrigins = [] } = options;
+  return createAuthentication({
+    authenticate: options.authenticate ?? ((secret) => engine.keys.authenticate(secret)),
+    allowedHosts,
+    allowedOrigins,
+    requestsPerMinuteMax,
+    takeRequest: (caller) => engine.takeRequest(caller),
+    now: options.now ?? (() => performance.now()),
+  });
+}
+
+/** Returns what finds the handler of a request: the routes, the page, the mounts, and an answer to every other address. */
+function routerOf({ mounts = [], page = null }: HttpDoorOptions, serving: Serving): Hono<RequestInfoBindings> {
+  const { door, authentication } = serving;
+  const router = new Hono<RequestInfoBindings>();
+  const methods = new Map<string, string[]>();
+  const handlers = allHandlers(door);
+  for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
+    const handler = handlers[name] as RouteHandler<never>;
+    router.on(method, pattern, (context) => serveRoute(context, serving, { name, handler }));
+    methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
+  }
+  for (const path of servePage(router, page)) methods.set(path, ["GET", "HEAD"]);
+  for (const mount of mounts) {
+    router.on([...mount.methods], mount.path, (context) => serveMount(context, serving, mount));
+    methods.set(mount.path, [...mount.methods]);
+  }
+  for (const [pattern, allowed] of methods) {
+    router.all(pattern, (context) => otherMethod(context, authentication, allowed));
+  }
+  router.notFound(async ({ req }) => {
+    // A person who follows a wrong link sees the page, which says so. Programs ask for no HTML.
+    const isMistaken = req.method === "GET" && wantsHtml(req.raw) && !req.path.startsWith("/api/");
+    if (isMistaken && page !== null) return pageDocument(page, req.raw, 404);
+    await authentication.identify(req.raw);
+    throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
+  });
+  router.onError((error, { env, req }) => {
+    return problemAnswer(error, env.info, { report: door.report, form: mountOf(mounts, req.path)?.refusal });
+  });
+  return router;
+}
+
+/** Serves the page, and returns its paths. */
+function servePage(router: Hono<RequestInfoBindings>, files: PageFiles | null): string[] {
+  const assets = `${assetsPath}:name`;
+  for (const path of Object.values(pagePaths)) {
+    router.get(path, ({ req, env }) => ((env.info.route = path), pageDocument(files, req.raw)));
+  }
+  router.get(assets, ({ req, env }) => ((env.info.route = assets), pageAsset(files, req.param("name") ?? "", req.raw)));
+  return [...Object.values(pagePaths), assets];
+}
+
 interface Entering {
   info: RequestInfo;
-  app: Hono<RequestInfoBindings>;
-  authentication: Authentication;
-  door: HandlerDependencies;
+  router: Hono<RequestInfoBindings>;
   form: RefusalForm | undefined;
 }
 
 /** Handles what every request and every response has in common: the origin, errors and headers. */
-async function enter(request: Request, { info, app, authentication, door, form }: Entering): Promise<Response> {
+async function enter(
+  request: Request,
+  { door, authentication }: Serving,
+  { info, router, form }: Entering,
+): Promise<Response> {
   let origin: string | null = null;
   let response: Response;
   try {
     origin = authentication.checkOrigin(request);
-    response = await app.fetch(request, { info });
+    response = await router.fetch(request, { info });
   } catch (error) {
     response = problemAnswer(error, info, { report: door.report, form });
   }
@@ -225,135 +185,6 @@ async function enter(request: Request, { info, app, authentication, door, form }
   if (isUnread(request)) headers.set("connection", "close");
   if (origin !== null) for (const [name, value] of Object.entries(corsHeaders(origin))) headers.set(name, value);
   return new Response(response.body, { status: response.status, headers });
-}
-
-interface RouteServing {
-  name: RouteName;
-  door: HandlerDependencies;
-  authentication: Authentication;
-  handler: RouteHandler<never>;
-}
-
-async function serve(
-  context: Context<RequestInfoBindings>,
-  { name, door, authentication, handler }: RouteServing,
-): Promise<Response> {
-  const request = context.req.raw;
-  const { info } = context.env;
-  const spec: RouteSpec = routes[name];
-  info.route = paths[name].path;
-  const authenticated = await authenticateRequest(request, spec, authentication);
-  if (authenticated === null && takesBody(spec)) authentication.countUnauthenticated();
-  // The audit log records the request that caused each action.
-  const caller = authenticated === null ? null : { ...authenticated.caller, requestId: info.requestId };
-  info.caller = caller;
-  const id = context.req.param("id") ?? "";
-  if (paths[name].path.includes("{id}") && !isId(id)) {
-    throw new AptoveError("not_found", `${JSON.stringify(id)} is not an id`);
-  }
-  const params = paramsOf(spec, context);
-  // A route that also accepts bodies other than JSON reads its body itself. It reads its query too, which may have the body's fields.
-  const { body: json, otherBodies } = spec;
-  const hasOwnQuery = json !== undefined && otherBodies !== undefined;
-  const query = hasOwnQuery ? undefined : parseWithSchema(spec.query ?? z.strictObject({}), readQuery(request, []));
-  const readsJson = json !== undefined && otherBodies === undefined;
-  const body = readsJson ? parseWithSchema(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
-  const watchKey: RouteCall<never>["watchKey"] = (onEnd) =>
-    authenticated === null ? () => undefined : door.engine.keys.watch(authenticated, onEnd);
-  const answered = await handler({ request, caller, watchKey, id, params, query, body } as RouteCall<never>);
-  // The router drops the body of a HEAD response. A stream that no client reads would stay open.
-  if (request.method === "HEAD") await answered.body?.cancel();
-  return answered;
-}
-
-function paramsOf({ params }: RouteSpec, context: Context): object {
-  if (params === undefined) return {};
-  const read = params.safeParse(context.req.param());
-  if (read.success) return read.data;
-  throw new AptoveError("not_found", `there is nothing at ${JSON.stringify(context.req.path)}`);
-}
-
-/** Authenticates the request. Returns null for an open route, unless it shows more to an authenticated caller. */
-async function authenticateRequest(
-  request: Request,
-  spec: RouteSpec,
-  authentication: Authentication,
-): Promise<AuthenticatedRequest | null> {
-  if (spec.access !== "open") return await authentication.identify(request, { page: true });
-  if (spec.greets !== true) return null;
-  const hasKey = request.headers.has("authorization") || request.headers.has(pageHeader);
-  if (!hasKey) return null;
-  // If authentication fails, even because the records do not answer in time, the request is anonymous.
-  return await withinMs(defaults.healthAnswerMs, authentication.identify(request, { page: true })).catch(() => null);
-}
-
-/** Returns the mount of a path. */
-function mountOf(mounts: readonly HttpMount[], path: string): HttpMount | undefined {
-  return mounts.find((mount) =>
-    mount.path.endsWith("/*") ? path.startsWith(mount.path.slice(0, -1)) : mount.path === path,
-  );
-}
-
-interface MountServing {
-  mount: HttpMount;
-  authentication: Authentication;
-  door: HandlerDependencies;
-}
-
-function mounted(authenticated: AuthenticatedRequest, { engine, slots }: HandlerDependencies): MountedRequest {
-  return {
-    ...authenticated,
-    takeRun: () => slots.take(authenticated.caller),
-    watchKey: (onEnd) => engine.keys.watch(authenticated, onEnd),
-  };
-}
-
-async function serveMount(
-  context: Context<RequestInfoBindings>,
-  { mount, authentication, door }: MountServing,
-): Promise<Response> {
-  const { info } = context.env;
-  const request = context.req.raw;
-  info.route = mount.path;
-  const identified = await authentication.identify(request);
-  info.caller = identified.caller;
-  const authenticated = mounted(identified, door);
-  if (request.body === null) return await mount.fetch(request, authenticated);
-  const body = Buffer.from(await readBody(request, mount.bodyBytesMax));
-  const { url, method, headers, signal } = request;
-  return await mount.fetch(new Request(url, { method, headers, signal, body }), authenticated);
-}
-
-async function upgrade(
-  handshake: UpgradeRequest,
-  {
-    mount,
-    authentication,
-    door,
-  }: { mount: HttpMount | undefined; authentication: Authentication; door: HandlerDependencies },
-): Promise<void> {
-  // Until a mount takes the socket over, nothing else handles its errors.
-  handshake.socket.on("error", () => handshake.socket.destroy());
-  const headers = upgradeHeaders(handshake);
-  const info = { ...newRequestInfo({ headers }), route: mount?.path ?? null };
-  const activity = door.observer.request(requestBegun(info, { method: "GET", headers }));
-  try {
-    const request = upgradeAsRequest(handshake, headers);
-    authentication.checkOrigin(request);
-    const authenticated = await authentication.identify(request);
-    info.caller = authenticated.caller;
-    if (mount === undefined) throw new AptoveError("not_found", "no WebSocket is served at this address");
-    await mount.upgrade(handshake, mounted(authenticated, door));
-    activity.end(requestEnded(info, 101));
-  } catch (error) {
-    const status = await refuseUpgrade(handshake, {
-      thrown: error,
-      info,
-      report: door.report,
-      form: mount?.refusal,
-    });
-    activity.end(requestEnded(info, status));
-  }
 }
 
 /** Answers a known path with a method that it does not have, and the preflight requests of browsers. */

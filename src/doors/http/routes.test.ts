@@ -10,6 +10,8 @@ import type { WireSession, WireSessionList } from "../../protocol/session.ts";
 import type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../../protocol/turn.ts";
 import { memoryEventLog } from "../../live/memory/memory-event-log.ts";
 import { noObserver } from "../../telemetry/observer.ts";
+import { memoryRecords } from "../../records/memory/memory-records.ts";
+import type { Script } from "../../providers/scripted/scripted.ts";
 import { testDoor, type Person, type TestDoor } from "../../../testing/http-door.ts";
 
 const execute = "/api/ai/agent/execute";
@@ -74,9 +76,45 @@ test("[S7] a list row has both contexts with their names, the last turn and what
     workspaceId: "laptop",
     repo: null,
     tokensTotal: usage.totalTokens,
+    hasUncountedTokens: false,
+    lastTurnStopReason: "stop",
     costUsd: 0,
   });
   assert.match(sessions[0]?.lastTurnAt ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test("[S7] [T10] a list says of each session whether its last turn was stopped, and whether tokens are not counted", async (t) => {
+  const records = memoryRecords();
+  let reads = 0;
+  const { list, listLast } = records.turns;
+  Object.assign(records.turns, {
+    list: async (...asked: Parameters<typeof list>) => ((reads += 1), await list(...asked)),
+    listLast: async (ids: readonly string[]) => ((reads += 1), await listLast(ids)),
+  });
+  const script: Script = ({ items }) =>
+    JSON.stringify(items).includes("long") ? [{ says: ["so far", new Promise(() => {})] }] : "ok";
+  const door = await testDoor(t, { records, script });
+  const plain = await run(door, { instruction: "short" });
+  const stopped = await door.engine.turns.run(door.admin, { instruction: "long" });
+  for await (const { event } of await door.engine.turns.events(door.admin, stopped.turnId, { afterSeq: 0 }))
+    if (event.type === "text_delta") await door.engine.turns.interrupt(door.admin, { turnId: stopped.turnId });
+  reads = 0;
+  const { sessions } = await get<WireSessionList>(door, "/api/sessions");
+  assert.equal(reads, 1, "one read for all sessions");
+  const facts = sessions.map(({ id, lastTurnStopReason, hasUncountedTokens }) => [
+    id,
+    lastTurnStopReason,
+    hasUncountedTokens,
+  ]);
+  assert.deepEqual(facts, [
+    [stopped.sessionId, "interrupted", true],
+    [plain.sessionId, "stop", false],
+  ]);
+  const other = await door.person("member");
+  assert.deepEqual(
+    await door.engine.sessions.lastTurns(other, [await door.engine.sessions.get(door.admin, plain.sessionId)]),
+    [],
+  );
 });
 
 test("[S7] pages follow each other by a cursor, newest activity first, and filters hold", async (t) => {

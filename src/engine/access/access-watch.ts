@@ -9,8 +9,10 @@ import { wakeTopics } from "../../live/wake-ups.ts";
 import { apart } from "../../system/apart.ts";
 import { RepeatedFault } from "../../system/repeated-fault.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import type { WatchedRight } from "../turn/live/turn-events.ts";
 import { maySee } from "./visible.ts";
+
+/** Begins to watch a right. Calls `onLost` once, when the right is lost. Returns a function that ends the watch. */
+export type WatchedRight = (onLost: () => void) => () => void;
 
 interface Watcher {
   caller: Caller;

@@ -124,6 +124,11 @@ export interface Sessions {
    */
   list(caller: Caller, page: SessionListRequest): Promise<SessionListPage>;
   /**
+   * Returns the last turn of each of these sessions that has one and that the caller may see. They are sessions as this engine
+   * returned them.
+   */
+  lastTurns(caller: Caller, sessions: readonly Session[]): Promise<Turn[]>;
+  /**
    * Yields what changes in the sessions that `list` returns first, in the one with `sessionId` however old it is, and in what waits
    * for the caller, from now on. A session that the caller may not see has no news. The first piece says to read everything, and so
    * does one after the listener was too slow. Ends when the signal aborts, and when the engine closes.

@@ -3,10 +3,10 @@ import type { AuditAction } from "../../domain/audit.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Session, SessionPatch } from "../../domain/session.ts";
+import type { Session } from "../../domain/session.ts";
 import type { AccessWatch } from "../access/access-watch.ts";
 import { audited } from "../access/audit.ts";
-import type { SharedSession, SessionSharing } from "../engine.ts";
+import type { Sessions, SessionSharing, SharedSession } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { userOfOrg } from "./people.ts";
 import { updateSession } from "../sessions/sessions.ts";
@@ -33,20 +33,17 @@ export function sharing(deps: EngineDependencies, watch: AccessWatch): SessionSh
   };
 }
 
-/** Updates a session. A patch that sets `isPublic` shares or unshares the session, and is recorded as that. */
-export async function updateOrShare(
-  deps: EngineDependencies,
-  caller: Caller,
-  { id, patch }: { id: string; patch: SessionPatch },
-): Promise<Session> {
-  const { isPublic } = patch;
-  const update = (): Promise<Session> => updateSession(deps, caller, { id, patch });
-  if (isPublic === undefined) return await update();
-  return await audited(
-    deps,
-    { by: caller, action: isPublic ? "session.share" : "session.unshare", target: id },
-    update,
-  );
+/** Updates sessions. A patch that sets `isPublic` shares or unshares the session, and is recorded as that. */
+export function updating(deps: EngineDependencies, watch: AccessWatch): Sessions["update"] {
+  return async (caller, id, patch) => {
+    const { isPublic } = patch;
+    const update = (): Promise<Session> => updateSession(deps, caller, { id, patch });
+    if (isPublic === undefined) return await update();
+    const action = isPublic ? "session.share" : "session.unshare";
+    const session = await audited(deps, { by: caller, action, target: id }, update);
+    if (!isPublic) await watch.changed();
+    return session;
+  };
 }
 
 interface Step {

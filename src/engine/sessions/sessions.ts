@@ -6,17 +6,47 @@ import { givenName } from "../../domain/given-name.ts";
 import { inheritedMarks } from "../../domain/pin.ts";
 import type { Session, StandingChoice, SessionPatch } from "../../domain/session.ts";
 import { repositoriesFault, repositoryNames } from "../../domain/repositories.ts";
-import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
+import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import { withProviderContexts } from "../contexts/model-words.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
 import { changedChoice, standingChoice } from "../contexts/session-choice.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { limits } from "../../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor, workspaceOfNew } from "../access/access.ts";
-import type { SessionMailbox, MailboxRequest, SessionListPage, SessionListRequest, SessionStart } from "../engine.ts";
+import type {
+  MailboxRequest,
+  SessionListPage,
+  SessionListRequest,
+  SessionMailbox,
+  Sessions,
+  SessionStart,
+} from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
+import { changeableSession, maySee, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
 import { blankSession } from "../turn/new-session.ts";
+import { attachments } from "./attachments.ts";
+import { costsOf } from "./costs.ts";
+import { pins } from "./pins.ts";
+import { SessionWatch } from "./session-watch.ts";
+import { turnNames } from "./turn-names.ts";
+
+export function sessions(core: EngineCore): Omit<Sessions, "summaries" | "update"> {
+  const { deps } = core;
+  const changes = new SessionWatch(core);
+  return {
+    changes: (caller, listener) => changes.follow(caller, listener),
+    create: (caller, start) => createSession(deps, caller, start),
+    get: (caller, id) => visibleSession(deps, caller, id),
+    list: (caller, page) => listSessions(deps, caller, page),
+    lastTurns: (caller, of) => lastTurns(deps, caller, of),
+    attachments: attachments(deps),
+    pins: pins(core),
+    turnNames: turnNames(core),
+    costs: (caller, period) => costsOf(deps, caller, period),
+    mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
+  };
+}
 
 /**
  * Creates a session without a turn. With `forkOf`, it continues a finished turn of any session that the caller may read
@@ -115,7 +145,7 @@ async function chosenBy(
   return settings === undefined ? choice : { ...choice, settings };
 }
 
-export async function listSessions(
+async function listSessions(
   deps: EngineDependencies,
   caller: Caller,
   page: SessionListRequest,
@@ -139,24 +169,12 @@ async function hiddenByFilters(
   return (await records.sessions.count(all)) - (await records.sessions.count({ ...filters, ...all }));
 }
 
-export async function listTurns(
-  deps: EngineDependencies,
-  caller: Caller,
-  { sessionId, limit, ...page }: TurnPage,
-): Promise<Turn[]> {
-  await visibleSession(deps, caller, sessionId);
-  return await deps.records.turns.list(sessionId, { ...page, limit: pageLimit(limit) });
+async function lastTurns(deps: EngineDependencies, caller: Caller, of: readonly Session[]): Promise<Turn[]> {
+  const seen = await Promise.all(of.map(async (one) => ((await maySee(deps, caller, one)) ? [one.id] : [])));
+  return await deps.records.turns.listLast(seen.flat());
 }
-
-interface TurnPage {
-  sessionId: string;
-  before?: number;
-  limit?: number;
-  kind?: TurnKind;
-}
-
 /** Returns the messages of a session's subagents, and which of their turns are running. */
-export async function readMailbox(
+async function readMailbox(
   deps: EngineDependencies,
   caller: Caller,
   { sessionId, limit, ...page }: MailboxRequest & { sessionId: string },

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { SubagentRef } from "../../domain/subagent.ts";
-import { hasHistory, summarize, type FinishedTurn, type Turn } from "../../domain/turn.ts";
+import { hasHistory, summarize, type FinishedTurn, type Turn, type ContinuableTurn } from "../../domain/turn.ts";
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
@@ -23,7 +23,6 @@ import { newRoot } from "../turn/place-turn.ts";
 import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
-import type { ParentTurn } from "../turn/prepare/turn-plan.ts";
 
 /** The running turn that called one of the tools. */
 export interface Spawner {
@@ -91,7 +90,7 @@ export async function continueSubagent(
 }
 
 /** Returns the turn to continue from. After a failed turn that did nothing it is the parent of that turn (T12). Null: there is none. */
-async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<ParentTurn | null> {
+async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<ContinuableTurn | null> {
   if (hasHistory(newest)) return newest;
   const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
   if (before === null && newest.parentId === null) return null;
@@ -101,7 +100,7 @@ async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<ParentT
 
 interface SubagentTurn {
   place: SubagentPlacement;
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   instruction: string;
   conversationContextId: string | undefined;
 }

@@ -6,6 +6,7 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { sessionName } from "../../domain/session.ts";
+import { isStoreFault } from "../../domain/storage-fault.ts";
 import type { SubagentRef } from "../../domain/subagent.ts";
 import type { ToolCallView } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
@@ -180,7 +181,7 @@ async function withRefusals(work: () => Promise<ToolResult>): Promise<ToolResult
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof AptoveError) || error.code.startsWith("storage_") || error.code === "internal") throw error;
+    if (!(error instanceof AptoveError) || isStoreFault(error.code) || error.code === "internal") throw error;
     throw new ToolFault(`${error.code}: ${error.detail}`);
   }
 }

@@ -17,6 +17,7 @@ import type { HistoryItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { FinishedTurn, Turn } from "../../domain/turn.ts";
+import { memoryRecords } from "../../records/memory/memory-records.ts";
 import type { ModelCall } from "../../providers/provider.ts";
 import type { Script, ScriptedAnswer } from "../../providers/scripted/scripted.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -264,6 +265,22 @@ test("[A1] a running subagent is steered; one that has ended goes on in its own 
   const outputs = results(provider.exchanges.at(-1)?.call.items ?? []).slice(-2);
   assert.equal(outputs[0], `${id} "count": ended; its answer waits in the mailbox`);
   assert.match(outputs[1] ?? "", /there is no subagent "missing"/);
+});
+
+test("[A1] an outage of the records in a tool of subagents is reported to the operator, a refusal only to the model", async (t) => {
+  const records = memoryRecords();
+  const { listTurns } = records.subagents;
+  const outage = new AptoveError("records_unavailable", "the records cannot be used: no answer");
+  records.subagents.listTurns = (...asked) =>
+    asked[1].subagentId === "x" ? Promise.reject(outage) : listTurns(...asked);
+  const message = (id: string): ScriptedAnswer => [
+    { calls: "steer_subagent", with: { subagent_id: id, message: "hi" } },
+  ];
+  const { ask, reports } = await team(t, { missing: message("y"), outage: message("x") }, { records });
+  await ask("missing");
+  assert.deepEqual(reports, []);
+  await ask("outage");
+  assert.match(reports.join("\n"), /^the tool "steer_subagent" threw/);
 });
 
 test("[A2] fire brings all that waits into one turn below the head, oldest first, fenced, and each once", async (t) => {

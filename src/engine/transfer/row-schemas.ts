@@ -134,12 +134,18 @@ export const exportedStopReasonSchema = z.enum([
   "step_limit",
 ]);
 
+// Null stays, as an unknown wait: earlier builds stored it where a provider asked for a wait without end.
+const wait = z.custom<number>(
+  (value) => value === null || (Number.isSafeInteger(value) && Number(value) >= 0),
+  "is not a whole number from 0",
+);
+
 export const exportedFailureSchema = exactly<Failure>()(
   z.strictObject({
     code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
     message: z.string(),
     retryable: z.boolean(),
-    retryAfterSeconds: wholeFromZero.exactOptional(),
+    retryAfterSeconds: wait.exactOptional(),
   }),
 );
 

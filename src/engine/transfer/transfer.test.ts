@@ -294,6 +294,28 @@ test("[C6] [D3] a session whose history was summarised goes through, and its req
   );
 });
 
+test("[D2] [S3] an export with the wait null, as earlier builds stored one without end, is imported with its digests as they are", async (t) => {
+  const here = await testEngine(t, { script });
+  const there = await testEngine(t, { script });
+  const { sessionId } = await here.ask("one");
+  await here.ask("fail", { sessionId });
+  const next = await here.ask("three", { sessionId });
+  const file = new ForgedFile(await exported(here, { sessionId }));
+  const endless = (value: unknown): object => Object.assign(value as object, { retryAfterSeconds: null });
+  const [row, [step]] = [file.row(1), file.steps(1)];
+  assert.ok(row.status === "failed" && step?.outcome.status === "failed");
+  endless(row.failures[0]);
+  endless(step.outcome.failure);
+  const lines = file.sealed();
+  const report = await there.engine.transfer.import(alice, each(lines));
+  assert.deepEqual([report.turnsImported, (await there.engine.explain.verify(alice, sessionId)).fault], [3, null]);
+  const failed = await there.engine.turns.get(alice, row.id);
+  assert.deepEqual(failed, row);
+  const again = await there.engine.transfer.import(alice, each(await exported(there, { sessionId })));
+  assert.deepEqual([again.turnsImported, again.turnsKnown], [0, 3]);
+  assert.equal((await there.engine.turns.get(alice, next.id)).id, next.id);
+});
+
 test("blobs of any size go through, in lines that can be taken", async (t) => {
   const answer = "0123456789abcdef".repeat(500_000);
   const here = await testEngine(t, { script: () => answer });

@@ -46,6 +46,15 @@ export function endWarnings({ live, answer }: AnsweredTurn): Warning[] {
   return isInterrupted && live.endsWithServer ? [serverStopped] : [];
 }
 
+/** Returns the warning of a turn that did something that the next turn will not know of (S5). */
+export function historyNotKept({ code, message }: Failure): Warning {
+  const next = "the next instruction continues from the turn before it";
+  return {
+    code: "history_not_kept",
+    message: `what this turn did could not be kept for the model (${code}: ${message}); ${next}`,
+  };
+}
+
 /**
  * Returns true if the turn has something that must not be forgotten: output of the model, which every completed step and
  * every tool that ran has, or results of tools that the turn brought (T12).

@@ -1,4 +1,5 @@
 /** Estimates a turn's first call, without running the turn: its size by kind, and what it costs at least and at most. */
+import type { ContinuableTurn } from "../../domain/turn.ts";
 import { foresee, type ForeseenBudget } from "../../domain/budget.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -8,11 +9,12 @@ import { countedContext, type Usage } from "../../domain/usage.ts";
 import { budgetTargets } from "../access/budgets.ts";
 import type { EstimatedPrice, TurnEstimate, TurnRequest } from "../engine.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { estimateTokens } from "./prepare/choose-chunks.ts";
+import { estimateTokens } from "./prepare/gathered/choose-chunks.ts";
 import { firstCallTokens, historyTokens, itemsTokens } from "./prepare/history-size.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
-import { answerOpenCalls, tryToPlan } from "./prepare/plan-turn.ts";
-import type { ParentTurn, TurnPlan } from "./prepare/turn-plan.ts";
+import { tryToPlan } from "./prepare/plan-turn.ts";
+import { answerOpenCalls } from "./request/envelope.ts";
+import type { TurnPlan } from "./prepare/turn-plan.ts";
 import { callBound } from "./run/call-bound.ts";
 import { priced } from "./run/model-step.ts";
 import { placeAndAccept } from "./run-turn.ts";
@@ -20,7 +22,7 @@ import { placeAndAccept } from "./run-turn.ts";
 /** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
 export async function estimateTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<TurnEstimate> {
   const { place, accepted } = await placeAndAccept(core, caller, asked);
-  const closed = answerOpenCalls(place.parent, accepted);
+  const closed = answerOpenCalls(place.parent, accepted.toolResults);
   const live = { turnId: newId(), signal: new AbortController().signal };
   const planned = await tryToPlan(core, { accepted, place, closed, live });
   if ("failure" in planned) throw new AptoveError(planned.failure.code, planned.failure.message);
@@ -41,7 +43,7 @@ export async function estimateTurn(core: EngineCore, caller: Caller, asked: Turn
 }
 
 interface EstimatedPlace {
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   sessionId: string;
 }
 
@@ -68,7 +70,7 @@ async function budgetsOf(
   return foresee(applying, bound);
 }
 
-function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["tokens"] {
+function tokensOf(plan: TurnPlan, parent: ContinuableTurn | null): TurnEstimate["tokens"] {
   const { accepted, newItems, visible } = plan;
   const { tools } = accepted.toolUse;
   const total = firstCallTokens(plan, parent);
@@ -83,7 +85,7 @@ function tokensOf(plan: TurnPlan, parent: ParentTurn | null): TurnEstimate["toke
 }
 
 /** Returns the tokens that the provider may have in its cache: those of the last call, if it was the same model's. */
-function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ParentTurn | null, total: number): number {
+function cachedMax({ accepted: { provider, model } }: TurnPlan, parent: ContinuableTurn | null, total: number): number {
   const isSame = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);
   return isSame ? Math.min(total, countedContext(parent.run) ?? 0) : 0;
 }

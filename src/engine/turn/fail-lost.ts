@@ -7,20 +7,21 @@ import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
 import { answerText, openToolCalls, type HistoryItem } from "../../domain/history.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { isMedia, type PartRef } from "../../domain/input-part.ts";
-import { stateFile, type State } from "../../domain/lineage.ts";
-import { failTurn, mayBeParent, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
+import type { State } from "../../domain/lineage.ts";
+import { failTurn, mayBeParent, noChain, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
-import type { TurnEndBlobs } from "../../records/turn-store.ts";
 import { addUsage, isCounted, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
 import { closeOpenItems } from "./close-open-items.ts";
+import { historyNotKept } from "./decide-end.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
-import { blobKeys, encodeBlob, encodeState, readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { blobKeys, readBlob, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
+import { encodeEnd, messageToMailbox, type EncodedEnd } from "./kept/turn-end.ts";
 import { runningBlobs } from "./kept/turn-progress.ts";
 import { closingResults, hasOutput, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
+import { dropLog } from "./live/drop-log.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
-import { closeCalls, userMessage } from "./request/envelope.ts";
-import { historyNotKept, messageToMailbox } from "./settle-turn.ts";
+import { answerOpenCalls, userMessage } from "./request/envelope.ts";
 import { transcribeLost } from "./transcribe-lost.ts";
 
 /**
@@ -52,7 +53,7 @@ export async function failLost(core: EngineCore, turn: PendingTurn, reason: Fail
   if (result.outcome !== "finished") return false;
   if (session !== null) core.changes.changed(session.orgId);
   await transcribeLost(core, { turn: failed, session, items: itemsToShow(turn, past) });
-  await dropTraces(core, turn);
+  await dropLog(deps, turn.id);
   return true;
 }
 
@@ -100,8 +101,7 @@ function wholeRun(
   turn: PendingTurn,
   { opening, run, parent }: Found & { opening: OpeningBlob },
 ): TurnBeginning & { items: HistoryItem[] } {
-  const deferred = parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [];
-  const { results, approved } = closeCalls(deferred, opening.toolResults);
+  const { results, approved } = answerOpenCalls(parent, opening.toolResults);
   const isOfApproved = (item: HistoryItem): boolean =>
     item.type === "tool_result" && approved.some(({ callId }) => callId === item.callId);
   const items = run.items.filter((item) => !isOfApproved(item));
@@ -154,7 +154,7 @@ interface LostTurn {
 interface LostEnd {
   failed: FailedTurn;
   answer: string;
-  blobs: Pick<TurnEndBlobs, "put" | "history">;
+  blobs: EncodedEnd["blobs"];
 }
 
 /** Returns the failed turn with its digest (D2), and the blobs of its run and its state. */
@@ -162,33 +162,28 @@ function sealLost(core: EngineCore, lost: LostTurn): LostEnd {
   const { turn, run, past, parent, reason } = lost;
   const attempt = newId();
   const summary = runOf(core, turn, run);
-  const runBytes = encodeBlob("run", runBlob(lost, summary.usage));
-  const stateKey = blobKeys.recoveredState(turn.id, attempt);
-  const state = past.state === null ? null : encodeState(stateKey, stateFile(past.state));
-  const ended = { key: blobKeys.recoveredRun(turn.id, attempt), bytes: runBytes };
-  const blobs = { put: state === null ? [ended] : [ended, state.write], history: state?.history ?? null };
+  const { keys, blobs, hashes } = encodeEnd({
+    run: { key: blobKeys.recoveredRun(turn.id, attempt), content: runBlob(lost, summary.usage) },
+    state: { key: blobKeys.recoveredState(turn.id, attempt), content: past.state },
+  });
   const unsealed = failTurn(turn, reason, {
     at: core.deps.now(),
     answeredAt: run.steps.all.at(-1)?.endedAt ?? null,
-    blobs: { ...turn.blobs, run: ended.key, state: state?.write.key ?? null },
+    blobs: { ...turn.blobs, ...keys },
     warnings: [...run.warnings, ...past.warnings],
     run: summary,
-    chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+    chain: noChain,
     digest: null,
   });
   const answer = answerText(past.state?.entries.at(-1)?.items ?? run.items);
   if (past.opening === null) return { failed: unsealed, answer, blobs };
-  const hashes = {
-    opening: past.openingHash,
-    run: sha256(runBytes),
-    state: state === null ? null : sha256(state.write.bytes),
-  };
   const parentDigest = parent === null || parent.status === "pending" ? null : parent.digest;
-  const digest = turnDigest(unsealed, { parent: parentDigest, steps: run.steps.all, hashes });
+  const sealed = { parent: parentDigest, steps: run.steps.all, hashes: { opening: past.openingHash, ...hashes } };
+  const digest = turnDigest(unsealed, sealed);
   return { failed: { ...unsealed, digest }, answer, blobs };
 }
 
-function runBlob({ turn, run, past, reason }: LostTurn, usage: Usage): Parameters<typeof encodeBlob<"run">>[1] {
+function runBlob({ turn, run, past, reason }: LostTurn, usage: Usage): RunBlob {
   const { events, responses, outputs } = run;
   const begun: TurnEvent = {
     type: "run_started",
@@ -227,13 +222,4 @@ function runOf(
     usage: used.map(({ usage }) => usage).reduce(addUsage, noUsage),
     byModel,
   };
-}
-
-/** Deletes the live log. The turn has ended, so a log that cannot be deleted is only garbage. */
-async function dropTraces({ deps }: EngineCore, { id }: PendingTurn): Promise<void> {
-  try {
-    await deps.log.drop(id);
-  } catch (error) {
-    deps.report(`the live log of turn ${id} could not be deleted`, error);
-  }
 }

@@ -34,15 +34,15 @@ async function inQueue(
   start: () => Promise<RunningTurn>,
 ): Promise<RunningTurn> {
   const { sessionId } = request;
-  const before = core.lines.get(sessionId) ?? Promise.resolve();
+  const before = core.queueEnds.get(sessionId) ?? Promise.resolve();
   const mine = whileWanted(before, request).then(start);
   // A request that leaves its line does not let the next one pass those before it.
   const settled = Promise.allSettled([before, mine]).then(() => undefined);
-  core.lines.set(sessionId, settled);
+  core.queueEnds.set(sessionId, settled);
   try {
     return await mine;
   } finally {
-    if (core.lines.get(sessionId) === settled) core.lines.delete(sessionId);
+    if (core.queueEnds.get(sessionId) === settled) core.queueEnds.delete(sessionId);
   }
 }
 

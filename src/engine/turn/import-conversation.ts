@@ -19,7 +19,7 @@ import type { EngineCore } from "./live/engine-core.ts";
 import type { SessionStart, TurnRequest } from "../engine.ts";
 import { openTurn } from "./open-turn.ts";
 import { newRoot } from "./place-turn.ts";
-import { bareManifest, gatheredContext } from "./prepare/plan-turn.ts";
+import { bareManifest, gatheredContext } from "./prepare/turn-manifest.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { visibleSession } from "../access/visible.ts";

@@ -19,8 +19,8 @@ import { budgetTargets } from "../access/budgets.ts";
 import { holdsLease } from "./live/leases.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
-import { bareManifest, earlierOf } from "./prepare/plan-turn.ts";
-import { firstText } from "./prepare/earlier.ts";
+import { earlierHistory, firstText } from "./prepare/earlier.ts";
+import { bareManifest } from "./prepare/turn-manifest.ts";
 import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
 import type { OpenedTurn, PreparedTurn } from "./live/turn-stages.ts";
@@ -140,7 +140,7 @@ function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
     turnId: live.turnId,
     base: plan?.base?.turnId ?? null,
     instruction: accepted.instruction,
-    ...(accepted.earlier.length > 0 && { earlier: earlierOf(accepted, plan?.input.media ?? []) }),
+    ...(accepted.earlier.length > 0 && { earlier: earlierHistory(accepted, plan?.input.media ?? []) }),
     toolResults: accepted.toolResults,
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
     ...(tools.length > 0 && storedWith === null && { tools: [...tools] }),

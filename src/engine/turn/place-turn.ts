@@ -6,7 +6,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { isAtHead, turnToRepeat } from "../../domain/session.ts";
-import { isHidden, mayBeParent, type Turn } from "../../domain/turn.ts";
+import { isHidden, mayBeParent, type Turn, type ContinuableTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
 import { earlierAgain } from "./prepare/earlier.ts";
@@ -14,7 +14,6 @@ import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import { whileWanted, type Withdrawable } from "./request/withdrawn.ts";
-import type { ParentTurn } from "./prepare/turn-plan.ts";
 import {
   mayContinue,
   continuableSession,
@@ -247,7 +246,7 @@ async function withToolsAgain(
   return { request: { ...request, tools }, ...(isListed && { listed: { mayCall: false } }) };
 }
 
-async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<ParentTurn | null> {
+async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<ContinuableTurn | null> {
   return id === null ? null : continuable(existing(await deps.records.turns.get(id), id));
 }
 
@@ -266,7 +265,7 @@ function ofSubagent({ id }: Turn): AptoveError {
   );
 }
 
-function continuable(turn: Turn): ParentTurn {
+function continuable(turn: Turn): ContinuableTurn {
   if (mayBeParent(turn)) return turn;
   if (turn.kind !== "agent") throw ofSubagent(turn);
   const fix = turn.status === "pending" ? "wait for it" : "continue from a completed one";

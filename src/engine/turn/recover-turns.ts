@@ -6,6 +6,7 @@
 import { failure, failureOf, type Failure } from "../../domain/errors.ts";
 import { timeOfId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { isStoreFault } from "../../domain/storage-fault.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { LostTurn, Runner } from "../../records/runners.ts";
 import type { EngineCore } from "./live/engine-core.ts";
@@ -79,12 +80,10 @@ function ownTurn(turn: PendingTurn): LostTurn {
   return { turn, lostBy: turn.runnerId };
 }
 
-const storeFailures: readonly string[] = ["storage_full", "storage_failed", "records_unavailable", "records_damaged"];
-
 /** Returns why the turn failed: a store whose failure kept this process from ending its own turn, or the lost runner. */
 function reasonOf({ unsettled }: EngineCore, { id }: PendingTurn): Failure {
   const known = unsettled.get(id);
-  return known !== undefined && storeFailures.includes(known.code) ? known : runnerLost;
+  return known !== undefined && isStoreFault(known.code) ? known : runnerLost;
 }
 
 /**

@@ -17,7 +17,9 @@ import { clientToolsOf } from "./prepare/client-tools.ts";
 import { openTurn } from "./open-turn.ts";
 import { placeTurn } from "./place-turn.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
-import { answerOpenCalls, gatheredContext, tryToPlan } from "./prepare/plan-turn.ts";
+import { tryToPlan } from "./prepare/plan-turn.ts";
+import { gatheredContext } from "./prepare/turn-manifest.ts";
+import { answerOpenCalls } from "./request/envelope.ts";
 import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
@@ -105,7 +107,7 @@ export async function launchTurn(core: EngineCore, turn: AcceptedTurn): Promise<
   // There is no await between these checks and the turn's entry in the registry.
   refuseWhileClosing(core);
   refuseWhileBusy(core, turn.place);
-  const closed = answerOpenCalls(turn.place.parent, turn.accepted);
+  const closed = answerOpenCalls(turn.place.parent, turn.accepted.toolResults);
   const live = register(core, turn);
   try {
     return await live.watch.within(() => openAndRun(core, { ...turn, closed, live }));

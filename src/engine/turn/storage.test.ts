@@ -224,3 +224,82 @@ test("[T13] [B1] a repeated request whose store fails while it waits receives th
   await reported;
   await assert.rejects(repeated.finished, hasCode("storage_failed"));
 });
+
+const unreachable = (): AptoveError => new AptoveError("records_unavailable", "it restarts");
+
+test("[T11] [B1] the end of a turn waits for stores that restart, and nothing of the answer is lost", async (t) => {
+  const [records, blobs] = [memoryRecords(), memoryBlobs()];
+  const { finish: finishTurn } = records.turns;
+  let refusals = 3;
+  records.turns.finish = async (finish) => {
+    refusals -= 1;
+    if (refusals >= 0) throw unreachable();
+    return await finishTurn.call(records.turns, finish);
+  };
+  const { put } = blobs;
+  let isAway = true;
+  blobs.put = async (key, bytes) => {
+    if (isAway && key.endsWith("/run.json")) {
+      isAway = false;
+      throw new AptoveError("blobs_unavailable", "it restarts");
+    }
+    await put.call(blobs, key, bytes);
+  };
+  const { start, engine, answer, reports } = await testEngine(t, { records, blobs });
+  const running = await start("one");
+  const received = await all(running.events());
+  const turn = await running.finished;
+  assert.deepEqual([turn.status, await answer(turn.id)], ["completed", "answer 1"]);
+  assert.equal(received.at(-1)?.event.type, "run_finished");
+  assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), received);
+  assert.deepEqual([reports, isAway, refusals], [[], false, -1]);
+});
+
+test("[T11] [R2] [R4] a server that stops does not wait for the database, and the next one keeps the text of the turn", async (t) => {
+  const records = memoryRecords();
+  const { finish: finishTurn } = records.turns;
+  const asked = Promise.withResolvers<void>();
+  let isAway = true;
+  records.turns.finish = async (finish) => {
+    asked.resolve();
+    // It is back in time for a row alone, which would lose the answer.
+    if (isAway && finish.turn.blobs.run !== null) throw unreachable();
+    return await finishTurn.call(records.turns, finish);
+  };
+  const { delete: deleteRunner } = records.runners;
+  records.runners.delete = async (id) => {
+    if (isAway) throw unreachable();
+    await deleteRunner.call(records.runners, id);
+  };
+  const deps = testParts({ records });
+  const engine = await createEngine(deps);
+  const running = await engine.turns.run(alice, { instruction: "one" });
+  await asked.promise;
+  await assert.rejects(engine.close(), hasCode("records_unavailable"));
+  isAway = false;
+  const next = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
+  const turn = await next.engine.turns.get(alice, running.turnId);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.equal((await next.ask("two", { sessionId: running.sessionId })).parentId, running.turnId);
+  assert.match(JSON.stringify(next.provider.exchanges.at(-1)?.request.body), /answer 1/);
+});
+
+test("[V2] [T11] events that could not be stored anywhere have the same positions from wherever they are read", async (t) => {
+  const log = memoryEventLog();
+  const { append } = log;
+  log.append = async (turnId, events) => {
+    const isEnd = events.some(({ type }) => type === "run_failed" || type === "warning");
+    if (isEnd) throw new AptoveError("storage_failed", "the log is gone");
+    await append.call(log, turnId, events);
+  };
+  const blobs = fullFor(memoryBlobs(), (key) => /\/(run|state)\.json$/.test(key));
+  const { ask, engine } = await testEngine(t, { log, blobs });
+  const turn = await ask("one");
+  const whole = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
+  assert.deepEqual(
+    whole.slice(-2).map(({ event }) => event.type),
+    ["warning", "run_failed"],
+  );
+  for (const { seq } of whole)
+    assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: seq })), whole.slice(seq));
+});

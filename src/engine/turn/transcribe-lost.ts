@@ -3,7 +3,6 @@
  * is read from the records. If that is not certain, the next turn of the session writes this one too.
  */
 import { runsTheServer, type Caller } from "../../domain/caller.ts";
-import { builtInBootPrompt } from "../../domain/context.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
@@ -25,7 +24,7 @@ export async function transcribeLost(core: EngineCore, { turn, session, items }:
   try {
     const caller = await ownerWhoMade(core, turn);
     if (caller === null) return;
-    await transcribe(core, { turn, session, items, prompt: await ownPrompt(core, caller, turn) });
+    await transcribe(core, { turn, session, items, bootPrompt: await bootPromptOf(core, caller, turn) });
   } catch (error) {
     core.deps.report(`the lost turn ${turn.id} is not in the transcript of its workspace yet`, error);
   }
@@ -46,10 +45,9 @@ async function ownerWhoMade({ deps }: EngineCore, { createdBy }: FailedTurn): Pr
   return isCertain ? caller : null;
 }
 
-/** Returns the boot prompt of the turn's context, or null if it is the built-in one. */
-async function ownPrompt({ deps }: EngineCore, caller: Caller, turn: FailedTurn): Promise<string | null> {
+/** Returns the boot prompt of the turn's context. Empty if there is no such context any more. */
+async function bootPromptOf({ deps }: EngineCore, caller: Caller, turn: FailedTurn): Promise<string> {
   const known = await knownContexts(deps, caller, await settingsOf(deps, caller, turn.workspaceId));
   const context = known.conversationContexts.find(({ id }) => id === turn.manifest.conversationContext.id);
-  const { bootPrompt = "" } = context ?? {};
-  return bootPrompt === builtInBootPrompt || bootPrompt === "" ? null : bootPrompt;
+  return context?.bootPrompt ?? "";
 }

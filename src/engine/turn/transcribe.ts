@@ -1,4 +1,5 @@
 /** Sends finished turns to the transcript of their workspace (W4). */
+import { builtInBootPrompt } from "../../domain/context.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -37,14 +38,18 @@ export interface TurnToTranscribe {
   /** The session. Null if it was made together with the turn. */
   session: Session | null;
   items: readonly HistoryItem[];
-  /** The boot prompt of the turn. Null if it is the built-in one. */
-  prompt: string | null;
+  /** The boot prompt of the turn. One that is built in or empty is not written. */
+  bootPrompt: string;
 }
 
 /** Writes the turn into the transcript, if it belongs to a workspace. Never rejects. */
-export async function transcribe(core: EngineCore, { turn, session, items, prompt }: TurnToTranscribe): Promise<void> {
+export async function transcribe(
+  core: EngineCore,
+  { turn, session, items, bootPrompt }: TurnToTranscribe,
+): Promise<void> {
   const { workspaceId } = turn;
   if (workspaceId === null) return;
+  const isOwnPrompt = bootPrompt !== "" && bootPrompt !== builtInBootPrompt;
   await core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,
@@ -53,7 +58,7 @@ export async function transcribe(core: EngineCore, { turn, session, items, promp
     model: turn.model,
     sessionCreatedAt: session?.createdAt ?? turn.createdAt,
     messages: [...transcriptOf(items), ...endOf(turn)],
-    ...(prompt !== null && { prompt }),
+    ...(isOwnPrompt && { prompt: bootPrompt }),
     ...(!mayBeParent(turn) && { isNoParent: true }),
     earlier: () => earlier(core, turn.parentId),
   });

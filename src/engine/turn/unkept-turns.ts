@@ -11,52 +11,55 @@ import type { FinishedTurn } from "../../domain/turn.ts";
 import type { TurnRecords } from "../../records/turns.ts";
 import type { UnkeptEnd } from "../../records/unkept.ts";
 import type { EngineDependencies, EngineStores, UnkeptStores } from "../dependencies.ts";
-import type { RunningTurn, TurnRequest } from "../engine.ts";
+import type { AccessWatch } from "../access/access-watch.ts";
+import type { Engine, RunningTurn, TurnRequest } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { runTurn } from "./if-busy.ts";
 import { engineCore, type EngineCore } from "./live/engine-core.ts";
 import { shuttingDown } from "./live/turn-events.ts";
 import { requestHash } from "./prepare/request-hash.ts";
+import { turns } from "./turns.ts";
 
 /** The key of the hashes of requests. It is never written, so no one can find a request by its hash later. */
 const hashKey = randomBytes(32);
 
-export interface UnkeptCore {
-  core: EngineCore;
-  run(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
-  /** Forgets everything. Turns that run go on to their end. */
-  forget(): void;
+/** Returns what makes places for such turns (`Engine.unkept`). */
+export function unkeptPlaces(kept: EngineCore, access: AccessWatch): Engine["unkept"] {
+  return async ({ orgId }) => {
+    if (isKeptAnyway(kept.deps, orgId)) return null;
+    const core = coreInMemory(kept, await storesInMemory(kept.deps));
+    kept.unkeptLive.add(core.live);
+    return {
+      turns: {
+        ...turns(core, access),
+        run: async (caller, request) => await runUnkept(kept, core, { caller, request }),
+      },
+      list: ({ userId }, page) => kept.deps.records.unkept.list(userId, page),
+      forget: () => void core.live.untilAllEnded().then(() => kept.unkeptLive.delete(core.live)),
+    };
+  };
 }
 
 /**
  * Returns true if the org keeps the content of a turn although its caller wants it forgotten. Throws `forbidden` if the org refuses
  * such turns.
  */
-export function isKeptAnyway({ unkeptPolicy }: Pick<EngineDependencies, "unkeptPolicy">, orgId: string): boolean {
+function isKeptAnyway({ unkeptPolicy }: Pick<EngineDependencies, "unkeptPolicy">, orgId: string): boolean {
   const policy = unkeptPolicy?.(orgId) ?? "forget";
   if (policy === "refuse") throw new AptoveError("forbidden", "your org keeps the content of every turn");
   return policy === "keep";
 }
 
-export async function unkeptCore(kept: EngineCore): Promise<UnkeptCore> {
-  const { unkeptStores } = kept.deps;
-  if (unkeptStores === undefined) {
-    throw new AptoveError("request_invalid", "this server cannot run a turn without keeping it");
-  }
-  const core = coreInMemory(kept, await unkeptStores());
-  kept.beside.add(core.live);
-  return {
-    core,
-    run: async (caller, request) => await runUnkept(kept, core, { caller, request }),
-    forget: () => void core.live.untilAllEnded().then(() => kept.beside.delete(core.live)),
-  };
+async function storesInMemory({ unkeptStores }: EngineDependencies): Promise<UnkeptStores> {
+  if (unkeptStores !== undefined) return await unkeptStores();
+  throw new AptoveError("request_invalid", "this server cannot run a turn without keeping it");
 }
 
 /** Contexts, people and limits are those of the durable records. Sessions and turns, and all that belongs to them, are not. */
 function coreInMemory(kept: EngineCore, { records, blobs, log, documents }: UnkeptStores): EngineCore {
   const { sessions, attachments, subagents, runners, search, imports, purges } = records;
   // Budgets are those of the durable records, so the rows in memory cannot tell whether a turn has one.
-  const turns: TurnRecords = {
+  const turnRecords: TurnRecords = {
     ...records.turns,
     open: async (opening) => {
       const result = await records.turns.open(opening);
@@ -65,7 +68,7 @@ function coreInMemory(kept: EngineCore, { records, blobs, log, documents }: Unke
       return { ...result, hasBudget: found.length > 0 };
     },
   };
-  const inMemory = { sessions, attachments, turns, subagents, runners, search, imports, purges };
+  const inMemory = { sessions, attachments, turns: turnRecords, subagents, runners, search, imports, purges };
   const { workspaces: _workspaces, ...rest } = kept.deps;
   // Every store is named here, so that none is forgotten: a durable one would keep the content.
   const stores = {

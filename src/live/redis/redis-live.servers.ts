@@ -283,6 +283,6 @@ suite("Redis that does not behave", () => {
     await writer.log.drop(turnId);
     assert.equal(await command((client) => client.get(key)), "");
     const keptMs = await command((client) => client.pTTL(key));
-    assert.ok(keptMs > 0 && keptMs <= limits.redisKeepMs, `${keptMs} ms`);
+    assert.ok(keptMs > 0 && keptMs <= limits.redisDroppedKeepMs, `${keptMs} ms`);
   });
 });

@@ -91,7 +91,7 @@ export class TurnStreams {
   async drop(turnId: string): Promise<void> {
     try {
       await this.#connection.ask(async (client) => {
-        const end = client.set(streamKey(turnId), "", { expiration: { type: "PX", value: limits.redisKeepMs } });
+        const end = client.set(streamKey(turnId), "", { expiration: { type: "PX", value: limits.redisDroppedKeepMs } });
         await Promise.all([end, client.publish(redisProgressChannel, `${turnId}:`)]);
       });
       this.#undropped.delete(turnId);

@@ -61,7 +61,7 @@ function protocolEvents() {
       message: failureSchema.shape.message,
       code: failureSchema.shape.code,
       usage: z.array(usage),
-      metadata: failureSchema.pick({ retryable: true, retryAfterSeconds: true }),
+      metadata: failureSchema.pick({ retryable: true, retryAfterSeconds: true, fix: true }),
     }).describe("The last event of a turn that failed."),
   ];
 }

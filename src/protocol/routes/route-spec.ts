@@ -69,4 +69,10 @@ export const turnEventParameters = {
 };
 
 /** Error codes of routes that read the stored contents of a turn. */
-export const storedTurnErrors = ["blob_missing", "blob_damaged", "records_damaged", "storage_failed"] as const;
+export const storedTurnErrors = [
+  "blob_missing",
+  "blob_damaged",
+  "blobs_unavailable",
+  "records_damaged",
+  "storage_failed",
+] as const;

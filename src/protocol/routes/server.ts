@@ -147,7 +147,7 @@ export const serverRoutes = {
     body: garbageOrderSchema,
     status: 200,
     answer: garbageReportSchema,
-    errors: ["garbage_doubtful", "storage_failed"],
+    errors: ["garbage_doubtful", "storage_failed", "blobs_unavailable"],
   },
   healthz: {
     summary: "Returns 200 if the server process is running.",

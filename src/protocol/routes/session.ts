@@ -68,7 +68,14 @@ export const sessionRoutes = {
     otherBodies: { [linesMediaType]: "The lines of an export. The server reads them while they arrive." },
     status: 200,
     answer: importReportSchema,
-    errors: ["import_invalid", "import_conflict", "import_newer", "storage_full", "storage_failed"],
+    errors: [
+      "import_invalid",
+      "import_conflict",
+      "import_newer",
+      "storage_full",
+      "storage_failed",
+      "blobs_unavailable",
+    ],
   },
   getSession: { summary: "Returns a session.", access: "read", status: 200, answer: sessionSchema, errors: [] },
   updateSession: {
@@ -98,7 +105,7 @@ export const sessionRoutes = {
     access: "write",
     status: 200,
     answer: purgeReportSchema,
-    errors: ["session_busy", "storage_full", "storage_failed"],
+    errors: ["session_busy", "storage_full", "storage_failed", "blobs_unavailable"],
   },
   archiveSession: {
     summary: "Archives a session: it stays readable and takes no turns.",
@@ -149,7 +156,7 @@ export const sessionRoutes = {
     access: "read",
     status: 200,
     answer: verifyReportSchema,
-    errors: ["storage_failed"],
+    errors: ["storage_failed", "blobs_unavailable"],
   },
   sessionSize: {
     summary: "Returns the room that the session takes, by kind and by turn, and what a purge would free.",
@@ -157,7 +164,7 @@ export const sessionRoutes = {
     query: sessionSizeQuerySchema,
     status: 200,
     answer: sessionSizeSchema,
-    errors: ["storage_failed"],
+    errors: ["storage_failed", "blobs_unavailable"],
   },
   exportSession: {
     summary: "Exports the session or one of its branches as a file for import, or the session as Markdown.",

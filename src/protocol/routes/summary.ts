@@ -26,6 +26,7 @@ export const summaryRoutes = {
       "provider_unknown",
       "history_unavailable",
       "storage_full",
+      "blobs_unavailable",
       "shutting_down",
     ],
   },

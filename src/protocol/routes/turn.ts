@@ -276,7 +276,7 @@ export const turnRoutes = {
     query: sizesQuerySchema,
     status: 200,
     answer: sizesSchema,
-    errors: ["storage_failed"],
+    errors: ["storage_failed", "blobs_unavailable"],
   },
   listIndexedFiles: {
     summary: "Returns the indexed files of a repository whose path has a part, the best first.",

@@ -4,6 +4,7 @@ import { isoTime } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isCompleted, summaryNote, summaryParts, type Summary } from "../../domain/summary.ts";
 import { columnText, failureSchema, idSchema, queryNumber, timeSchema, toWireUsage, usageSchema } from "../values.ts";
+import { toWireFailure } from "../wire-failure.ts";
 
 export const summaryStartSchema = z
   .strictObject({
@@ -109,7 +110,7 @@ export function toWireSummary(of: Summary, sequences: ReadonlyMap<string, number
       sources: sources.map(({ turnId, quote }) => ({ turnId, sequence: sequences.get(turnId) ?? null, quote })),
     })),
     rejected: end?.rejected ?? [],
-    failure: end?.status === "failed" ? end.failure : null,
+    failure: end?.status === "failed" ? toWireFailure(end.failure) : null,
     usage: end === null ? null : toWireUsage(end.usage),
     calls: of.calls.map(toWireCall),
     createdAt: isoTime(of.createdAt),
@@ -131,7 +132,7 @@ function toWireCall({
     endedAt: end === null ? null : isoTime(end.endedAt),
     requestBytes: request.bytes,
     requestSha256: request.sha256,
-    failure: end?.outcome.status === "failed" ? end.outcome.failure : null,
+    failure: end?.outcome.status === "failed" ? toWireFailure(end.outcome.failure) : null,
     usage: end === null ? null : toWireUsage(end.usage),
   };
 }

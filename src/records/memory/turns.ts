@@ -1,6 +1,6 @@
 /** Turns and their steps in memory. */
 import type { Step } from "../../domain/step.ts";
-import { archiveTurn, mayBeParent, type PendingTurn } from "../../domain/turn.ts";
+import { archiveTurn, mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import {
   foundByHistoryMax,
   type ArchiveResult,
@@ -40,6 +40,12 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
       const turns = [...rows.turns.values()].filter((turn) => turn.sessionId === sessionId && turn.sequence < before);
       const wanted = kind === undefined ? turns : turns.filter((turn) => turn.kind === kind);
       return wanted.toSorted((a, b) => b.sequence - a.sequence).slice(0, limit);
+    },
+    async listLast(sessionIds) {
+      const wanted = new Set(sessionIds);
+      const isLast = ({ sessionId, sequence }: Turn): boolean =>
+        wanted.has(sessionId) && rows.sessions.get(sessionId)?.lastSequence === sequence;
+      return [...rows.turns.values()].filter(isLast);
     },
     async findPending(sessionId) {
       return runningTurn(rows, sessionId);

@@ -20,8 +20,9 @@ import { plain, plainRow, runTogether, runUnanswered, type PlainSql, type RowsOf
 import { budgetCount } from "./running/budgets.ts";
 import { limitCheck, type RunsLimited } from "./running/limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
-import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { selectLastTurns, selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { archiveStored, hideStored } from "./archive-turn.ts";
+import { inBatches } from "./batches.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import { findIdempotent, idempotencyRow, keepIdempotent } from "./idempotency.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -48,6 +49,7 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
       return rows.map((row) => rowToTurn(row, dialect.ends));
     },
+    listLast: (sessionIds) => inBatches([...new Set(sessionIds)], (batch) => selectLastTurns(db, dialect, batch)),
     async findPending(sessionId) {
       const row = await db
         .selectFrom("turns")

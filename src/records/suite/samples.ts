@@ -11,6 +11,7 @@ import {
   completeTurn,
   failTurn,
   mayBeParent,
+  noChain,
   parkTurn,
   type AwaitingTurn,
   type CompletedTurn,
@@ -180,7 +181,7 @@ export function runEndOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd 
     blobs: { opening: turn.blobs.opening, run: `turns/${turn.id}/run.json`, state: `turns/${turn.id}/state.json` },
     warnings: [],
     run: { durationMs: 1_000, modelRequests: 1, usage, byModel: { [turn.model]: usage } },
-    chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+    chain: noChain,
     digest: null,
     ...over,
   };

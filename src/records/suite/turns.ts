@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failure } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import type { FinishedTurn, PendingTurn, TurnDraft } from "../../domain/turn.ts";
+import type { FinishedTurn, PendingTurn, Turn, TurnDraft } from "../../domain/turn.ts";
 import type { Session } from "../../domain/session.ts";
 import {
   awkwardText,
@@ -177,6 +177,30 @@ export function turnTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(session.id, { before: 4, limit: 2 }), turns.slice(2, 4));
     assert.deepEqual(await store.turns.list(session.id, { before: 2, limit: 2 }), turns.slice(4));
     assert.deepEqual(await store.turns.list(session.id, { before: 1, limit: 2 }), []);
+  });
+
+  test("[S7] the last turns of several sessions are found at once: the newest, also one that runs", async (context) => {
+    const { store } = await open(context);
+    const [first, second, empty, other] = [
+      await startSession(store),
+      await startSession(store),
+      await startSession(store),
+      await startSession(store),
+    ];
+    await runSampleTurn(store, first.id);
+    const last = await runSampleTurn(store, first.id);
+    await runSampleTurn(store, other.id);
+    const running = await openSampleTurn(store, openingOf(draftOf(second)));
+    const found = await store.turns.listLast([first.id, second.id, empty.id, newId(), first.id]);
+    assert.deepEqual(
+      new Map(found.map((turn) => [turn.sessionId, turn])),
+      new Map<string, Turn>([
+        [first.id, last],
+        [second.id, running],
+      ]),
+    );
+    assert.equal(found.length, 2);
+    assert.deepEqual(await store.turns.listLast([]), []);
   });
 
   test("[W6] all pending turns are listed, of agents and of subagents", async (context) => {

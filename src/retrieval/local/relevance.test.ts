@@ -18,7 +18,7 @@ const source = fileURLToPath(new URL("../../", import.meta.url));
 const contracts = [
   "blobs/blob-store.ts",
   "engine/engine.ts",
-  "engine/turn/prepare/choose-chunks.ts",
+  "engine/turn/prepare/gathered/choose-chunks.ts",
   "live/event-log.ts",
   "providers/provider.ts",
   "records/record-store.ts",
@@ -35,7 +35,7 @@ function ownSource(): Record<string, string> {
 const questions: Record<string, string[]> = {
   "where is the head of a session moved, and what guards it?": ["src/records/record-store.ts", "src/domain/session.ts"],
   "which characters may a path of an active file not have?": ["src/domain/active-file.ts"],
-  "how are chunks chosen within the token budget?": ["src/engine/turn/prepare/choose-chunks.ts"],
+  "how are chunks chosen within the token budget?": ["src/engine/turn/prepare/gathered/choose-chunks.ts"],
   "what is the HTTP status of an error code?": ["src/domain/errors.ts"],
   "how is the name of a session made from its first instruction?": ["src/domain/session.ts"],
   "how much history does a state file hold, and what is its base?": ["src/domain/lineage.ts"],
@@ -73,7 +73,7 @@ const names: Record<string, string> = {
   addUsage: "src/domain/usage.ts",
   completeTurn: "src/domain/turn.ts",
   isBlobKey: "src/blobs/blob-store.ts",
-  "where is chooseChunks?": "src/engine/turn/prepare/choose-chunks.ts",
+  "where is chooseChunks?": "src/engine/turn/prepare/gathered/choose-chunks.ts",
   "who calls openToolCalls, and why": "src/domain/history.ts",
 };
 

@@ -135,13 +135,9 @@ function notRunning({ call }: ChatState): void {
 
 async function showSession({ client, call, sessionId }: ChatState): Promise<void> {
   if (sessionId === null) return call.output.note("no session yet; the first line starts one");
-  const [{ sessionLines }, { lastEndOf }] = await Promise.all([
-    import("../show/explain.ts"),
-    import("../show/turn-end.ts"),
-  ]);
+  const { sessionLines } = await import("../show/explain.ts");
   const session = await client.sessions.get(sessionId);
-  const last = await lastEndOf(client, session, null);
-  for (const line of sessionLines(session, call.output, last)) call.output.line(line);
+  for (const line of sessionLines(session, call.output)) call.output.line(line);
 }
 
 /** Lists sessions and opens the one that the person chooses. */

@@ -31,7 +31,6 @@ export async function doctor(
   if (ids.length > 0)
     throw new UsageError("doctor takes the ids of sessions only with --attach", "aptove doctor --attach <id>");
   const checks: Check[] = [];
-  invocation.inspectOnly();
   const run: RunCheck = async (name, check) => {
     try {
       checks.push(await check());

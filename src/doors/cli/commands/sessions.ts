@@ -12,7 +12,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { shownSummary } from "../summaries/shown-summary.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { printSessionRows } from "../show/session-rows.ts";
-import { lastEndOf, turnEnd } from "../show/turn-end.ts";
+import { turnEnd } from "../show/turn-end.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findTurnId, namedSession, numberedName, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseSeveral } from "../turn/turn-options.ts";
@@ -42,7 +42,7 @@ export async function printSessionList(invocation: CliInvocation, asked: ListOpt
   const { output } = invocation;
   if (invocation.json) output.json({ sessions, nextCursor, hidden });
   else if (sessions.length === 0) output.note(await emptyList(client, options, hidden));
-  else await printSessionRows(client, sessions, output);
+  else printSessionRows(sessions, output);
   if (nextCursor !== null && !invocation.json)
     output.note(`there are more; see them with --limit ${options.limit * 2}`);
   if (sessions.length > 0 && hidden !== null && hidden > 0 && !invocation.json) output.note(hiddenNote(hidden));
@@ -139,7 +139,7 @@ export async function showSession(
     output.json({ session, turn, summary });
     return exitCodes.fine;
   }
-  for (const line of sessionLines(session, output, await lastEndOf(client, session, turn))) output.line(line);
+  for (const line of sessionLines(session, output)) output.line(line);
   if (summary !== null) {
     output.line();
     for (const line of shownSummary(summary, output)) output.line(line);

@@ -212,12 +212,43 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
 });
 
 test("[L1] [B4] doctor only reads: without data it creates nothing, and says so", async (t) => {
-  const world = await cliWorld(t);
+  const world = await cliWorld(t, { hasDataFolder: false });
   const { exit, stdout } = await world.run(["doctor"]);
   assert.equal(exit, 0, stdout);
-  assert.match(stdout, /^-- data folder .* does not exist yet; the first command creates it$/m);
+  assert.match(stdout, /^-- data folder .* does not exist yet; the first turn creates it$/m);
   assert.match(stdout, /^-- stores +SQLite in the data folder: no records yet$/m);
   assert.ok(!existsSync(world.dataDir));
+});
+
+test("[L1] [B6] a command that begins nothing does not create a mistyped data folder, and names the fix", async (t) => {
+  const world = await cliWorld(t, { hasDataFolder: false });
+  const copy = join(world.dataDir, "..", "backup");
+  const refused = [
+    ["session", "list"],
+    ["session", "export"],
+    ["session", "verify"],
+    ["search", "x"],
+    ["key", "list"],
+    ["gc"],
+  ];
+  for (const words of refused) {
+    const { exit, stderr } = await world.run(words);
+    assert.equal(exit, 1, words.join(" "));
+    assert.ok(stderr.includes(`there is no data folder ${world.dataDir} (data_missing)`), stderr);
+    assert.match(stderr, /^fix: correct APTOVE_DATA_DIR, or begin with: aptove ask/m);
+  }
+  assert.match((await world.run(["backup", copy])).stderr, /backup_refused/);
+  for (const words of [
+    ["config", "show"],
+    ["config", "check"],
+    ["mcp", "list"],
+    ["workspace", "list"],
+    ["skill", "list"],
+  ])
+    assert.equal((await world.run(words)).exit, 0, words.join(" "));
+  assert.deepEqual([existsSync(world.dataDir), existsSync(copy)], [false, false]);
+  assert.equal((await world.run(["key", "create", "first"])).exit, 0);
+  assert.equal((await world.run(["session", "list"])).exit, 0);
 });
 
 test("[L1] [W7] doctor and config check find a wrong key and a dead address, and say what is wrong", async (t) => {

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { budgetScopes, type BudgetScope } from "../../../domain/budget.ts";
 import type { BudgetOptions } from "../budgets/budgets.ts";
 import type { OrgOption } from "../lookup/find-people.ts";
-import type { RunCommand } from "./declaring.ts";
+import { createsFolder, type RunCommand } from "./declaring.ts";
 
 export function addBudgetCommands(program: Command, run: RunCommand): void {
   const budget = program.command("budget").description("budgets: what calls of models may cost");
@@ -24,7 +24,7 @@ export function addBudgetCommands(program: Command, run: RunCommand): void {
     )
     .addOption(org())
     .action((scope: BudgetScope, amount: string, options: BudgetOptions) =>
-      run(async (call) => (await commands()).setBudget(call, { scope, amount }, options)),
+      run(async (call) => (await commands()).setBudget(call, { scope, amount }, options), createsFolder),
     );
   budget
     .command("list")

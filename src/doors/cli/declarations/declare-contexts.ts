@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";
 import type { ModelListOptions } from "../models/list-models.ts";
-import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 
 export function addContextCommands(context: Command, run: RunCommand): void {
   const commands = () => import("../commands/contexts.ts");
@@ -19,11 +19,11 @@ export function addContextCommands(context: Command, run: RunCommand): void {
   context
     .command("list")
     .description("list the contexts in use: those of the configuration, and the org's records that replace them")
-    .action(() => run(async (call) => (await commands()).listContexts(call)));
+    .action(() => run(async (call) => (await commands()).listContexts(call), createsFolder));
   named("show", "print a context as a TOML file")
     .addOption(version())
     .action((kind: ContextKind, id: string, options: { at?: number }) =>
-      run(async (call) => (await commands()).showContext(call, { kind, id }, options)),
+      run(async (call) => (await commands()).showContext(call, { kind, id }, options), createsFolder),
     );
   named("set", "write a new version of a context: from a file, or with some keys changed")
     .option("-f, --file <path>", "a TOML file with the whole context, as `show` prints it; - reads standard input")
@@ -35,7 +35,7 @@ export function addContextCommands(context: Command, run: RunCommand): void {
     .option("--retrieval <how>", "for a conversation: required, optional or off")
     .addOption(expect())
     .action((kind: ContextKind, id: string, options: SetOptions) =>
-      run(async (call) => (await commands()).setContext(call, { kind, id }, options)),
+      run(async (call) => (await commands()).setContext(call, { kind, id }, options), createsFolder),
     );
   named("history", "list who edited a context, and when").action((kind: ContextKind, id: string) =>
     run(async (call) => (await commands()).contextHistory(call, { kind, id })),
@@ -54,6 +54,6 @@ export function addModelCommands(model: Command, run: RunCommand): void {
     .option("--provider <name>", "only those of this provider")
     .option("--workspace <id>", "those that a workspace offers")
     .action((options: ModelListOptions) =>
-      run(async (call) => (await import("../models/list-models.ts")).listOfferedModels(call, options)),
+      run(async (call) => (await import("../models/list-models.ts")).listOfferedModels(call, options), createsFolder),
     );
 }

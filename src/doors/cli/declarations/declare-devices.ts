@@ -1,7 +1,7 @@
 /** Declares the commands under `aptove device` (P3). */
 import type { Command } from "commander";
 import type { PairOptions } from "../commands/devices.ts";
-import type { RunCommand } from "./declaring.ts";
+import { createsFolder, type RunCommand } from "./declaring.ts";
 
 export function addDeviceCommands(device: Command, run: RunCommand): void {
   const commands = () => import("../commands/devices.ts");
@@ -11,7 +11,7 @@ export function addDeviceCommands(device: Command, run: RunCommand): void {
     .option("--url <address>", "address at which the device reaches the server, if it is another one")
     .option("--workspace <id>", "give the device this workspace and its conversation")
     .option("--no-wait", "do not wait until the device has connected")
-    .action((options: PairOptions) => run(async (call) => (await commands()).pairDevice(call, options)));
+    .action((options: PairOptions) => run(async (call) => (await commands()).pairDevice(call, options), createsFolder));
   device
     .command("list")
     .description("list the paired devices")

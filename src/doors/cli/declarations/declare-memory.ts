@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
 import type { MemoryOptions } from "../memory/facts.ts";
-import type { RunCommand } from "./declaring.ts";
+import { createsFolder, type RunCommand } from "./declaring.ts";
 
 const theFact = "the fact (its id, or the beginning of it)";
 const theText = "the text of the fact; - reads standard input";
@@ -26,7 +26,7 @@ export function addMemoryCommands(memory: Command, run: RunCommand): void {
     .argument("<text...>", theText)
     .option("--turn <turn>", "the turn that it comes from")
     .action((words: string[], options: MemoryOptions & { turn?: string }) =>
-      run(async (call) => (await commands()).addFact(call, words, options)),
+      run(async (call) => (await commands()).addFact(call, words, options), createsFolder),
     );
   named("edit", "replace the text of a fact")
     .argument("<fact>", theFact)

@@ -6,7 +6,7 @@ import type { KeyOptions } from "../commands/api-keys.ts";
 import type { EraseOptions } from "../people/erase-user.ts";
 import type { UserOptions } from "../commands/people.ts";
 import type { OrgOption } from "../lookup/find-people.ts";
-import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 
 const roles: readonly Role[] = ["admin", "member", "reader"];
 const someUser = "the user (an id, its end, an email, or a name)";
@@ -33,7 +33,7 @@ function addOrgCommands(org: Command, run: RunCommand): void {
     .command("create")
     .description("create an org, as the operator of this machine's data")
     .argument("<name>", "its name")
-    .action((name: string) => run(async (call) => (await commands()).createOrg(call, name)));
+    .action((name: string) => run(async (call) => (await commands()).createOrg(call, name), createsFolder));
   org
     .command("list")
     .description("list the orgs")
@@ -69,7 +69,7 @@ function addUserCommands(user: Command, run: RunCommand): void {
     .addOption(new Option("--role <role>", "the role").choices(roles).default("member"))
     .addOption(orgOption())
     .action((name: string, options: UserOptions) =>
-      run(async (call) => (await commands()).addUser(call, name, options)),
+      run(async (call) => (await commands()).addUser(call, name, options), createsFolder),
     );
   user
     .command("list")
@@ -160,7 +160,7 @@ function addKeyCommands(key: Command, run: RunCommand): void {
     )
     .addOption(orgOption())
     .action((name: string, options: KeyOptions) =>
-      run(async (call) => (await commands()).createKey(call, name, options)),
+      run(async (call) => (await commands()).createKey(call, name, options), createsFolder),
     );
   key
     .command("list")

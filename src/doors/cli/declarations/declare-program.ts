@@ -13,7 +13,7 @@ import { describeCommand } from "./described-commands.ts";
 import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
-import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
@@ -144,7 +144,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     .option("--events", "print every event as a line of JSON")
     .option("--dry-run", "show what would be sent and what it would cost, and send nothing")
     .action((words: string[], options: AskOptions) =>
-      run(async (call) => (await import("../commands/ask.ts")).ask(call, words, options)),
+      run(async (call) => (await import("../commands/ask.ts")).ask(call, words, options), createsFolder),
     );
   addTurnOptions(program.command("chat"))
     .description("chat line by line; /help lists its commands")
@@ -153,7 +153,7 @@ function addTurnCommands(program: Command, run: RunCommand): void {
     .option("-w, --workspace <id>", "workspace of the chat (an id, a part of one, or `default`)")
     .option("--no-tools", "offer the model no access to files and commands of this machine")
     .action((words: string[], options: ChatOptions) =>
-      run(async (call) => (await import("../chat/chat.ts")).chat(call, words, options)),
+      run(async (call) => (await import("../chat/chat.ts")).chat(call, words, options), createsFolder),
     );
 }
 
@@ -177,10 +177,13 @@ function addWorkCommands(program: Command, run: RunCommand): void {
       ]),
     )
     .action((path: string | undefined, { status, ...options }: IndexOptions & { status?: boolean }) =>
-      run(async (call) => {
-        if (status === true) return (await import("../indexing/show-runs.ts")).showIndexRuns(call);
-        return (await import("../commands/index-repository.ts")).indexCommand(call, path, options);
-      }),
+      run(
+        async (call) => {
+          if (status === true) return (await import("../indexing/show-runs.ts")).showIndexRuns(call);
+          return (await import("../commands/index-repository.ts")).indexCommand(call, path, options);
+        },
+        { createsFolder: status !== true },
+      ),
     );
   program
     .command("search")
@@ -214,12 +217,12 @@ function addMcpCommands(mcp: Command, run: RunCommand): void {
     .argument("[name]", "only this one")
     .option("--workspace <id>", "the workspace whose configuration is used; default: default")
     .action((name: string | undefined, options: McpOptions) =>
-      run(async (call) => (await commands()).testMcpServers(call, name, options)),
+      run(async (call) => (await commands()).testMcpServers(call, name, options), createsFolder),
     );
   mcp
     .command("serve")
     .description("offer the sessions to another agent, over standard input and output (Model Context Protocol)")
-    .action(() => run(async (call) => (await commands()).serveSessions(call)));
+    .action(() => run(async (call) => (await commands()).serveSessions(call), createsFolder));
 }
 
 function addConfigCommands(config: Command, run: RunCommand): void {
@@ -228,7 +231,9 @@ function addConfigCommands(config: Command, run: RunCommand): void {
     .command("init")
     .description("write a config.toml that explains every key")
     .option("--force", "overwrite an existing file")
-    .action((options: { force?: boolean }) => run(async (call) => (await commands()).initConfig(call, options)));
+    .action((options: { force?: boolean }) =>
+      run(async (call) => (await commands()).initConfig(call, options), createsFolder),
+    );
   config
     .command("show")
     .description("show the effective values with secrets masked, and where each is set")
@@ -247,7 +252,7 @@ function addKeyCommands(program: Command, run: RunCommand): void {
     .command("login")
     .description("ask for the key of a provider, and store it in config.toml of this machine")
     .argument("[provider]", "openai, anthropic, google, or a compatible server; default: the one that lacks its key")
-    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider)));
+    .action((provider: string | undefined) => run(async (call) => (await keys()).login(call, provider), createsFolder));
   program
     .command("logout")
     .description("remove stored keys of providers")
@@ -263,14 +268,14 @@ function addServerCommands(program: Command, run: RunCommand): void {
   at(program.command("serve"))
     .description("serve this machine's data over HTTP until Ctrl-C")
     .action((options: ServeOptions) =>
-      run(async (call) => (await import("../commands/serve.ts")).serve(call, options)),
+      run(async (call) => (await import("../commands/serve.ts")).serve(call, options), createsFolder),
     );
   at(program.command("start"))
     .description("index this repository, create a first key, serve, and open the page (npm start)")
     .option("--no-open", "open no browser")
     .option("--phone", "listen on every address of this machine, and show a code for a phone's camera")
     .action((options: ServeOptions) =>
-      run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
+      run(async (call) => (await import("../commands/serve.ts")).start(call, options), createsFolder),
     );
   program
     .command("page")
@@ -287,7 +292,9 @@ function addServerCommands(program: Command, run: RunCommand): void {
     .option("--workspace <id>", "workspace of new sessions; default: default")
     .option("-m, --mode <mode>", "mode of new sessions: ask, edit (the default), or one of the configuration")
     .option("--login", "ask for the key of a provider, store it and end; editors call this")
-    .action((options: AcpOptions) => run(async (call) => (await import("../commands/acp.ts")).acp(call, options)));
+    .action((options: AcpOptions) =>
+      run(async (call) => (await import("../commands/acp.ts")).acp(call, options), createsFolder),
+    );
 }
 
 function addMaintenanceCommands(program: Command, run: RunCommand): void {
@@ -308,7 +315,9 @@ function addMaintenanceCommands(program: Command, run: RunCommand): void {
     .command("restore")
     .description("restore a backup into a data folder without sessions")
     .argument("<folder>", "the folder that aptove backup wrote")
-    .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
+    .action((folder: string) =>
+      run(async (call) => (await import("../commands/backup.ts")).restore(call, folder), createsFolder),
+    );
   program
     .command("move-blobs")
     .description("move the contents of conversations into the database, or back into files")

@@ -10,7 +10,7 @@ import type { SummarizeOptions } from "../summaries/summarize-session.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
-import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theSession = "the session (an id, its end, or `last`)";
 const someSession = "the session; default: the newest of this repository";
@@ -317,6 +317,6 @@ function addTransferCommands(session: Command, run: RunCommand): void {
         const { from } = options;
         if (from !== undefined) return (await foreign()).importForeign(call, file, { ...options, from });
         return (await commands()).importSessions(call, file);
-      }),
+      }, createsFolder),
     );
 }

@@ -2,7 +2,7 @@
 import { Option, type Command } from "commander";
 import type { CreateWorkspaceOptions, DeleteWorkspaceOptions, WorkspaceGcOptions } from "../commands/workspaces.ts";
 import type { SkillOptions } from "../working-copy/skills.ts";
-import { wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
 
@@ -20,7 +20,7 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
     .option("--model <model>", "the model to use there")
     .option("--device <id>", "bind the device with this id to it")
     .action((options: CreateWorkspaceOptions) =>
-      run(async (call) => (await commands()).createWorkspace(call, options)),
+      run(async (call) => (await commands()).createWorkspace(call, options), createsFolder),
     );
   workspace
     .command("show")

@@ -4,7 +4,18 @@ import type { CliInvocation } from "../invocation.ts";
 import type { ExitCode } from "../failure.ts";
 
 /** Runs the body of a command and keeps its exit code. */
-export type RunCommand = (body: (invocation: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
+export type RunCommand = (
+  body: (invocation: CliInvocation) => Promise<ExitCode> | ExitCode,
+  use?: FolderUse,
+) => Promise<void>;
+
+/** What a command may do with a data folder that does not exist. */
+export interface FolderUse {
+  createsFolder: boolean;
+}
+
+/** Marks a command that begins something, or shows what a first turn can use. Every other one needs a folder that exists. */
+export const createsFolder: FolderUse = { createsFolder: true };
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

@@ -3,17 +3,17 @@ import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts"
 import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { numberedName, shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
-import { knownTokens, lastState, type LastTurn } from "./turn-end.ts";
+import { knownTokens, lastState } from "./turn-end.ts";
 import { directionWords } from "./usage-words.ts";
 
-export function sessionLines(session: WireSession, output: CliOutput, last: LastTurn | null): string[] {
+export function sessionLines(session: WireSession, output: CliOutput): string[] {
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
     [session.otherRepos.length > 0 ? "repositories" : "repository", repositoriesOf(session)],
     ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
-    ["turns", `${session.turnCount}, the last ${session.turnCount === 0 ? "not there yet" : lastState(session, last)}`],
-    ["tokens", knownTokens(session, last)],
+    ["turns", `${session.turnCount}, the last ${session.turnCount === 0 ? "not there yet" : lastState(session)}`],
+    ["tokens", knownTokens(session)],
     ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
     ["last active", localTime(session.activeAt)],
     ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),

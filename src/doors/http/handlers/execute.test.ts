@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
+import { s3Blobs } from "../../../blobs/s3/s3-blobs.ts";
 import { limits } from "../../../domain/limits.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
+import { startFakeS3 } from "../../../../testing/fake-s3/fake-s3.ts";
 import { sseMessages, testDoor } from "../../../../testing/http-door.ts";
 
 const execute = "/api/ai/agent/execute";
@@ -29,6 +31,41 @@ test("[H1] JSON runs a turn, and the answer is complete", async (t) => {
     errorMessage: null,
   });
   assert.ok((answer.usage.totalTokens ?? 0) > 0);
+});
+
+test("[H3] [B1] a bucket that does not answer is blobs_unavailable, with the time to wait before a retry", async (t) => {
+  const bucket = await startFakeS3();
+  t.after(() => bucket.close());
+  const { accessKeyId, secretAccessKey, region, endpoint } = bucket;
+  const blobs = s3Blobs({
+    ...{ url: `s3://${bucket.bucket}`, endpoint, region, pathStyle: null },
+    credentials: { accessKeyId, secretAccessKey, sessionToken: null },
+    retryPolicy: { attemptsMax: 2, backoffMs: 1, backoffMaxMs: 1 },
+  });
+  const { call, door, admin } = await testDoor(t, { blobs });
+  const { turnId } = await answerOf(await call(`POST ${execute}`, { json: { instruction: "hello" } }));
+  const send = async (line: string, body?: string): Promise<Response> => {
+    const [method = "", path = ""] = line.split(" ");
+    const headers = { authorization: `Bearer ${admin.key}`, "content-type": "application/json" };
+    return await door.fetch(new Request(`http://localhost:4870${path}`, { method, headers, ...(body && { body }) }));
+  };
+  const outages = [
+    { method: "PUT", line: `POST ${execute}`, body: JSON.stringify({ instruction: "again" }) },
+    { method: "GET", line: `GET /api/turns/${turnId}/answer` },
+  ];
+  for (const { method, line, body } of outages) {
+    for (const [after, headers] of [
+      ["5", {}],
+      ["30", { "retry-after": "30" }],
+    ] as const) {
+      bucket.next(method, ...Array.from({ length: 2 }, () => ({ how: "refuse" as const, status: 503, headers })));
+      const refused = await send(line, body);
+      const { code, detail } = (await refused.json()) as { code: string; detail: string };
+      assert.deepEqual([refused.status, code, refused.headers.get("retry-after")], [503, "blobs_unavailable", after]);
+      assert.match(detail, /S3 responded with 503/);
+    }
+  }
+  assert.equal((await send(`POST ${execute}`, JSON.stringify({ instruction: "again" }))).status, 200);
 });
 
 test("[H1] plain text is the instruction, and the query has the rest", async (t) => {

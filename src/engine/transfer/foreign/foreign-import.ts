@@ -9,7 +9,7 @@ import { idOf, sha256 } from "../../../domain/ids.ts";
 import { emptyState, type State } from "../../../domain/lineage.ts";
 import { limits } from "../../../domain/limits.ts";
 import { folderKey, type Session, sessionKey, sessionName } from "../../../domain/session.ts";
-import { summarize, type CompletedTurn, type Turn, type TurnPosition } from "../../../domain/turn.ts";
+import { noChain, summarize, type CompletedTurn, type Turn, type TurnPosition } from "../../../domain/turn.ts";
 import { unknownUsage, type Usage } from "../../../domain/usage.ts";
 import { visibleSession } from "../../access/visible.ts";
 import type { EngineCore } from "../../turn/live/engine-core.ts";
@@ -273,7 +273,7 @@ class ForeignFile {
         usage,
         byModel: { [turn.model]: usage },
       },
-      chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+      chain: noChain,
       digest: null,
       stopReason: turn.stopReason,
     };

@@ -10,7 +10,7 @@ import type { LiveTurn } from "./live-turn.ts";
  * here, and with the renewal of leases, so that a budget that is set at another server counts soon too.
  */
 export async function noteBudgets(core: EngineCore): Promise<void> {
-  const running = [core.live, ...core.beside].flatMap((some) => some.all().flatMap(targetsOfRunning));
+  const running = [core.live, ...core.unkeptLive].flatMap((some) => some.all().flatMap(targetsOfRunning));
   if (running.length === 0) return;
   const found = new Set(await core.deps.records.budgets.withBudget([...new Set(running.flatMap(({ ids }) => ids))]));
   for (const { live, ids } of running) if (ids.some((id) => found.has(id))) live.hasBudget = true;

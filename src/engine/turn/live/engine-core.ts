@@ -11,7 +11,7 @@ import type { EngineDependencies } from "../../dependencies.ts";
 import { OrgChanges } from "../../access/org-changes.ts";
 import { QuotaKeeper } from "../../access/quotas.ts";
 import { RulesOfSessions } from "../kept/kept-rules.ts";
-import { Transcriber } from "../kept/transcriber.ts";
+import { Transcriber } from "./transcriber.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
 export interface EngineCore {
@@ -22,7 +22,7 @@ export interface EngineCore {
   readonly live: LiveTurns;
   readonly windows: KnownWindows;
   /** The last request in the queue of a session, by the id of the session. */
-  readonly lines: Map<string, Promise<void>>;
+  readonly queueEnds: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
   readonly changes: OrgChanges;
   readonly rules: RulesOfSessions;
@@ -33,7 +33,7 @@ export interface EngineCore {
   /** The turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
   readonly unsettled: Map<string, Failure>;
   /** The registries of turns whose content is not kept (O3). They end with the process like all others (R4). */
-  readonly beside: Set<LiveTurns>;
+  readonly unkeptLive: Set<LiveTurns>;
   /** Aborts when the process begins to stop (R4). */
   readonly closing: AbortController;
 }
@@ -51,13 +51,13 @@ export function engineCore(
     histories: new Histories(deps.blobs, deps.records),
     live: new LiveTurns(),
     windows: new KnownWindows(deps),
-    lines: new Map(),
+    queueEnds: new Map(),
     transcriber: new Transcriber(deps),
     changes: new OrgChanges(deps.wakeUps),
     rules: new RulesOfSessions(deps.blobs),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Map(),
-    beside: new Set(),
+    unkeptLive: new Set(),
     closing: new AbortController(),
   };
   core.subagentTools = subagentTools(core);

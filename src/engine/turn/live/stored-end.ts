@@ -3,7 +3,7 @@
  * R1).
  */
 import { AptoveError, type Failure } from "../../../domain/errors.ts";
-import { isTerminal, type SequencedEvent, type TurnEvent } from "../../../domain/events.ts";
+import type { SequencedEvent } from "../../../domain/events.ts";
 import { keptEvents, terminalOf } from "../kept/kept-events.ts";
 import type { StoredTurn } from "../kept/turn-order.ts";
 import type { EngineCore } from "./engine-core.ts";
@@ -35,9 +35,8 @@ export async function storedEnd(
 }
 
 /**
- * Yields the remaining events. If not all events could be stored, on a full disk, the row still has the end of the turn
- * (T11). A runner that lost its lease may have shown more events than are stored: its subscribers receive the end too
- * (R1).
+ * Yields the remaining events. A runner that lost its lease may have shown more events than are stored: its subscribers
+ * receive the end too (R1).
  */
 function* restOf(
   { seq, hasLiveEvents }: SubscriberPosition,
@@ -46,23 +45,7 @@ function* restOf(
 ): Generator<SequencedEvent> {
   const rest = events.filter((sequenced) => sequenced.seq > seq);
   yield* rest;
-  const last = rest.at(-1) ?? (hasLiveEvents ? undefined : events.at(-1));
-  if (last !== undefined && isTerminal(last.event)) return;
-  const isKnown = events.some(({ event }) => event.type === "warning" && event.warning.code === "history_not_kept");
-  const missing: TurnEvent[] = [...(isKnown ? [] : unkeptOf(turn)), terminalOf(turn)];
-  const from = Math.max(seq, last?.seq ?? 0) + 1;
-  yield* missing.map((event, index) => ({ seq: from + index, event }));
-}
-
-/**
- * Returns the warning that the process adds to the live log when the row is written: a subscriber that reads in between gets
- * the same events at the same positions (V2).
- */
-function unkeptOf(turn: StoredTurn): TurnEvent[] {
-  if (turn.blobs.run !== null) return [];
-  return turn.warnings
-    .filter(({ code }) => code === "history_not_kept")
-    .map((warning) => ({ type: "warning", warning }));
+  if (rest.length === 0 && hasLiveEvents) yield { seq: seq + 1, event: terminalOf(turn) };
 }
 
 /**

@@ -8,12 +8,10 @@ import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { beforeArchiving, type FinishedTurn, type Turn } from "../../../domain/turn.ts";
 import { anySignal } from "../../../system/abort.ts";
 import { keptEvents } from "../kept/kept-events.ts";
+import type { WatchedRight } from "../../access/access-watch.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { feedOf } from "./event-feed.ts";
 import { storedEnd } from "./stored-end.ts";
-
-/** Begins to watch a right. Calls `onLost` once, when the right is lost. Returns a function that ends the watch. */
-export type WatchedRight = (onLost: () => void) => () => void;
 
 export interface EventsFrom {
   /** The position of the last event that the subscriber has. 0 for all events. */

@@ -19,7 +19,7 @@ import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor, workspaceOfNew } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
 import { acceptRepositories } from "./accept-repositories.ts";
-import { checkFiles } from "./check-files.ts";
+import { checkFiles } from "./gathered/check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";

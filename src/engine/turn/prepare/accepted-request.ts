@@ -28,7 +28,7 @@ import type { ToolUse } from "../request/prompt.ts";
 import type { BoundedRules } from "../request/rules-block.ts";
 import type { AskedBeside } from "../kept/turn-blobs.ts";
 import type { RepositoryScope } from "./accept-repositories.ts";
-import type { CheckedFile } from "./check-files.ts";
+import type { CheckedFile } from "./gathered/check-files.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { EarlierItem } from "./earlier.ts";
 import type { TurnSkills } from "./skills.ts";

@@ -2,6 +2,7 @@
  * Builds one call of the provider, and decides how it gets the history: by continuing the provider's memory, or by
  * sending the whole history (C1–C3, E5).
  */
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelSettings } from "../../../domain/context.ts";
 import type { Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
@@ -10,11 +11,11 @@ import { modelFamily } from "../../../domain/models.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { decideChain } from "./chain.ts";
-import { ownSummarised, type CallGround, type HistoryDecision, type ParentTurn } from "./turn-plan.ts";
+import { ownSummarised, type CallGround, type HistoryDecision } from "./turn-plan.ts";
 
 export function decideHistory(
   accepted: AcceptedRequest,
-  parent: ParentTurn | null,
+  parent: ContinuableTurn | null,
   { forgets, now }: { forgets: boolean; now: number },
 ): HistoryDecision {
   if (parent === null) return null;
@@ -106,7 +107,7 @@ function withRankTaken(item: UserItem, { ranks }: AcceptedRequest["provider"]): 
 }
 
 /** Returns true if another model than this one answered the last turn. Models of one family read each other's memory. */
-function switchesModel({ provider, model }: AcceptedRequest, parent: ParentTurn | null): boolean {
+function switchesModel({ provider, model }: AcceptedRequest, parent: ContinuableTurn | null): boolean {
   return parent === null || parent.provider !== provider.name || modelFamily(parent.model) !== modelFamily(model);
 }
 
@@ -114,7 +115,7 @@ function switchesModel({ provider, model }: AcceptedRequest, parent: ParentTurn 
 export interface SentHistory {
   accepted: AcceptedRequest;
   visible: State;
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   decision: HistoryDecision;
 }
 
@@ -167,7 +168,7 @@ const toolsChanged: Warning = {
 };
 
 /** Returns a warning if the beginning of a replay has changed: the provider's cache and its model's reasoning end there. */
-function prefixWarnings({ promptHash, toolsHash }: AcceptedRequest, parent: ParentTurn | null): Warning[] {
+function prefixWarnings({ promptHash, toolsHash }: AcceptedRequest, parent: ContinuableTurn | null): Warning[] {
   if (parent === null) return [];
   return [
     ...(parent.manifest.promptHash === promptHash ? [] : [promptChanged]),

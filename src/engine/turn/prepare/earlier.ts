@@ -2,6 +2,7 @@
  * The items that a caller brings before the instruction, of a conversation that took place elsewhere. They are checked, and
  * become a part of the history as if the conversation had taken place here. So a client that sends its whole history continues it like any other (O5).
  */
+import type { Mode } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { openToolCalls, type HistoryItem, type ConversationItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
@@ -69,12 +70,11 @@ function textOf(item: ConversationItem): string {
 }
 
 /**
- * Returns the items of the history. `media` are the images and documents in their order. A call without a result is closed
+ * Returns the items of the history. `media` are all images and documents of the turn: those of these items come first. A call without a result is closed
  * before the next message of the person, or at the end (T8).
  */
 export function earlierHistory(
-  mode: string,
-  earlier: readonly EarlierItem[],
+  { mode, earlier }: { mode: Mode; earlier: readonly EarlierItem[] },
   media: readonly PartRef[],
 ): HistoryItem[] {
   const made: HistoryItem[] = [];
@@ -84,7 +84,7 @@ export function earlierHistory(
     if (isMessage) made.push(...closing(made));
     const refs = media.slice(at, at + count);
     at += count;
-    made.push(historyItem(mode, item, refs));
+    made.push(historyItem(mode.id, item, refs));
   }
   return [...made, ...closing(made)];
 }

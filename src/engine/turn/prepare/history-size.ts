@@ -1,4 +1,5 @@
 /** Estimates how many tokens a history takes, and whether it nears the window of the model (C6). */
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -13,11 +14,11 @@ import {
 import { modelFamily } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
 import { afterLastOutput, unsentItems } from "./build-call.ts";
-import { estimateTokens } from "./choose-chunks.ts";
-import { ownSummarised, type CallGround, type ParentTurn } from "./turn-plan.ts";
+import { estimateTokens } from "./gathered/choose-chunks.ts";
+import { ownSummarised, type CallGround } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
-export function nearsWindow(ground: CallGround, parent: ParentTurn | null, window: number | null): boolean {
+export function nearsWindow(ground: CallGround, parent: ContinuableTurn | null, window: number | null): boolean {
   if (window === null || ground.visible.entries.length === 0) return false;
   return firstCallTokens(ground, parent) > window * limits.windowShareMax;
 }
@@ -26,7 +27,7 @@ export function nearsWindow(ground: CallGround, parent: ParentTurn | null, windo
  * Returns the size of the first call. What the provider counted for the last call of the parent includes the prompt,
  * the tools and the answer. Our own estimate may be lower.
  */
-export function firstCallTokens(ground: CallGround, parent: ParentTurn | null): number {
+export function firstCallTokens(ground: CallGround, parent: ContinuableTurn | null): number {
   const estimated = requestTokens(ground, []);
   const { provider, model } = ground.accepted;
   const countsAlike = parent?.provider === provider.name && modelFamily(parent.model) === modelFamily(model);

@@ -37,7 +37,7 @@ import {
   type BoundedRules,
   type RulesNews,
 } from "../request/rules-block.ts";
-import type { CheckedFile } from "./check-files.ts";
+import type { CheckedFile } from "./gathered/check-files.ts";
 import type { AcceptedRequest, AcceptedSurroundings } from "./accepted-request.ts";
 import { noSkills, offeredSkills, skillsNews, skillsRef, type SkillsNews, type TurnSkills } from "./skills.ts";
 import type { TurnPlan } from "./turn-plan.ts";

@@ -1,7 +1,7 @@
 /** The position of a new turn in the tree (T6, T7), and the messages that it takes from the mailbox (A2). */
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
-import type { ParentTurn } from "./turn-plan.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 
 export interface MailboxDelivery {
@@ -16,7 +16,7 @@ export interface TurnPlacement {
   session: Session | null;
   /** The session whose contexts, workspace and repository count if the request names none. */
   model: Session | null;
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   /** The head that the caller saw. The turn becomes the head only if it is still that one (S5). */
   head: string | null;
   /** The turn that a new session was forked from. Null if there is none. */

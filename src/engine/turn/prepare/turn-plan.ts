@@ -1,17 +1,14 @@
 /** Everything that a turn sends to the model, planned before anything is written or sent. */
 import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
-import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
+import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentContext, State } from "../../../domain/lineage.ts";
-import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ChainDecision } from "./chain.ts";
 import type { PlacedInput } from "../kept/kept-parts.ts";
 import type { TurnBeginning } from "../kept/turn-state.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
-
-export type ParentTurn = ContinuableTurn;
 
 export interface TurnPlan {
   turnId: string;
@@ -64,6 +61,13 @@ export type CallGround = Pick<TurnPlan, "turnId" | "accepted" | "visible" | "sum
 /** Returns what the turn adds to the history before the model answers. */
 export function plannedBeginning({ newItems, sent, input, summary }: TurnPlan): TurnBeginning {
   return { newItems, sent, readable: input.readable, summary };
+}
+
+/** Returns the plan with the results of the allowed calls, in front of the new message (T9). */
+export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]): TurnPlan {
+  const after = plan.newItems.findIndex((item) => item.type !== "tool_result");
+  const at = after === -1 ? plan.newItems.length : after;
+  return { ...plan, newItems: plan.newItems.toSpliced(at, 0, ...results) };
 }
 
 /** Returns how many of the turn's own items its summary stands for: of `newItems`, then of what the turn produced. */

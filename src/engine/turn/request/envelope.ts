@@ -7,6 +7,7 @@ import type { ToolCallItem, ToolResultItem, UserItem } from "../../../domain/his
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall, ToolFeedback } from "../../../domain/tool.ts";
 import { parsedArguments } from "../../../domain/tool-arguments.ts";
+import type { Turn } from "../../../domain/turn.ts";
 
 export function userMessage(mode: string, instruction: string, ...blocks: (string | null)[]): UserItem {
   const first = `[MODE: ${mode}]\n\n[INSTRUCTION]\n${instruction}`;
@@ -64,8 +65,13 @@ export interface ClosedCalls {
   unanswered: number;
 }
 
+/** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
+export function answerOpenCalls(parent: Turn | null, feedback: readonly ToolFeedback[]): ClosedCalls {
+  return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], feedback);
+}
+
 /**
- * Answers every open call of the parent (T8, T9): with the caller's result, or with one that states that there is none.
+ * Answers every open call (T8, T9): with the caller's result, or with one that states that there is none.
  * Throws `tool_feedback_invalid`, which lists all answers to calls that do not wait, and all calls that were answered
  * twice.
  */

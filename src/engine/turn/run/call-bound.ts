@@ -2,6 +2,7 @@
  * The most that a call of a model can use (F11). A token has at least one byte, so a text never has more tokens than
  * bytes. Where the provider has counted what the request repeats, only what is new is counted in bytes.
  */
+import type { ContinuableTurn } from "../../../domain/turn.ts";
 import { callBounds, nanoUsd, type CallAmount } from "../../../domain/budget.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { isMedia } from "../../../domain/input-part.ts";
@@ -9,12 +10,12 @@ import { costBoundOf, modelFamily, modelInfo } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
 import type { PreparedRequest, Provider } from "../../../providers/provider.ts";
 import { afterLastOutput, unsentItems } from "../prepare/build-call.ts";
-import type { ParentTurn, TurnPlan } from "../prepare/turn-plan.ts";
+import type { TurnPlan } from "../prepare/turn-plan.ts";
 
 /** What is known before a call. */
 export interface BoundedCall {
   plan: TurnPlan;
-  parent: ParentTurn | null;
+  parent: ContinuableTurn | null;
   request: Pick<PreparedRequest, "model" | "body" | "outputTokensMax">;
   /** The items of the call, and whether the provider adds what it remembers to them. */
   items: readonly HistoryItem[];
@@ -82,7 +83,7 @@ function countedBound({ plan, parent, produced, window, isOfTurn }: BoundedCall)
 }
 
 /** A summary of this turn stands for a part of what the parent's call had. */
-function countedByParent({ accepted, manifest, summary }: TurnPlan, parent: ParentTurn | null): number | null {
+function countedByParent({ accepted, manifest, summary }: TurnPlan, parent: ContinuableTurn | null): number | null {
   if (parent === null || summary !== null) return null;
   const { provider, model } = accepted;
   const isSameModel = parent.provider === provider.name && modelFamily(parent.model) === modelFamily(model);

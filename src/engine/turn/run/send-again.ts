@@ -8,8 +8,8 @@ import type { ContextManifest } from "../../../domain/context.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import { budgetOf } from "../prepare/file-budget.ts";
-import { versionsOf } from "../prepare/file-versions.ts";
+import { budgetOf } from "../prepare/gathered/file-budget.ts";
+import { versionsOf } from "../prepare/gathered/file-versions.ts";
 import {
   chunkBounds,
   gatherChunks,
@@ -17,8 +17,8 @@ import {
   sentWith,
   type GatheredChunks,
   type GatheredFiles,
-} from "../prepare/gather.ts";
-import { gatherDocuments, joinedChunks } from "../prepare/long-documents.ts";
+} from "../prepare/gathered/gather.ts";
+import { gatherDocuments, joinedChunks } from "../prepare/gathered/long-documents.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";
 import { rulesNotes, type RulesNews } from "../request/rules-block.ts";

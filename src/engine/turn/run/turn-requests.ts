@@ -8,7 +8,7 @@ import type { Step } from "../../../domain/step.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import { loadMedia, mediaTexts } from "../kept/kept-parts.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
-import { earlierOf } from "../prepare/plan-turn.ts";
+import { earlierHistory } from "../prepare/earlier.ts";
 import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
 import type { BlobWrite } from "../../../records/turn-store.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -64,7 +64,7 @@ export class TurnRequests {
     const baseStep = this.#stored.length === 0 ? null : (base?.step ?? null);
     const recipe = makeRecipe(request.body, baseStep === null ? (requestBase?.body ?? null) : (base?.body ?? null), {
       known: [...messageTexts(message), ...mediaTexts(call, input.loaded)],
-      inOrder: earlierTexts(earlierOf(accepted, input.media)),
+      inOrder: earlierTexts(earlierHistory(accepted, input.media)),
     });
     const blob = blobKeys.request(turnId, step);
     const bytes = encodeBlob("request", { format: 1, turnId, baseStep, request: recipe });

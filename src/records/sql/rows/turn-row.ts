@@ -144,3 +144,20 @@ export async function selectTurn(
   const { rows } = await runPlain<TurnRow>(db, dialect, plain`select * from turns where id = ${id}`);
   return rows[0] === undefined ? null : rowToTurn(rows[0], dialect.ends);
 }
+
+/** Returns the last turn of each of these sessions that has one. */
+export async function selectLastTurns(
+  db: Kysely<Tables>,
+  { ends }: { ends: Pick<TurnEnds, "docOf"> },
+  sessionIds: readonly string[],
+): Promise<Turn[]> {
+  const rows = await db
+    .selectFrom("sessions as s")
+    .innerJoin("turns as t", (join) =>
+      join.onRef("t.session_id", "=", "s.id").onRef("t.sequence", "=", "s.last_sequence"),
+    )
+    .where("s.id", "in", sessionIds)
+    .selectAll("t")
+    .execute();
+  return rows.map((row) => rowToTurn(row, ends));
+}

@@ -6,7 +6,7 @@ import type { Fact } from "../../../../domain/fact.ts";
 import { limits } from "../../../../domain/limits.ts";
 import { evidenceTerms, rarity } from "../../../../retrieval/evidence.ts";
 import { termsOf } from "../../../../retrieval/terms.ts";
-import { estimateTokens } from "../choose-chunks.ts";
+import { estimateTokens } from "../gathered/choose-chunks.ts";
 
 /** The tokens of the lines around a fact. */
 const frameTokens = 20;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { testEngine, type TestEngine, type TestEngineOptions } from "../../../../testing/engine.ts";
-import { newId, sha256 } from "../../../domain/ids.ts";
-import { memoryCache } from "../../../live/memory/memory-cache.ts";
-import type { SharedCache } from "../../../live/shared-cache.ts";
-import type { RetrievalQuery, RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import { testEngine, type TestEngine, type TestEngineOptions } from "../../../../../testing/engine.ts";
+import { newId, sha256 } from "../../../../domain/ids.ts";
+import { memoryCache } from "../../../../live/memory/memory-cache.ts";
+import type { SharedCache } from "../../../../live/shared-cache.ts";
+import type { RetrievalQuery, RetrievedChunk, Retriever } from "../../../../retrieval/retriever.ts";
 import { keptSearch } from "./kept-search.ts";
 
 function chunk(query: RetrievalQuery): RetrievedChunk {

@@ -3,16 +3,16 @@
  * retry, or a step that asks again does not search again. The key has the generation of the index, so nothing that the index
  * has forgotten is found, and nothing must be removed.
  */
-import { canonicalJson } from "../../../system/canonical-json.ts";
-import { sha256 } from "../../../domain/ids.ts";
-import { readChunks, writeChunks } from "../../../retrieval/stored-chunks.ts";
+import { canonicalJson } from "../../../../system/canonical-json.ts";
+import { sha256 } from "../../../../domain/ids.ts";
+import { readChunks, writeChunks } from "../../../../retrieval/stored-chunks.ts";
 import {
   repositoriesOf,
   type RetrievalQuery,
   type RetrievedChunk,
   type Retriever,
-} from "../../../retrieval/retriever.ts";
-import type { EngineDependencies } from "../../dependencies.ts";
+} from "../../../../retrieval/retriever.ts";
+import type { EngineDependencies } from "../../../dependencies.ts";
 
 export type SearchParts = Pick<EngineDependencies, "cache" | "version">;
 

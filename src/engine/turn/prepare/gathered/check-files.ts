@@ -1,10 +1,10 @@
 /** Checks the form of active files before they are used (X3–X5). */
-import { decodeText, isTooLarge, pathFault, type ActiveFile } from "../../../domain/active-file.ts";
-import { AptoveError } from "../../../domain/errors.ts";
-import { sha256 } from "../../../domain/ids.ts";
-import { languageOf } from "../../../domain/language.ts";
-import { limits } from "../../../domain/limits.ts";
-import { sessionPath, splitPath, type PathNames } from "../../../domain/repositories.ts";
+import { decodeText, isTooLarge, pathFault, type ActiveFile } from "../../../../domain/active-file.ts";
+import { AptoveError } from "../../../../domain/errors.ts";
+import { sha256 } from "../../../../domain/ids.ts";
+import { languageOf } from "../../../../domain/language.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { sessionPath, splitPath, type PathNames } from "../../../../domain/repositories.ts";
 
 /** An active file whose form was checked. The hash is that of the raw bytes (X3). */
 export interface CheckedFile {

@@ -1,6 +1,6 @@
 /** What is configured for orgs: quotas (H5), and turns whose content is not to be kept (O3). */
-import type { QuotaLimits, UnkeptPolicy } from "../engine/dependencies.ts";
-import type { Configuration } from "../configuration/configuration.ts";
+import type { QuotaLimits, UnkeptPolicy } from "../../engine/dependencies.ts";
+import type { Configuration } from "../../configuration/configuration.ts";
 
 export function quotasOf({ limits, records }: Configuration): QuotaLimits {
   const all = {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rejectionOf } from "../../../../testing/refusals.ts";
-import { testEngine } from "../../../../testing/engine.ts";
-import type { ActiveFile } from "../../../domain/active-file.ts";
-import { AptoveError } from "../../../domain/errors.ts";
-import { sha256 } from "../../../domain/ids.ts";
-import type { FinishedTurn } from "../../../domain/turn.ts";
+import { rejectionOf } from "../../../../../testing/refusals.ts";
+import { testEngine } from "../../../../../testing/engine.ts";
+import type { ActiveFile } from "../../../../domain/active-file.ts";
+import { AptoveError } from "../../../../domain/errors.ts";
+import { sha256 } from "../../../../domain/ids.ts";
+import type { FinishedTurn } from "../../../../domain/turn.ts";
 import {
   repositoriesOf,
   type IndexInfo,
   type RetrievalQuery,
   type RetrievedChunk,
   type Retriever,
-} from "../../../retrieval/retriever.ts";
+} from "../../../../retrieval/retriever.ts";
 
 function file(path: string, content: string | Uint8Array | null, hash: string | null = null): ActiveFile {
   return { path, content: typeof content === "string" ? Buffer.from(content) : content, sha256: hash, isTouched: true };

@@ -2,18 +2,18 @@
  * Gathers what the model receives beside the instruction: active files and retrieved chunks. Both are compared with
  * what this history already has (X1–X6, Q3–Q5).
  */
-import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domain/active-file.ts";
+import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../../domain/active-file.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
-import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import { AptoveError, failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
-import { limits } from "../../../domain/limits.ts";
-import type { AlreadySent, SentContext } from "../../../domain/lineage.ts";
-import { joinPath, splitPath } from "../../../domain/repositories.ts";
-import { whenAborted } from "../../../system/abort.ts";
-import type { EngineLimits } from "../../dependencies.ts";
-import type { RepositoryScope } from "./accept-repositories.ts";
-import type { RetrievalScope } from "./accepted-request.ts";
-import type { ContextFile } from "../request/context-block.ts";
+import type { Chunk, ChunkRef } from "../../../../domain/chunk.ts";
+import { AptoveError, failureOf, type Failure, type Warning } from "../../../../domain/errors.ts";
+import { limits } from "../../../../domain/limits.ts";
+import type { AlreadySent, SentContext } from "../../../../domain/lineage.ts";
+import { joinPath, splitPath } from "../../../../domain/repositories.ts";
+import { whenAborted } from "../../../../system/abort.ts";
+import type { EngineLimits } from "../../../dependencies.ts";
+import type { RepositoryScope } from "../accept-repositories.ts";
+import type { RetrievalScope } from "../accepted-request.ts";
+import type { ContextFile } from "../../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { tokensOf, waitingFiles, type FileBudget } from "./file-budget.ts";
 import { keptSearch, type SearchParts, type SearchResults } from "./kept-search.ts";

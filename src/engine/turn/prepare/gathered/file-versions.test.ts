@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { testEngine, type TestEngine } from "../../../../testing/engine.ts";
-import type { ActiveFile, WorkingCopy } from "../../../domain/active-file.ts";
-import { limits } from "../../../domain/limits.ts";
-import { sha256 } from "../../../domain/ids.ts";
-import type { FinishedTurn } from "../../../domain/turn.ts";
-import type { RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import { testEngine, type TestEngine } from "../../../../../testing/engine.ts";
+import type { ActiveFile, WorkingCopy } from "../../../../domain/active-file.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { sha256 } from "../../../../domain/ids.ts";
+import type { FinishedTurn } from "../../../../domain/turn.ts";
+import type { RetrievedChunk, Retriever } from "../../../../retrieval/retriever.ts";
 
 const first = "1".repeat(40);
 const second = "2".repeat(40);

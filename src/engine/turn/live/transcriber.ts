@@ -3,7 +3,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import { apart } from "../../../system/apart.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
-import { endsPassed } from "../live/pacing.ts";
+import { endsPassed } from "./pacing.ts";
 
 interface Line {
   /** The turns that are not written yet. */

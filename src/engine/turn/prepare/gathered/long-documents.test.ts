@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine } from "../../../../testing/engine.ts";
-import { rejectionOf } from "../../../../testing/refusals.ts";
-import { sha256 } from "../../../domain/ids.ts";
-import type { InputPart } from "../../../domain/input-part.ts";
-import { limits } from "../../../domain/limits.ts";
-import type { FinishedTurn } from "../../../domain/turn.ts";
-import type { DocumentQuery } from "../../../retrieval/documents.ts";
-import { lexicalEmbedder } from "../../../retrieval/lexical-embedding.ts";
-import { localDocuments } from "../../../retrieval/local/local-documents.ts";
-import type { RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+import { alice, all, testEngine } from "../../../../../testing/engine.ts";
+import { rejectionOf } from "../../../../../testing/refusals.ts";
+import { sha256 } from "../../../../domain/ids.ts";
+import type { InputPart } from "../../../../domain/input-part.ts";
+import { limits } from "../../../../domain/limits.ts";
+import type { FinishedTurn } from "../../../../domain/turn.ts";
+import type { DocumentQuery } from "../../../../retrieval/documents.ts";
+import { lexicalEmbedder } from "../../../../retrieval/lexical-embedding.ts";
+import { localDocuments } from "../../../../retrieval/local/local-documents.ts";
+import type { RetrievedChunk, Retriever } from "../../../../retrieval/retriever.ts";
 
 const flamingos = "The flamingo census at Lake Nakuru counted 4711 birds in the wet season.";
 const turbines = "Turbine maintenance: replace the bearings after 9000 hours of operation.";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { chooseChunks, chunksOfFileMax, estimateTokens } from "./choose-chunks.ts";
-import type { Chunk } from "../../../domain/chunk.ts";
-import { sha256 } from "../../../domain/ids.ts";
+import type { Chunk } from "../../../../domain/chunk.ts";
+import { sha256 } from "../../../../domain/ids.ts";
 import type { ChunkObstacle } from "./file-versions.ts";
-import { limits } from "../../../domain/limits.ts";
-import { chunkKey } from "../../../domain/lineage.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { chunkKey } from "../../../../domain/lineage.ts";
 
 const bounds = {
   chunksMax: limits.retrievalChunksMax,

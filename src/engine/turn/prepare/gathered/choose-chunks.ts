@@ -3,9 +3,9 @@
  * the best file and fewer of the others. So the answer is there if the best file is the right one, and probably also if
  * it is not. Nothing is sent twice in a chain (Q4), and nothing beside its whole file (X6).
  */
-import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import { limits } from "../../../domain/limits.ts";
-import { chunkKey } from "../../../domain/lineage.ts";
+import type { Chunk, ChunkRef } from "../../../../domain/chunk.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { chunkKey } from "../../../../domain/lineage.ts";
 import type { ChunkObstacle } from "./file-versions.ts";
 
 export interface ChunkChoice<C extends Chunk> {

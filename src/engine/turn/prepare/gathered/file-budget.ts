@@ -2,10 +2,10 @@
  * Chooses the files that fit into the budget of a turn (X8). Files that the caller named come first, then those that the
  * question is about, then the smaller ones. The others wait for a later turn.
  */
-import { limits } from "../../../domain/limits.ts";
+import { limits } from "../../../../domain/limits.ts";
 import { estimateTokens } from "./choose-chunks.ts";
-import type { EngineDependencies } from "../../dependencies.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import type { EngineDependencies } from "../../../dependencies.ts";
+import type { AcceptedRequest } from "../accepted-request.ts";
 import type { CheckedFile } from "./check-files.ts";
 
 export interface FileBudget {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { testEngine } from "../../../../testing/engine.ts";
-import type { ActiveFile } from "../../../domain/active-file.ts";
-import { limits } from "../../../domain/limits.ts";
-import type { FinishedTurn } from "../../../domain/turn.ts";
+import { testEngine } from "../../../../../testing/engine.ts";
+import type { ActiveFile } from "../../../../domain/active-file.ts";
+import { limits } from "../../../../domain/limits.ts";
+import type { FinishedTurn } from "../../../../domain/turn.ts";
 import { tokensOf, waitingFiles } from "./file-budget.ts";
 
 function modified(path: string, content: string): ActiveFile {

@@ -2,18 +2,18 @@
  * The documents of a turn that are too long to be sent whole (M8): texts that the person attached to it, or to an earlier turn of
  * its history. They are split, and each question gets the chunks that fit it best.
  */
-import { decodeText } from "../../../domain/active-file.ts";
-import { AptoveError, failureOf, type Warning } from "../../../domain/errors.ts";
-import { isMedia, type PartRef } from "../../../domain/input-part.ts";
-import { limits } from "../../../domain/limits.ts";
-import type { LongDocument } from "../../../retrieval/documents.ts";
-import type { EngineDependencies } from "../../dependencies.ts";
-import { isReadable } from "../kept/accepted-part.ts";
-import { readPart } from "../kept/kept-parts.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import { decodeText } from "../../../../domain/active-file.ts";
+import { AptoveError, failureOf, type Warning } from "../../../../domain/errors.ts";
+import { isMedia, type PartRef } from "../../../../domain/input-part.ts";
+import { limits } from "../../../../domain/limits.ts";
+import type { LongDocument } from "../../../../retrieval/documents.ts";
+import type { EngineDependencies } from "../../../dependencies.ts";
+import { isReadable } from "../../kept/accepted-part.ts";
+import { readPart } from "../../kept/kept-parts.ts";
+import type { AcceptedRequest } from "../accepted-request.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { GatheredChunks, KnownContext } from "./gather.ts";
-import { wholeTextBytesMax } from "./long-texts.ts";
+import { wholeTextBytesMax } from "../long-texts.ts";
 
 interface SizedDocument extends LongDocument {
   bytes: number;

@@ -2,14 +2,14 @@
  * Compares the versions of files (X6): what the model has, what the request sends, what the working copy has now, and what
  * the index returned. The newest version counts. A note names each file that the model has in another version.
  */
-import { limits } from "../../../domain/limits.ts";
-import { historyTexts, type AlreadySent, type SentFile, type State } from "../../../domain/lineage.ts";
-import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import type { FileNow, WorkingCopy } from "../../../domain/active-file.ts";
-import { splitPath } from "../../../domain/repositories.ts";
-import { fileText } from "../request/context-block.ts";
-import type { FileNews } from "../request/file-news.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import { limits } from "../../../../domain/limits.ts";
+import { historyTexts, type AlreadySent, type SentFile, type State } from "../../../../domain/lineage.ts";
+import type { Chunk, ChunkRef } from "../../../../domain/chunk.ts";
+import type { FileNow, WorkingCopy } from "../../../../domain/active-file.ts";
+import { splitPath } from "../../../../domain/repositories.ts";
+import { fileText } from "../../request/context-block.ts";
+import type { FileNews } from "../../request/file-news.ts";
+import type { AcceptedRequest } from "../accepted-request.ts";
 import type { CheckedFile } from "./check-files.ts";
 
 /** Why a chunk is not sent, or null if it is current and the model lacks it. */
