@@ -400,6 +400,21 @@ for (const looks of ["no look", "a regular look"]) {
   });
 }
 
+test("[R3] [V4] a message from another process is in the record of a turn whose end cannot be stored whole", async (t) => {
+  const stores = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+  const other = await testEngine(t, { ...stores, runner: testRunner() });
+  const { put } = stores.blobs;
+  stores.blobs.put = async (key, bytes) => {
+    if (!key.includes("/run")) return await put.call(stores.blobs, key, bytes);
+    await other.engine.turns.steer(alice, { turnId: key.split("/")[1] ?? "", text: "too late" });
+    throw new AptoveError("storage_full", "no room");
+  };
+  const { ask } = await testEngine(t, stores);
+  const turn = await ask("one");
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "storage_full");
+  assert.ok(turn.warnings.some(({ code, message }) => code === "steer_undelivered" && message.endsWith("too late")));
+});
+
 test("[T5] requests at once that name only the session run or are busy, and are never refused because the head moved", async (t) => {
   const { ask, engine } = await testEngine(t);
   const { sessionId } = await ask("one");
