@@ -54,9 +54,9 @@ export const engineFaults: readonly Mutant[] = [
     name: "purge-blobs-first",
     does: "deletes blobs before the rows that name them (S6, B1)",
     file: "src/engine/sessions/purging.ts",
-    find: "  if (!(await records.purges.purgeSession(session.id, [...kept]))) {",
+    find: "  if (!(await records.purges.purgeSession(session.id, [...kept], session.deletedAt))) {",
     replace:
-      "  for (const key of keys) await core.deps.blobs.delete(key);\n  if (!(await records.purges.purgeSession(session.id, [...kept]))) {",
+      "  for (const key of keys) await core.deps.blobs.delete(key);\n  if (!(await records.purges.purgeSession(session.id, [...kept], session.deletedAt))) {",
     tests: ["src/engine/sessions/purging.test.ts"],
   },
   {
@@ -71,8 +71,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "garbage-young",
     does: "collects the blobs of a turn that is just being opened (K4)",
     file: "src/engine/sessions/purging.ts",
-    find: "timeOfId(id) < core.deps.now() - limits.garbageAgeMs",
-    replace: "timeOfId(id) < core.deps.now()",
+    find: "timeOfId(id) < deps.now() - limits.garbageAgeMs",
+    replace: "timeOfId(id) < deps.now()",
     tests: ["src/engine/sessions/purging.test.ts"],
   },
   {

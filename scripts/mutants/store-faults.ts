@@ -97,8 +97,8 @@ export const storeFaults: readonly Mutant[] = [
     name: "records-idempotency-forgotten",
     does: "forgets which turn an idempotency key belongs to (T13)",
     file: "src/records/sql/turns.ts",
-    find: `await tx.insertInto("idempotency").values(row).execute();`,
-    replace: `void row;`,
+    find: `await tx.insertInto("idempotency").values(idempotencyRow(opening.idempotency)).execute();`,
+    replace: `void idempotencyRow;`,
     tests: sqlite,
   },
   {

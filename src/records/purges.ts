@@ -4,6 +4,8 @@
  * A driver must check and delete in one transaction: a fork that starts from a turn of the session at the same moment either
  * keeps that turn or is refused.
  */
+import type { Millis } from "../domain/ids.ts";
+
 export interface PurgeRecords {
   /**
    * Returns the turns of the session that other sessions need: parents of their turns, their origins, and all ancestors of
@@ -14,9 +16,10 @@ export interface PurgeRecords {
    * Deletes the turns of a session whose ids are not in `kept`, with their steps, texts and idempotency keys. It empties the
    * mailbox, and deletes the log of head moves and the summaries of the session and of the deleted turns (M5). A head that was deleted becomes null. A session without any turn left is deleted.
    * Returns false and changes nothing if a turn runs, also a subagent's, or if other sessions need a turn that is not kept.
-   * Returns true if there is no such session, because nothing of it is left.
+   * Returns true if there is no such session, because nothing of it is left. With `removedAt`, the time at which the caller saw that
+   * the session was removed, it also returns false if the session was restored, or removed again, in the meantime.
    */
-  purgeSession(sessionId: string, kept: readonly string[]): Promise<boolean>;
+  purgeSession(sessionId: string, kept: readonly string[], removedAt?: Millis): Promise<boolean>;
   /** Returns those of the ids that belong to a stored turn. The order is undefined. */
   existingTurnIds(ids: readonly string[]): Promise<string[]>;
   /** Returns the keys of all blobs that a turn, its steps and the summaries through it name, each once. Returns an empty list for an unknown turn. */

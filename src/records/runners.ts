@@ -31,7 +31,10 @@ export interface RunnerRecords {
    */
   takeLostTurns(taking: LostTurnsTaking): Promise<LostTurn[]>;
 
-  /** Returns false and writes nothing if the turn is not pending. Changes nothing if the control's id exists. */
+  /**
+   * Returns false and writes nothing if the turn is not pending. A control whose id exists changes nothing: a message may come
+   * twice, so that returns true, but of two answers the first one counts, so the second one returns false.
+   */
   insertControl(control: TurnControl): Promise<boolean>;
   /** Returns the controls of the runner's pending turns, the oldest first. Drops the controls of finished turns. */
   listControls(runnerId: string): Promise<TurnControl[]>;

@@ -47,6 +47,8 @@ export interface TurnRecords {
   /** Returns all pending turns of all orgs, of agents and of subagents, ordered by id. */
   listPending(): Promise<PendingTurn[]>;
   findIdempotent(userId: string, key: string): Promise<IdempotentRequest | null>;
+  /** Stores the key of a request that joined a running turn (V4, T13). Changes nothing if the user has the key already. */
+  keepIdempotent(request: IdempotentRequest): Promise<void>;
   /** Returns the newest of the author's turns that have one of the history keys, newest first (O5). */
   findByHistory(author: string, keys: readonly string[]): Promise<FoundByHistory[]>;
 

@@ -1,5 +1,6 @@
 /** The orderly end of an engine (R4). */
 import type { CloseOptions } from "../engine.ts";
+import { countWaiting } from "../turn/live/budgeted-turns.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { BackgroundJobs } from "./background-jobs.ts";
 
@@ -43,6 +44,8 @@ async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = a
     closeDoors,
     // This stores the end of turns whose end could not be written before.
     () => jobs.recover(),
+    // Other processes count all that was held for the calls of a process that has ended.
+    () => countWaiting(core),
     () => core.transcriber.writtenAll(),
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),

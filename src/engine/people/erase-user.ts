@@ -124,8 +124,9 @@ async function purgeAll(
     const kept: Session[] = [];
     sum.turnsKept = 0;
     for (const session of rest) {
-      await records.sessions.update(session.id, { ...noWords, deletedAt: session.deletedAt ?? now() }, now());
-      const { turnsPurged, turnsKept, bytesFreed } = await purge(core, session);
+      const removed = { ...session, deletedAt: session.deletedAt ?? now() };
+      await records.sessions.update(session.id, { ...noWords, deletedAt: removed.deletedAt }, now());
+      const { turnsPurged, turnsKept, bytesFreed } = await purge(core, removed);
       sum.turnsPurged += turnsPurged;
       sum.bytesFreed += bytesFreed;
       sum.turnsKept += turnsKept;

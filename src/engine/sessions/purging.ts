@@ -1,7 +1,7 @@
 /** Deletes history: the turns of a session with their blobs, and blobs that no turn needs (S6, K4). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { isId, timeOfId } from "../../domain/ids.ts";
+import { isId, timeOfId, type Millis } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
@@ -12,11 +12,13 @@ import { turnSizes } from "../turn/kept/turn-sizes.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageOrder, GarbageReport, PurgeReport } from "../engine.ts";
 
+export type RemovedSession = Session & { deletedAt: Millis };
+
 /**
  * Deletes the rows before the blobs, so that no row names a blob that is gone. A crash in between leaves garbage, which
  * is collected later (S6).
  */
-export async function purge(core: EngineCore, session: Session): Promise<PurgeReport> {
+export async function purge(core: EngineCore, session: RemovedSession): Promise<PurgeReport> {
   const { records } = core.deps;
   const kept = new Set(await records.purges.sharedTurnIds(session.id));
   const turns = await allTurns(core, session.id);
@@ -28,11 +30,39 @@ export async function purge(core: EngineCore, session: Session): Promise<PurgeRe
   // A store that has blobs and rows in one place deletes both at once.
   let bytes = 0;
   for (const turn of purged) for (const size of await turnSizes(core.deps, [turn])) bytes += size.bytes;
-  if (!(await records.purges.purgeSession(session.id, [...kept]))) {
+  if (!(await records.purges.purgeSession(session.id, [...kept], session.deletedAt))) {
+    // To list the blobs of many turns takes time, in which a person may restore the session.
+    const now = await records.sessions.get(session.id);
+    if (now?.deletedAt !== session.deletedAt) throw notRemoved(session.id);
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }
-  for (const key of keys) await core.deps.blobs.delete(key);
-  return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
+  const blobsDeleted = await deleteUnnamed(core, keys);
+  return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted, bytesFreed: bytes };
+}
+
+/**
+ * Deletes blobs that no row names, those of a turn at once. This may take minutes, in which an import brings turns whose blobs are still
+ * there. What such an import may need stays, and is collected later if it did not need it. Returns how many were deleted.
+ */
+async function deleteUnnamed(core: EngineCore, keys: readonly string[]): Promise<number> {
+  const { blobs, records } = core.deps;
+  let count = 0;
+  for (const [turnId, ofTurn] of Map.groupBy(keys, turnOf)) {
+    if ((await importsNow(core)).running) return count;
+    const named = new Set(await records.purges.blobKeysOf(turnId));
+    const unnamed = ofTurn.filter((key) => !named.has(key));
+    await Promise.all(unnamed.map((key) => blobs.delete(key)));
+    count += unnamed.length;
+  }
+  return count;
+}
+
+function turnOf(key: string): string {
+  return key.split("/")[1] ?? "";
+}
+
+export function notRemoved(sessionId: string): AptoveError {
+  return new AptoveError("not_found", `there is no removed session ${JSON.stringify(sessionId)}`);
 }
 
 /** Returns all turns of a session, the newest first. */
@@ -74,7 +104,7 @@ export async function deleteGarbage(
   const report = { keys, bytes: await sizeOf(core, keys), isMost };
   if (dryRun) return report;
   if (isMost && !isMostExpected) throw tooMuch(keys.length, all.length);
-  for (const key of keys) await core.deps.blobs.delete(key);
+  await deleteUnnamed(core, keys);
   return report;
 }
 
@@ -87,23 +117,33 @@ function tooMuch(found: number, all: number): AptoveError {
   );
 }
 
+function isOldId({ deps }: EngineCore, id: string): boolean {
+  return isId(id) && timeOfId(id) < deps.now() - limits.garbageAgeMs;
+}
+
+/** Returns whether an import runs, and the marks that imports of killed processes left. */
+async function importsNow(core: EngineCore): Promise<{ running: boolean; left: string[] }> {
+  const marks = await core.deps.blobs.list(importMarks);
+  const left = marks.filter((key) => isOldId(core, key.slice(importMarks.length)));
+  return { running: left.length < marks.length, left };
+}
+
 async function unreachableKeys(core: EngineCore, all: readonly string[]): Promise<string[]> {
   const { blobs, records } = core.deps;
   const byTurn = new Map<string, string[]>();
   for (const key of all) {
-    const turnId = key.split("/")[1] ?? "";
+    const turnId = turnOf(key);
     byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
   }
-  const isOld = (id: string): boolean => isId(id) && timeOfId(id) < core.deps.now() - limits.garbageAgeMs;
+  const isOld = (id: string): boolean => isOldId(core, id);
   // The first turn of an old session has an old id too, although it may be opening now.
   const isYoungAttempt = (key: string): boolean => {
     const attempt = /\/(?:opening|part|summary-\d+-(?:request|response))-(.+)\.json$/.exec(key)?.[1];
     return attempt !== undefined && isId(attempt) && !isOld(attempt);
   };
   // The blobs of an import have the ids of old turns. During an import it is not known which blobs are garbage.
-  const imports = await blobs.list(importMarks);
-  const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
-  if (unreachable.length < imports.length) return [];
+  const { running, left: unreachable } = await importsNow(core);
+  if (running) return [];
   const probes = await blobs.list(healthProbes);
   unreachable.push(...probes.filter((key) => isOld(key.slice(healthProbes.length))));
   for (const turnId of [...byTurn.keys()].filter(isOld)) {

@@ -13,7 +13,7 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { SessionTree, UndoReport } from "../engine.ts";
 import { forest } from "./forest.ts";
 import { graph } from "./graph.ts";
-import { deleteGarbage, purge } from "./purging.ts";
+import { deleteGarbage, notRemoved, purge, type RemovedSession } from "./purging.ts";
 import { searchSessions } from "./search.ts";
 import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
@@ -173,12 +173,13 @@ async function markSession(core: EngineCore, caller: Caller, { id, marks }: Mark
 }
 
 /** Returns a removed session that the caller may change. Throws `not_found` for any other. */
-async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
+async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<RemovedSession> {
   mayWrite(caller);
   const session = isId(id) ? await core.deps.records.sessions.get(id) : null;
-  const isRemoved = session !== null && session.deletedAt !== null && (await maySee(core.deps, caller, session));
-  if (isRemoved && isTheirs(caller, session)) return session;
-  throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
+  const removedAt = session?.deletedAt ?? null;
+  if (session === null || removedAt === null || !(await maySee(core.deps, caller, session))) throw notRemoved(id);
+  if (!isTheirs(caller, session)) throw notRemoved(id);
+  return { ...session, deletedAt: removedAt };
 }
 
 async function restore(core: EngineCore, caller: Caller, id: string): Promise<Session> {

@@ -79,18 +79,24 @@ async function readFile(
 /** Writes the plan. Returns false if the stored data has changed since the plan was made. */
 async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<boolean> {
   if (plan.turns.length + plan.sessions.length + plan.summaries.length === 0) return true;
-  const { blobs, records } = core.deps;
+  const { blobs, records, report } = core.deps;
   const mark = importMark();
   await blobs.put(mark, Buffer.from("{}"));
   try {
-    await putBlobs(core, spool, [...plan.turns, ...plan.summaries]);
+    const rows = [...plan.turns, ...plan.summaries];
+    await putBlobs(core, { spool, rows });
     const turns = importedTurns(spool, plan.turns);
     const { sessions, growths, parents, mail } = plan;
     const summaries = await importedSummaries(core, spool, plan);
     const result = await records.imports.insert({ sessions, growths, parents, turns, mail, summaries });
-    return result.outcome === "imported";
+    if (result.outcome !== "imported") return false;
+    // A deletion that began before the mark may have deleted what was there already.
+    await putBlobs(core, { spool, rows, onlyMissing: true });
+    return true;
   } finally {
-    await blobs.delete(mark);
+    await blobs
+      .delete(mark)
+      .catch((error: unknown) => report(`the mark ${mark} of an import could not be deleted`, error));
   }
 }
 
@@ -107,16 +113,21 @@ async function putPrompts({ deps }: EngineCore, spool: Spool, { prompts }: Check
   for (const prompt of prompts.values()) await deps.blobs.put(prompt.key, await bytesOf(spool, prompt));
 }
 
-async function putBlobs(
-  core: EngineCore,
-  spool: Spool,
-  rows: readonly { blobs: readonly StoredLines[] }[],
-): Promise<void> {
+interface BlobsToPut {
+  spool: Spool;
+  rows: readonly { blobs: readonly StoredLines[] }[];
+  /** True: a blob that is there already is not put again. */
+  onlyMissing?: boolean;
+}
+
+async function putBlobs(core: EngineCore, { spool, rows, onlyMissing = false }: BlobsToPut): Promise<void> {
+  const { blobs: store } = core.deps;
   const left = rows.values();
+  const put = async (blob: StoredLines): Promise<void> => {
+    if (!onlyMissing || (await store.size(blob.key)) === null) await store.put(blob.key, await bytesOf(spool, blob));
+  };
   const writer = async (): Promise<void> => {
-    for (const { blobs } of left) {
-      await Promise.all(blobs.map(async (blob) => core.deps.blobs.put(blob.key, await bytesOf(spool, blob))));
-    }
+    for (const { blobs } of left) await Promise.all(blobs.map(put));
   };
   const ended = await Promise.allSettled(Array.from({ length: writersMax }, writer));
   for (const end of ended) if (end.status === "rejected") throw end.reason;

@@ -343,6 +343,7 @@ test("[B1] a process that dies between any two writes of an import leaves only g
         left -= 1;
         await blobs.put(key, bytes);
       },
+      size: (key) => blobs.size(key),
       // No process is left to clean up.
       delete: async () => {},
     };

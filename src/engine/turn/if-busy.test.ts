@@ -173,6 +173,29 @@ test("[T5] [V4] a message for a turn that is still being prepared joins it once 
   assert.equal(steered.length, 1);
 });
 
+test("[V4] a message for a turn that is being prepared is accepted when the turn is open, and is refused with it", async (t) => {
+  for (const isRefused of [false, true]) {
+    const { retriever, searching, goOn } = slowRetriever();
+    const { start, ask, engine, deps } = await testEngine(t, { retrievers: new Map([["local", retriever]]) });
+    const { sessionId } = await ask("one");
+    const preparing = start("two", { sessionId, repo: "here" });
+    await searching;
+    const steered = engine.turns.steer(alice, { sessionId, text: "briefly" });
+    if (isRefused) deps.records.turns.open = async () => ({ outcome: "archived" });
+    goOn();
+    const [running, message] = await Promise.allSettled([preparing, steered]);
+    if (running.status === "fulfilled") {
+      assert.equal(message.status === "fulfilled" && message.value, running.value.turnId);
+      await running.value.finished;
+    } else assert.equal(message.status === "rejected" && message.reason.code, "turn_not_running");
+    assert.equal(running.status === "rejected", isRefused);
+    assert.deepEqual(
+      (await deps.blobs.list("turns/")).filter((key) => key.includes("/steer-")),
+      [],
+    );
+  }
+});
+
 test("[T13] the same request sent twice at once gives one turn, also while the first is still being prepared", async (t) => {
   const { retriever, searching, goOn } = slowRetriever();
   const held = Promise.withResolvers<void>();
@@ -241,6 +264,29 @@ test("[T13] [T5] the same message with the same key steers once, from any proces
   await running.finished;
   const steered = (await all(running.events())).filter(({ event }) => event.type === "steered");
   assert.equal(steered.length, 1);
+});
+
+test("[T13] [V4] a message that comes again with its key after the end of its turn is in that turn, and does nothing more", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const owner = await testEngine(t, {
+    script: (_call, n) => (n === 1 ? [{ says: ["one", held.promise] }] : `answer ${n}`),
+  });
+  const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
+  const running = await owner.start("go");
+  const { sessionId, turnId } = running;
+  await untilEvent(running, "text_started");
+  const request = { sessionId, ifBusy: "steer", idempotencyKey: "k" } as const;
+  await other.start("and this", request);
+  held.resolve();
+  await running.finished;
+  // The sender did not get the answer, and sends it again.
+  for (const { start } of [owner, other]) {
+    const joined = await start("and this", request);
+    assert.equal(joined.turnId, turnId);
+    assert.equal((await joined.finished).id, turnId);
+    await assert.rejects(start("and more", request), hasCode("idempotency_key_reused"));
+  }
+  assert.equal((await owner.engine.turns.list(alice, sessionId, {})).length, 1);
 });
 
 test("[T5] a request that waits for a turn that is then refused gets its own turn", async (t) => {
@@ -353,6 +399,21 @@ for (const looks of ["no look", "a regular look"]) {
     );
   });
 }
+
+test("[R3] [V4] a message from another process is in the record of a turn whose end cannot be stored whole", async (t) => {
+  const stores = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+  const other = await testEngine(t, { ...stores, runner: testRunner() });
+  const { put } = stores.blobs;
+  stores.blobs.put = async (key, bytes) => {
+    if (!key.includes("/run")) return await put.call(stores.blobs, key, bytes);
+    await other.engine.turns.steer(alice, { turnId: key.split("/")[1] ?? "", text: "too late" });
+    throw new AptoveError("storage_full", "no room");
+  };
+  const { ask } = await testEngine(t, stores);
+  const turn = await ask("one");
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "storage_full");
+  assert.ok(turn.warnings.some(({ code, message }) => code === "steer_undelivered" && message.endsWith("too late")));
+});
 
 test("[T5] requests at once that name only the session run or are busy, and are never refused because the head moved", async (t) => {
   const { ask, engine } = await testEngine(t);

@@ -11,6 +11,7 @@ import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { startTurn } from "./run-turn.ts";
 import { mayWrite } from "../access/visible.ts";
 import { eventsOf } from "./live/turn-events.ts";
+import { requestHash } from "./prepare/request-hash.ts";
 import { refuseWithdrawn, whileWanted, type Withdrawable } from "./request/withdrawn.ts";
 
 /** Runs a turn, as `Turns.run` describes. */
@@ -55,7 +56,8 @@ async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequ
     if (busyTurnId === null) continue;
     if (request.ifBusy === "steer") {
       const { instruction: text = "", idempotencyKey } = request;
-      const message = { turnId: busyTurnId, text, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const key = idempotencyKey === undefined ? null : { key: idempotencyKey, requestHash: requestHash(request) };
+      const message = { turnId: busyTurnId, text, ...(key !== null && { idempotency: key }) };
       const joined = await steerIntoTurn(core, caller, message);
       if (joined !== null) return joined;
     }

@@ -85,6 +85,36 @@ test("[R2] [V2] a recovery waits for events that the live log does not give at o
   assert.equal(await answer(cut.turnId), "half an ");
 });
 
+test("[R2] [R1] a process never fails a turn that runs in it, also if the store finds its lease over", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const stores = { ahead: 0 };
+  const records = memoryRecords({ now: () => Date.now() + stores.ahead });
+  const held = Promise.withResolvers<void>();
+  const { start, engine } = await testEngine(t, {
+    records,
+    script: () => [{ says: ["half ", held.promise, "whole"] }],
+  });
+  const running = await start("one");
+  await reach(running, "text_delta");
+  const { settleLost } = records.budgets;
+  const recovered = Promise.withResolvers<void>();
+  // The last step of a recovery.
+  records.budgets.settleLost = async (lost) => {
+    await settleLost.call(records.budgets, lost);
+    if (lost === "of lost runners") recovered.resolve();
+  };
+  records.runners.renewLeases = async () => {
+    throw new AptoveError("storage_failed", "no answer");
+  };
+  stores.ahead += limits.leaseMs;
+  t.mock.timers.tick(limits.recoverMs);
+  await recovered.promise;
+  held.resolve();
+  const turn = await running.finished;
+  assert.equal(turn.status, "completed");
+  assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
+});
+
 test("[R2] a live runner's turn is never touched", async (t) => {
   const { deps, cut, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));

@@ -22,7 +22,11 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
   const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, ...found, limit: limits.recoveredTurnsMax };
   for (;;) {
     const taken = await records.runners.takeLostTurns(asked);
-    recovered += await failAll(core, taken);
+    // Its own run ends a turn that runs here: both have the same runner, so the store would let it add a step to the failed turn.
+    recovered += await failAll(
+      core,
+      taken.filter(({ turn }) => core.live.get(turn.id) === undefined),
+    );
     if (taken.length < asked.limit) break;
   }
   for (const id of dead) await records.runners.delete(id);

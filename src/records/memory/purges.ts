@@ -1,4 +1,5 @@
 /** Purging in memory, and which turns other sessions need (S6). */
+import type { Session } from "../../domain/session.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs, type Turn } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
@@ -11,8 +12,11 @@ export function purgeRecords(rows: Rows): PurgeRecords {
     async sharedTurnIds(sessionId) {
       return [...sharedTurns(rows, sessionId)];
     },
-    async purgeSession(sessionId, kept) {
-      return purgeSession(rows, sessionId, new Set(kept));
+    async purgeSession(sessionId, kept, removedAt) {
+      const session = rows.sessions.get(sessionId);
+      if (session === undefined) return true;
+      if (removedAt !== undefined && session.deletedAt !== removedAt) return false;
+      return purgeSession(rows, session, new Set(kept));
     },
     async existingTurnIds(ids) {
       return [...new Set(ids)].filter((id) => rows.turns.has(id));
@@ -50,9 +54,8 @@ function sharedTurns(rows: Rows, sessionId: string): Set<string> {
   return shared;
 }
 
-function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>): boolean {
-  const session = rows.sessions.get(sessionId);
-  if (session === undefined) return true;
+function purgeSession(rows: Rows, session: Session, kept: ReadonlySet<string>): boolean {
+  const { id: sessionId } = session;
   const turns = turnsOf(rows, sessionId);
   if (turns.some(isPending) || !sharedTurns(rows, sessionId).isSubsetOf(kept)) return false;
 

@@ -39,7 +39,8 @@ export function runnerRecords(rows: Rows, now: () => number): RunnerRecords {
     },
     async insertControl(control) {
       if (rows.turns.get(control.turnId)?.status !== "pending") return false;
-      if (!rows.controls.has(control.id)) insert(rows.controls, control.id, control);
+      if (rows.controls.has(control.id)) return control.kind !== "answer";
+      insert(rows.controls, control.id, control);
       return true;
     },
     async listControls(runnerId) {

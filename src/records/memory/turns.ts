@@ -57,6 +57,10 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
     },
+    async keepIdempotent(request) {
+      const key = pairKey(request.userId, request.key);
+      if (!rows.idempotency.has(key)) rows.idempotency.set(key, request);
+    },
     async findByHistory(author, keys) {
       const wanted = new Set(keys);
       return [...rows.turns.values()]

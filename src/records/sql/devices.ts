@@ -3,7 +3,8 @@ import type { Kysely, Transaction } from "kysely";
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import type { ClaimResult, DeviceOwner, DeviceRecords, PairingClaim } from "../devices.ts";
-import { keyToRow } from "./keys.ts";
+import { againIfUnknown } from "./faults.ts";
+import { keyRecords, keyToRow } from "./keys.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { PairingCodeRow, Tables } from "./tables.ts";
 
@@ -22,8 +23,18 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
       const row = await db.selectFrom("pairing_codes").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : rowToCode(row);
     },
-    claimCode: (claim) => db.transaction().execute((tx) => claimCode(tx, dialect, claim)),
+    claimCode: (claim) => {
+      const attempt = (): Promise<ClaimResult> => db.transaction().execute((tx) => claimCode(tx, dialect, claim));
+      return againIfUnknown(attempt, async () => (await claimedBefore(db, claim)) ?? (await attempt()));
+    },
   };
+}
+
+/** Returns what an earlier attempt of the same claim did. Null: nothing. */
+async function claimedBefore(db: Kysely<Tables>, { key: { id } }: PairingClaim): Promise<ClaimResult | null> {
+  const key = await keyRecords(db).get(id);
+  const code = await db.selectFrom("pairing_codes").select("workspace_id").where("key_id", "=", id).executeTakeFirst();
+  return key === null || code === undefined ? null : { outcome: "claimed", key, workspaceId: code.workspace_id };
 }
 
 /** Locks all open codes with the label for the whole transaction, so that simultaneous guesses are counted one by one. */

@@ -11,6 +11,16 @@ export class OutcomeUnknown extends AptoveError {
   }
 }
 
+/** Runs a change. If its outcome is unknown, `again` returns what the change did, or does it. */
+export async function againIfUnknown<T>(change: () => Promise<T>, again: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof OutcomeUnknown) return await again();
+    throw error;
+  }
+}
+
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];
 const fullDevice = ["SQLITE_FULL", "53100"];
 /** The file is no database, or its structure is damaged. PostgreSQL says it of a page or an index. */

@@ -1,5 +1,6 @@
 /** Purging in SQL, and which turns other sessions need (S6). */
 import { sql, type Kysely, type Transaction } from "kysely";
+import type { Millis } from "../../domain/ids.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
@@ -14,8 +15,8 @@ import type { DeletedTurn } from "./ends/turn-ends.ts";
 export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeRecords {
   return {
     sharedTurnIds: (sessionId) => sharedTurnIds(db, sessionId),
-    purgeSession: (sessionId, kept) =>
-      db.transaction().execute((tx) => purgeSession(tx, dialect, { sessionId, kept: new Set(kept) })),
+    purgeSession: (sessionId, kept, removedAt) =>
+      db.transaction().execute((tx) => purgeSession(tx, dialect, { sessionId, kept: new Set(kept), removedAt })),
     existingTurnIds: (ids) =>
       inBatches([...new Set(ids)], async (batch) => {
         const rows = await db.selectFrom("turns").select("id").where("id", "in", batch).execute();
@@ -58,15 +59,16 @@ async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<str
 async function purgeSession(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
-  { sessionId, kept }: { sessionId: string; kept: ReadonlySet<string> },
+  { sessionId, kept, removedAt }: { sessionId: string; kept: ReadonlySet<string>; removedAt: Millis | undefined },
 ): Promise<boolean> {
   const session = await tx
     .selectFrom("sessions")
-    .select("id")
+    .select("deleted_at")
     .where("id", "=", sessionId)
     .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (session === undefined) return true;
+  if (removedAt !== undefined && session.deleted_at !== removedAt) return false;
   const turns = await tx
     .selectFrom("turns")
     .select(["id", "sequence", "status"])

@@ -1,6 +1,7 @@
 /** The steps of a run in SQL (R2). */
 import type { Kysely } from "kysely";
 import type { Step } from "../../domain/step.ts";
+import { againIfUnknown } from "./faults.ts";
 import { plain, runPlain, type Placeholders } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
@@ -8,10 +9,24 @@ import { fullKey, shortKey } from "./rows/turn-row.ts";
 import { pending } from "./turn-status.ts";
 
 /** Inserts the step. If another process ends the turn before this, the turn is not pending; otherwise that process waits (R1, T2). */
-export async function insertStep(
+export async function insertStep(db: Kysely<Tables>, dialect: SqlDialect, inserted: InsertedStep): Promise<boolean> {
+  const { turnId, index } = inserted.step;
+  const attempt = (): Promise<boolean> => tryToInsert(db, dialect, inserted);
+  return await againIfUnknown(attempt, async () => {
+    const stored = await selectSteps(db, dialect, turnId);
+    return stored.some((step) => step.index === index) || (await attempt());
+  });
+}
+
+interface InsertedStep {
+  step: Step;
+  runnerId: string;
+}
+
+async function tryToInsert(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  { step, runnerId }: { step: Step; runnerId: string },
+  { step, runnerId }: InsertedStep,
 ): Promise<boolean> {
   const row = stepToRow(step);
   const { numInsertedOrUpdatedRows } = await db

@@ -10,13 +10,12 @@ import {
   foundByHistoryMax,
   type FinishResult,
   type FoundByHistory,
-  type IdempotentRequest,
   type OpenResult,
   type TurnFinish,
   type TurnOpening,
   type TurnRecords,
 } from "../turns.ts";
-import { isUniqueViolation, OutcomeUnknown } from "./faults.ts";
+import { againIfUnknown, isUniqueViolation } from "./faults.ts";
 import { plain, plainRow, runTogether, runUnanswered, type PlainSql, type RowsOf } from "./plain/plain-sql.ts";
 import { budgetCount } from "./running/budgets.ts";
 import { limitCheck, type RunsLimited } from "./running/limits.ts";
@@ -25,6 +24,7 @@ import { selectLastTurns, selectTurn, rowToTurn, turnToRow } from "./rows/turn-r
 import { archiveStored, hideStored } from "./archive-turn.ts";
 import { inBatches } from "./batches.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
+import { findIdempotent, idempotencyRow, keepIdempotent } from "./idempotency.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep } from "./steps.ts";
 import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
@@ -65,23 +65,11 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
       return rows.map((row) => rowToTurn(row, dialect.ends) as PendingTurn);
     },
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
+    keepIdempotent: (request) => keepIdempotent(db, request),
     findByHistory: (author, keys) => findByHistory(db, { author, keys }),
     insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
     listSteps: (turnId) => dialect.ends.listSteps(db, dialect, turnId),
   };
-}
-
-async function findIdempotent(
-  db: Kysely<Tables>,
-  { userId, key }: { userId: string; key: string },
-): Promise<IdempotentRequest | null> {
-  const row = await db
-    .selectFrom("idempotency")
-    .selectAll()
-    .where("user_id", "=", userId)
-    .where("key", "=", key)
-    .executeTakeFirst();
-  return row === undefined ? null : { userId, key, requestHash: row.request_hash, turnId: row.turn_id };
 }
 
 async function findByHistory(
@@ -144,9 +132,7 @@ async function tryToOpen(
       if (mustTakePart) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
-        const { userId, key, requestHash, turnId } = opening.idempotency;
-        const row = { user_id: userId, key, request_hash: requestHash, turn_id: turnId };
-        await tx.insertInto("idempotency").values(row).execute();
+        await tx.insertInto("idempotency").values(idempotencyRow(opening.idempotency)).execute();
       }
       await also?.(tx);
       return { outcome: "opened", turn, hasBudget };
@@ -325,15 +311,11 @@ export async function finishPrepared(
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
   const attempt = (): Promise<FinishResult> => db.transaction().execute((tx) => finishTurn(tx, dialect, prepared));
-  let result: FinishResult;
-  try {
-    result = await attempt();
-  } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) throw error;
+  const result = await againIfUnknown(attempt, async (): Promise<FinishResult> => {
     // A turn ends once. If the first attempt counts, this one is refused because of it.
     const again = await attempt();
-    result = isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
-  }
+    return isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
+  });
   if (result.outcome === "finished") prepared.end.written?.();
   return result;
 }

@@ -57,6 +57,20 @@ async function hasOnly(store: Records, line: readonly CompletedTurn[], left: rea
 export function purgeTests(open: OpenRecordsForTest<Parts>): void {
   purgeForestTests(open);
 
+  test("[S6] a session that was restored after it was seen as removed is not purged", async (context) => {
+    const { store } = await open(context);
+    const [turn] = await startLine(store, 1);
+    assert.ok(turn !== undefined);
+    const { sessionId } = turn;
+    for (const deletedAt of [noon, null, noon + 1]) {
+      await store.sessions.update(sessionId, { deletedAt }, noon);
+      if (deletedAt !== noon) assert.equal(await store.purges.purgeSession(sessionId, [], noon), false);
+    }
+    assert.deepEqual(await store.turns.get(turn.id), turn);
+    assert.equal(await store.purges.purgeSession(sessionId, [], noon + 1), true);
+    assert.equal(await store.sessions.get(sessionId), null);
+  });
+
   test("[S6] a purge of an unshared session deletes everything of it, and nothing of another", async (context) => {
     const { store } = await open(context);
     const [other] = await startLine(store, 2);

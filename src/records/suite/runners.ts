@@ -97,6 +97,21 @@ export function runnerTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.turns.finish(end), { outcome: "finished" });
   });
 
+  test("[V5] [R3] of two answers with one id the first is stored, and of two messages both are accepted", async (context) => {
+    const { store } = await open(context);
+    const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
+    for (const [kind, isAccepted] of [
+      ["answer", false],
+      ["steer", true],
+    ] as const) {
+      const first = controlOf(turn.id, { kind, text: "one" });
+      assert.equal(await store.runners.insertControl(first), true);
+      assert.equal(await store.runners.insertControl({ ...first, text: "two" }), isAccepted);
+      assert.deepEqual(await store.runners.listControls(sampleRunnerId), [first]);
+      await store.runners.deleteControls([first.id]);
+    }
+  });
+
   test("[R3] when a control and the end of its turn happen at once, the control is taken or its sender is refused", async (context) => {
     const { store, reopen } = await open(context);
     const other = (await reopen?.()) ?? store;

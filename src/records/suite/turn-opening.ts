@@ -184,6 +184,18 @@ function idempotencyTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await refused(store, elsewhere), { outcome: "idempotent", earlier });
   });
 
+  test("[T13] [V4] the key of a request that joined a turn is kept once, also after the end of the turn", async (context) => {
+    const { store } = await open(context);
+    const draft = draftOf(await startSession(store));
+    const turn = await openSampleTurn(store, openingOf(draft));
+    await finishSampleTurn(store, failedSample(turn));
+    const first = requestOf(draft);
+    for (const request of [first, { ...first, requestHash: "other" }]) {
+      await store.turns.keepIdempotent(request);
+      assert.deepEqual(await store.turns.findIdempotent(first.userId, first.key), first);
+    }
+  });
+
   test("[T13] a key belongs to one caller, and may be any text", async (context) => {
     const { store } = await open(context);
     const turnIds: string[] = [];

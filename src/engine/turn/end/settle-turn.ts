@@ -203,8 +203,18 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   if (reason.code === "records_unavailable") return await leaveToRecovery(core, settling, bare);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
-    const finish: TurnFinish = { ...commonFinish(core, settling, turn), head: null, text: null, controls: "drop" };
+    const finish: TurnFinish = {
+      ...commonFinish(core, settling, turn),
+      head: null,
+      text: null,
+      controls: "take first",
+    };
     const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
+    if (result.outcome === "controlled") {
+      await followControls(core, settling.live);
+      leaveSteers(settling);
+      return await failWithoutBlobs(core, settling, reason);
+    }
     settling.live.close();
     // The store also refuses if an earlier write succeeded although it reported a failure: the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);

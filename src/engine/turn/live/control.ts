@@ -7,9 +7,10 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { idOf, newId, sha256 } from "../../../domain/ids.ts";
 import type { PendingTurn } from "../../../domain/turn.ts";
 import { wakeTopics } from "../../../live/wake-ups.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
-import type { TurnControl } from "../../../records/record-store.ts";
+import type { IdempotentRequest, TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
 import { takeAnswer } from "./questions.ts";
@@ -63,29 +64,41 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
 
 export interface SteerRequest {
   text: string;
-  /** A key that makes it safe to send the message again: the same key from the same caller delivers it once (T13). */
-  idempotencyKey?: string;
+  /** The key that makes it safe to send the message again, and the hash of the request that it came with (T13). */
+  idempotency?: Pick<IdempotentRequest, "key" | "requestHash">;
 }
 
 /** Sends a message, which the model receives at the turn's next step. Throws `turn_not_running`. */
 export async function steer(
   core: EngineCore,
   caller: Caller,
-  { text, idempotencyKey, ...target }: ControlTarget & SteerRequest,
+  { text, idempotency, ...target }: ControlTarget & SteerRequest,
 ): Promise<string> {
   mayWrite(caller);
   checkInstruction(text, false);
   const running = await runningTurn(core, caller, { ...target, kind: "steer" });
   if (running === null) throw notRunning();
-  const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
+  const { userId } = caller;
+  const id = idempotency === undefined ? newId() : idOf(`${userId}\n${idempotency.key}\n${running.turnId}`);
   const { live, turnId } = running;
   // The sender learns that the message is accepted, so it must survive the process that runs the turn (V4).
-  const key = await keepSteer(core.deps.blobs, { turnId, id: `${id}-${sha256(text).slice(0, 16)}`, text });
+  const blob = await keepSteer(core.deps.blobs, { turnId, id: `${id}-${sha256(text).slice(0, 16)}`, text });
   const isTaken =
     live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : live.steers.offer({ id, text });
-  if (isTaken) return turnId;
-  await core.deps.blobs.delete(key);
-  throw notRunning();
+  if (!isTaken || !(await isOpened(core, live))) {
+    await core.deps.blobs.delete(blob);
+    throw notRunning();
+  }
+  // The same request gets this turn also after its end.
+  if (idempotency !== undefined) await core.deps.records.turns.keepIdempotent({ userId, ...idempotency, turnId });
+  return turnId;
+}
+
+/** Waits for a turn that is being prepared here. Returns false if it was refused: then the message is lost with it. */
+async function isOpened({ deps }: EngineCore, live: LiveTurn | null): Promise<boolean> {
+  if (live?.state.name !== "preparing") return true;
+  await live.until(() => live.state.name !== "preparing");
+  return (await deps.records.turns.get(live.turnId)) !== null;
 }
 
 function notRunning(): AptoveError {
@@ -187,8 +200,22 @@ const following = new WeakMap<EngineCore, Promise<void>>();
 async function followNow(core: EngineCore, ending: LiveTurn | null): Promise<void> {
   const { runners } = core.deps.records;
   const found = await runners.listControls(core.deps.runner.id);
-  const done = found.filter((control) => carryOut(core, control, ending)).map(({ id }) => id);
-  if (done.length > 0) await runners.deleteControls(done);
+  const done = found.filter((control) => carryOut(core, control, ending));
+  if (done.length === 0) return;
+  await untilAnswersShow(core, done);
+  await runners.deleteControls(done.map(({ id }) => id));
+}
+
+/** Resolves when other processes can read that the questions are answered. Until then the notes keep a second answer out (V5). */
+async function untilAnswersShow(core: EngineCore, controls: readonly TurnControl[]): Promise<void> {
+  const answers = controls.filter(({ kind }) => kind === "answer");
+  if (answers.length === 0) return;
+  // The turn records the answer in this round.
+  await endOfRound();
+  for (const { turnId } of answers) {
+    const state = core.live.get(turnId)?.state;
+    if (state?.name === "running") await state.recorder.flushed();
+  }
 }
 
 /** Returns false if the note stays. One that comes again, because it could not be deleted, changes nothing. */

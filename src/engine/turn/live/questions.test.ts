@@ -7,6 +7,7 @@ import { memoryRecords } from "../../../records/memory/memory-records.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
 import { newId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { ToolCallView } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { createEngine } from "../../create-engine.ts";
@@ -130,6 +131,33 @@ test("[V5] [R3] another process lists the question and answers it", async (t) =>
     hasCode("question_not_open"),
   );
   await engine.close();
+});
+
+test("[V5] [R3] of the answers of two other processes one is accepted, and it counts", async (t) => {
+  // No process looks for answers by itself.
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { caller, deps, start, runs } = await asking(t);
+  const others = await Promise.all([1, 2].map(() => createEngine({ ...testParts(), ...deps, runner: testRunner() })));
+  t.after(() => Promise.all(others.map((other) => other.close({ graceMs: 0 }))));
+  const turn = await start();
+  await untilAsked(turn);
+  const { turnId } = turn;
+  const [one, two] = others;
+  await one?.turns.answerQuestion(caller, { turnId, callId: "c1", approved: false, reason: "not now" });
+  const second = async (): Promise<void> =>
+    await two?.turns.answerQuestion(caller, { turnId, callId: "c1", approved: true });
+  await assert.rejects(second(), hasCode("question_not_open"));
+  // The runner deletes the answer when the others can read that the question is answered.
+  const { deleteControls } = deps.records.runners;
+  const third = Promise.withResolvers<void>();
+  deps.records.runners.deleteControls = async (ids) => {
+    await deleteControls.call(deps.records.runners, ids);
+    second().then(third.resolve, third.reject);
+  };
+  t.mock.timers.tick(limits.controlPollMs);
+  await assert.rejects(third.promise, hasCode("question_not_open"));
+  assert.equal((await turn.finished).status, "completed");
+  assert.equal(runs(), 0);
 });
 
 test("[V5] [T10] a question ends with its turn", async (t) => {

@@ -5,7 +5,7 @@
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { TurnEvent } from "../../../domain/events.ts";
-import { newId } from "../../../domain/ids.ts";
+import { idOf } from "../../../domain/ids.ts";
 import type { ToolPermission } from "../../../domain/tool.ts";
 import type { PendingTurn, Turn } from "../../../domain/turn.ts";
 import { wakeTopics } from "../../../live/wake-ups.ts";
@@ -93,7 +93,8 @@ async function sendAnswer(
   if (!open.some((question) => question.callId === callId)) return false;
   const text = JSON.stringify({ callId, answer });
   const control = {
-    id: newId(),
+    // Of the answers of several processes, the store takes the first one.
+    id: idOf(`answer\n${turn.id}\n${callId}`),
     turnId: turn.id,
     kind: "answer" as const,
     text,

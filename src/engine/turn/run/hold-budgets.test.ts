@@ -292,6 +292,21 @@ test("[F11] [T12] a call that cannot be counted at once fails no turn, and is co
   assert.deepEqual([spent, reserved], [cost, 0]);
 });
 
+test("[F11] [R4] a call that could not be counted is counted before the process ends", async (t) => {
+  const records = memoryRecords();
+  const { settle } = records.budgets;
+  records.budgets.settle = async () => {
+    throw new AptoveError("storage_failed", "no answer");
+  };
+  const { ask, engine } = await worldOf(t, { records });
+  await engine.people.budgets.set(alice, person);
+  await ask("a question");
+  records.budgets.settle = settle;
+  await engine.close();
+  const [budget] = await records.budgets.list(alice.orgId);
+  assert.deepEqual([budget?.spent, budget?.reserved], [cost, 0]);
+});
+
 test("[F11] a store that holds a call and reports a failure does not hold it for ever", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const records = memoryRecords();

@@ -10,7 +10,7 @@ import { startPostgres, type TestPostgres } from "../../../../testing/postgres.t
 import { canMount } from "../../../../testing/small-disk.ts";
 import { hasCode } from "../../../../testing/refusals.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
-import type { ImportedTurn, RecordStore } from "../../record-store.ts";
+import type { ImportedTurn, PairingClaim, RecordStore } from "../../record-store.ts";
 import {
   ada,
   completedSample,
@@ -234,23 +234,12 @@ async function changeEverything(
   await runSampleTurn(store, purged.id);
   assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
 
-  const user: User = {
-    ...{ id: newId(), orgId: sampleOrgId, name: "Ada", role: "admin", createdAt: noon },
-    ...{ email: null, externalId: null, disabledAt: null },
-  };
+  const { user, code, claim } = pairingOf();
   assert.equal(await ask(() => store.people.insertUser(user)), true);
-  const code: PairingCode = {
-    ...{ id: newId(), orgId: sampleOrgId, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
-    ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null, label: "7K3M", roleMax: "admin" },
-  };
   await ask(() => store.devices.insertCode(code));
-  const key = {
-    ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
-    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null, workspaceId: null, limits: null },
-  };
-  const claim = { label: "7K3M", hash: code.hash, at: noon, key, deviceIds: [newId()] };
   assert.equal((await ask(() => store.devices.claimCode(claim))).outcome, "claimed");
-  assert.equal(await ask(() => store.keys.update({ orgId: sampleOrgId, id: key.id }, { revokedAt: noon })), true);
+  const { id } = claim.key;
+  assert.equal(await ask(() => store.keys.update({ orgId: sampleOrgId, id }, { revokedAt: noon })), true);
   return {
     session: await store.sessions.get(session.id),
     statuses: (await store.turns.list(session.id, { limit: 10 })).map(({ status }) => status),
@@ -258,6 +247,23 @@ async function changeEverything(
     moves: (await store.sessions.listHeadMoves(session.id)).length,
     purged: await store.sessions.get(purged.id),
   };
+}
+
+/** A user with a code, and a device that claims it. */
+function pairingOf(): { user: User; code: PairingCode; claim: PairingClaim } {
+  const user: User = {
+    ...{ id: newId(), orgId: sampleOrgId, name: "Ada", role: "admin", createdAt: noon },
+    ...{ email: null, externalId: null, disabledAt: null },
+  };
+  const code: PairingCode = {
+    ...{ id: newId(), orgId: sampleOrgId, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
+    ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null, label: "7K3M", roleMax: "admin" },
+  };
+  const key = {
+    ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
+    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null, workspaceId: null, limits: null },
+  };
+  return { user, code, claim: { label: "7K3M", hash: code.hash, at: noon, key, deviceIds: [newId()] } };
 }
 
 test("[B3] [T13] a commit without a response is looked up: each request happens once and returns what happened", async (context) => {
@@ -280,7 +286,7 @@ test("[B3] [T13] a commit without a response is looked up: each request happens 
 });
 
 for (const cut of ["before", "after"] as const) {
-  test(`[B3] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
+  test(`[B3] [R6] [P3] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
     const own = await startPostgres();
     context.after(() => own.stop());
     const proxy = await startCuttingProxy(own.url);
@@ -291,14 +297,26 @@ for (const cut of ["before", "after"] as const) {
     const turn = await openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 }));
     // The log of the server has what was committed, and nothing else.
     await onlyWriteCommits(own);
-    const isDown = proxy.cutAndGoDown(cut);
-    const finishing = store.turns.finish(turnFinishOf(completedSample(turn, { digest: "d1" })));
-    await isDown;
-    await own.crash();
-    await own.start();
-    await useNumbers(own, 50);
-    proxy.comeBack();
-    assert.deepEqual(await finishing, { outcome: "finished" });
+    const crashDuring = async <T>(change: () => Promise<T>): Promise<T> => {
+      const isDown = proxy.cutAndGoDown(cut);
+      const changing = change();
+      await isDown;
+      await own.crash();
+      await own.start();
+      await useNumbers(own, 50);
+      proxy.comeBack();
+      return await changing;
+    };
+    const step = stepOf(turn.id, 1);
+    assert.equal(await crashDuring(() => store.turns.insertStep(step, turn.runnerId)), true);
+    assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
+    const { user, code, claim } = pairingOf();
+    await store.people.insertUser(user);
+    await store.devices.insertCode(code);
+    const { outcome } = await crashDuring(() => store.devices.claimCode(claim));
+    assert.deepEqual([outcome, (await store.keys.get(claim.key.id))?.userId], ["claimed", user.id]);
+    const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
+    assert.deepEqual(await crashDuring(() => store.turns.finish(finish)), { outcome: "finished" });
     assert.equal((await store.turns.get(turn.id))?.status, "completed");
   });
 }

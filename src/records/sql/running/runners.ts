@@ -124,12 +124,12 @@ async function insertControl(
     .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (running === undefined) return false;
-  await tx
+  const { numInsertedOrUpdatedRows } = await tx
     .insertInto("controls")
     .values({ id, turn_id: turnId, sent_at: at, doc: JSON.stringify(doc) })
     .onConflict((conflict) => conflict.column("id").doNothing())
-    .execute();
-  return true;
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n || doc.kind !== "answer";
 }
 
 async function listControls(db: Kysely<Tables>, runnerId: string): Promise<TurnControl[]> {
