@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as aptove from "aptove";
 import * as client from "aptove/client";
@@ -61,6 +62,16 @@ test("[Y1] without any part it is embedded: what one engine stored the next one 
   t.after(() => second.engine.close());
   const next = await second.engine.turns.run(owner, { instruction: "still there?", sessionId: turn.sessionId });
   assert.equal((await next.finished).parentId, turn.turnId);
+});
+
+test("[Y1] the page of the library names every option, every part of the records and every suite", () => {
+  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
+  const page = read("../docs/library.md");
+  const options = [...read("./compose/options.ts").matchAll(/^  (\w+)\?:/gm)].map(([, name = ""]) => name);
+  const parts = Object.keys(testing.recordPartSuites);
+  const suites = Object.keys(testing).filter((name) => name.endsWith("Suite"));
+  assert.ok(options.includes("records") && options.includes("now"), "the options are not read");
+  for (const name of [...options, ...parts, ...suites]) assert.ok(page.includes(`\`${name}\``), `it names no ${name}`);
 });
 
 test("[B5] [Y1] the contracts' suites and the client are exported by name", () => {

@@ -17,6 +17,7 @@ export type * from "./domain/tool.ts";
 export type { TranscriptMessage } from "./domain/transcript.ts";
 export type { FinishedTurn, Turn } from "./domain/turn.ts";
 export type { BlobStore } from "./blobs/blob-store.ts";
+export type * from "./identity/identity-provider.ts";
 export type { EventLog } from "./live/event-log.ts";
 export type { SharedCache } from "./live/shared-cache.ts";
 export type { WakeUps } from "./live/wake-ups.ts";

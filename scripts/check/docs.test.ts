@@ -32,11 +32,26 @@ for (const { text, rule } of cases) {
       "docs/a.md": document,
       "docs/other.md": "## The head moves\n",
       "docs/decisions/0001-x.md": "",
+      "docs/README.md": "[a](a.md) [b](other.md)",
+      "docs/decisions/README.md": "[x](0001-x.md)",
       "src/a.ts": "",
     });
     assert.deepEqual(places(checkDocs(tree)), rule === null ? [] : [`docs/a.md:2 docs/${rule}`]);
   });
 }
+
+test("a page that no index leads to is found", (context) => {
+  const tree = plant(context, {
+    "docs/README.md": "[a](a.md) [x](decisions/0001-x.md)",
+    "docs/a.md": "",
+    "docs/formats/b.md": "",
+    "docs/decisions/README.md": "",
+    "docs/decisions/0001-x.md": "",
+    "src/notes.md": "",
+  });
+  const unlisted = ["docs/decisions/0001-x.md:1 docs/unlisted", "docs/formats/b.md:1 docs/unlisted"];
+  assert.deepEqual(places(checkDocs(tree)).toSorted(), unlisted);
+});
 
 test("a comment that names a file that is not there is found", (context) => {
   const tree = plant(context, { "src/a.ts": "/**\n * See docs/gone.md.\n */\nconst a = `docs/gone-too.md`;\n" });

@@ -1,4 +1,4 @@
-/** Every place that a document links to or names is there: files, folders and headings. */
+/** Every place that a document links to or names is there: files, folders and headings. An index leads to every page. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { Finding } from "./finding.ts";
@@ -8,6 +8,7 @@ export function checkDocs(tree: Tree): Finding[] {
   const documents = [...tree.texts.values()].filter((file) => file.path.endsWith(".md"));
   return [
     ...documents.flatMap((document) => linkFindings(tree, document)),
+    ...documents.flatMap((document) => unlistedFinding(tree, document)),
     ...documents
       .filter(({ path }) => !isDated(path))
       .flatMap((document) => namedFindings(tree, { ...document, line: 1 })),
@@ -17,6 +18,16 @@ export function checkDocs(tree: Tree): Finding[] {
       ),
     ),
   ];
+}
+
+/** A page of `docs/` is listed in `docs/README.md`, and a decision in the index beside it. */
+function unlistedFinding(tree: Tree, { path }: TextFile): Finding[] {
+  if (!path.startsWith("docs/") || posix.basename(path) === "README.md") return [];
+  const folder = path.startsWith("docs/decisions/") ? "docs/decisions" : "docs";
+  const index = `${folder}/README.md`;
+  const listed = tree.texts.get(index)?.text ?? "";
+  if (listed.includes(`](${posix.relative(folder, path)})`)) return [];
+  return [{ file: path, line: 1, rule: "docs/unlisted", message: "no index leads to it", fix: `list it in ${index}` }];
 }
 
 /** A decision is not edited later, so it may name files that have moved since. */

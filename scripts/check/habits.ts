@@ -1,6 +1,6 @@
 /**
- * Habits of the code that a linter does not know or cannot explain: what may be thrown, caught and
- * silenced.
+ * Habits of the code that a linter does not know or cannot explain: what may be thrown, caught,
+ * silenced and spread.
  */
 import { type Expression, type Node, Visitor } from "oxc-parser";
 import type { Finding } from "./finding.ts";
@@ -17,6 +17,11 @@ function syntaxFindings(file: SourceFile): Finding[] {
   const findings: Finding[] = [];
   const report = (start: number, fault: { rule: string; message: string; fix: string }): void => {
     findings.push({ ...fault, file: file.path, line: lineAt(file.text, start), rule: `habits/${fault.rule}` });
+  };
+  // Tests may group the fields of their samples in this way.
+  const reportLiteral = ({ start, argument }: { start: number; argument: Expression }): void => {
+    if (!/^(?:src|web)\//.test(file.path) || file.isTest || argument.type !== "ObjectExpression") return;
+    report(start, { rule: "spread", message: "spreads a literal into another", fix: "write its fields" });
   };
   new Visitor({
     ThrowStatement({ start, argument }) {
@@ -38,6 +43,10 @@ function syntaxFindings(file: SourceFile): Finding[] {
         report(start, { rule: "catch", message: "swallows a rejection", fix: "handle it, or return what it means" });
       }
     },
+    ObjectExpression({ properties }) {
+      for (const each of properties) if (each.type === "SpreadElement") reportLiteral(each);
+    },
+    JSXSpreadAttribute: (attribute) => reportLiteral(attribute),
     TSAnyKeyword({ start }) {
       report(start, { rule: "any", message: "says any", fix: "say unknown and look, or name the type" });
     },

@@ -125,7 +125,7 @@ const levels = [
   ["people"],
   ["sessions", "transfer", "explain", "subagents", "summaries", "operations"],
   ["turn"],
-  ["turn/run"],
+  ["turn/run", "turn/end"],
   ["turn/live"],
   ["turn/prepare"],
   ["turn/kept"],

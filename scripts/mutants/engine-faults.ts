@@ -138,7 +138,7 @@ export const engineFaults: readonly Mutant[] = [
     file: "src/engine/turn/live/run-recorder.ts",
     find: "return [...this.#events, terminal];",
     replace: "return [...this.#events, terminal, terminal];",
-    tests: ["src/engine/turn/terminal-events.test.ts"],
+    tests: ["src/engine/turn/end/terminal-events.test.ts"],
   },
   {
     name: "recovery-of-the-living",
@@ -355,7 +355,7 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "one-repository-fails-all",
     does: "fails a turn because one of its repositories has no index (M7)",
-    file: "src/engine/turn/prepare/gathered/gather.ts",
+    file: "src/engine/turn/prepare/gathered/search-repositories.ts",
     find: "if (cause === null || others.length === searched.length || others.length === 0) throw error;",
     replace: "if (others.length !== -1) throw error;",
     tests: ["src/engine/turn/repositories.test.ts"],
@@ -363,7 +363,7 @@ export const engineFaults: readonly Mutant[] = [
   {
     name: "paths-without-repository",
     does: "sends chunks of several repositories under the paths in them (M7)",
-    file: "src/engine/turn/prepare/gathered/gather.ts",
+    file: "src/engine/turn/prepare/gathered/search-repositories.ts",
     find: "chunks: isSeveral ? inSession : chunks,",
     replace: "chunks,",
     tests: ["src/engine/turn/repositories.test.ts"],

@@ -171,7 +171,7 @@ export const storeFaults: readonly Mutant[] = [
     file: "src/workspace/transcript/locked-transcripts.ts",
     find: "this.#notesFile = isWhole ? file : null;",
     replace: "this.#notesFile = isWhole || file !== null ? file : null;",
-    tests: ["src/workspace/transcript/transcripts.test.ts", "src/workspace/transcript/crashes.test.ts"],
+    tests: ["src/workspace/transcript/after-crash.test.ts", "src/workspace/transcript/crashes.test.ts"],
   },
   {
     name: "correction-overwrites",
@@ -179,7 +179,7 @@ export const storeFaults: readonly Mutant[] = [
     file: "src/workspace/transcript/locked-transcripts.ts",
     find: "currentTranscriptName, { stamp, content })",
     replace: "currentTranscriptName, { content })",
-    tests: ["src/workspace/transcript/transcripts.test.ts"],
+    tests: ["src/workspace/transcript/correct-transcript.test.ts"],
   },
   {
     name: "correction-not-compared",
@@ -187,7 +187,7 @@ export const storeFaults: readonly Mutant[] = [
     file: "src/workspace/transcript/correct-transcript.ts",
     find: "if (!isAsSeen || !(await",
     replace: "if (!(await",
-    tests: ["src/workspace/transcript/transcripts.test.ts"],
+    tests: ["src/workspace/transcript/correct-transcript.test.ts"],
   },
   {
     name: "stale-notes",

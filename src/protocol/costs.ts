@@ -98,7 +98,13 @@ export function toWireBudget(budget: BudgetState): WireBudget {
   const { id, scope, targetId, period, unit, limit, unknownPrice, onLimit, createdAt, createdBy } = budget;
   const amount = (value: number): number => shownAmount(budget, value);
   return {
-    ...{ id, scope, targetId, period, unit, onLimit, createdBy },
+    id,
+    scope,
+    targetId,
+    period,
+    unit,
+    onLimit,
+    createdBy,
     limit: amount(limit),
     spent: amount(budget.spent),
     reserved: amount(budget.reserved),
@@ -113,9 +119,10 @@ const million = 1_000_000;
 export function fromWireBudget(start: WireBudgetStart): BudgetStart {
   const { scope, targetId, period = "total", unit = "usd", limit, onLimit, unknownUsdPerMillion = null } = start;
   return {
-    ...{ scope, period, unit },
-    // A limit is rounded down: a budget is never more than the person wrote.
-    limit: unit === "usd" ? Math.floor(limit * 1_000_000) * 1_000 : Math.floor(limit),
+    scope,
+    period,
+    unit,
+    limit: unit === "usd" ? Math.floor(limit * 1e6) * 1e3 : Math.floor(limit),
     ...(targetId !== undefined && { targetId }),
     ...(onLimit !== undefined && { onLimit }),
     ...(unknownUsdPerMillion !== null && { unknownPrice: Math.ceil(nanoUsd(unknownUsdPerMillion) / million) }),

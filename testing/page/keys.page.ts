@@ -88,6 +88,41 @@ test("[U4] [U12] [U13] who goes to another session while one begins stays there,
   assert.deepEqual(tab.faults, []);
 });
 
+test("[U4] [U12] [U13] who comes back to a field whose instruction is on its way cannot send it again, and sees what became of it", async (t) => {
+  const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+  const tab = await world.tab();
+  const field = tab.getByLabel("Instruction");
+  const button = tab.getByRole("button", { name: "Run", exact: true });
+  await field.waitFor();
+  const start = await hold(tab, "**/api/ai/agent/execute");
+  await tab.keyboard.type("a new one\n");
+  await start.held;
+  await tab.getByRole("link", { name: "Costs" }).click();
+  await tab.getByRole("heading", { name: "Costs" }).waitFor();
+  await tab.goBack();
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "a new one");
+  assert.ok(await button.isDisabled());
+  await field.press("Enter");
+  start.go();
+  await tab.getByText("answer 1").waitFor();
+  await settled(tab);
+  assert.match(new URL(tab.url()).pathname, /^\/s\//);
+  assert.equal(await field.inputValue(), "");
+  assert.equal((await world.engine.sessions.list(world.owner, {})).sessions.length, 1);
+
+  await tab.route("**/api/ai/agent/execute", (route) => route.abort());
+  await field.fill("the second");
+  await field.press("Enter");
+  await tab.getByRole("alert").waitFor();
+  await tab.getByRole("link", { name: "Costs" }).click();
+  await tab.getByRole("heading", { name: "Costs" }).waitFor();
+  await tab.goBack();
+  await tab.getByRole("alert").waitFor();
+  assert.equal(await field.inputValue(), "the second");
+  assert.ok(await button.isEnabled());
+});
+
 test("[U4] [U12] [U13] an instruction that is sent before the session is read continues it", async (t) => {
   const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
   const tab = await world.tab();

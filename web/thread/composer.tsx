@@ -24,9 +24,8 @@ const isTouched = (): boolean => matchMedia("(pointer: coarse)").matches;
 
 export function Composer({ thread, fork, run, takesFocus = false }: ComposerProps) {
   const kept = draftOf(fork === undefined ? (thread?.id ?? null) : `fork ${fork}`);
-  const { text: draft, attached } = kept;
+  const { text: draft, attached, fault } = kept;
   const sending = useSending({ thread, fork, draft: kept, run });
-  const { fault } = sending;
   const field = useRef<HTMLTextAreaElement>(null);
   const isRunning = fork === undefined && thread !== null && thread.running.value !== null;
 
@@ -99,7 +98,7 @@ export function Composer({ thread, fork, run, takesFocus = false }: ComposerProp
       <div class="composer-row">
         <Choices thread={thread} isFork={fork !== undefined} />
         <AttachButton attach={attach} />
-        <Buttons thread={thread} isRunning={isRunning} sending={sending} press={press} />
+        <Buttons thread={thread} isRunning={isRunning} isBusy={kept.isBusy.value} sending={sending} press={press} />
       </div>
     </form>
   );
@@ -118,15 +117,16 @@ function useGrowingField(field: RefObject<HTMLTextAreaElement | null>, text: str
 interface ButtonsProps {
   thread: Thread | null;
   isRunning: boolean;
+  isBusy: boolean;
   sending: Sending;
   press(action: () => Promise<unknown>): void;
 }
 
-function Buttons({ thread, isRunning, sending: { isBusy, steer }, press }: ButtonsProps) {
+function Buttons({ thread, isRunning, isBusy, sending: { steer }, press }: ButtonsProps) {
   if (thread === null || !isRunning) {
     return (
       <div class="sends">
-        <button type="submit" class="primary" disabled={isBusy.value}>
+        <button type="submit" class="primary" disabled={isBusy}>
           Run
         </button>
       </div>

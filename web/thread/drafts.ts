@@ -7,6 +7,12 @@ export interface Draft {
   attached: Signal<readonly Attachment[]>;
   /** False: the attached files are too large, and live as long as the page is open. */
   isAttachedKept: Signal<boolean>;
+  /** True while what was typed is on its way. A person may leave its field meanwhile, and come back to it. */
+  isBusy: Signal<boolean>;
+  /** Why it did not arrive. */
+  fault: Signal<{ words: string; code: string } | null>;
+  /** How many fields show the draft. */
+  fields: number;
 }
 
 const drafts = new Map<string, Draft>();
@@ -27,7 +33,8 @@ export function draftOf(name: string | null): Draft {
     const kept = files.length === 0 ? "" : JSON.stringify(files);
     isAttachedKept.value = keep(attachedKey, kept, attachedCharactersMax);
   });
-  const draft = { text, attached, isAttachedKept };
+  const sending = { isBusy: signal(false), fault: signal<{ words: string; code: string } | null>(null), fields: 0 };
+  const draft: Draft = { text, attached, isAttachedKept, ...sending };
   drafts.set(key, draft);
   return draft;
 }

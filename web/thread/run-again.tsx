@@ -32,7 +32,11 @@ function RunAgainDialog({ asked }: { asked: RunAgainAsked }) {
   const fault = useSignal("");
   const isBusy = useSignal(false);
   const chosen = useSignal<Chosen>({
-    ...{ model: "", context: "", mode: "", effort: "", attached: null },
+    model: "",
+    context: "",
+    mode: "",
+    effort: "",
+    attached: null,
     send: file?.isInRepository === true ? "code" : "file",
   });
   const request = useComputed(() => requestOf(asked, chosen.value));

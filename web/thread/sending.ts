@@ -1,6 +1,5 @@
 /** Sends what a person wrote: the next instruction, or a message to the turn that runs (U4). */
-import { useSignal, type Signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { ExecuteAccepted, ExecuteRequest } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
@@ -20,8 +19,6 @@ export interface SendingOf {
 }
 
 export interface Sending {
-  fault: Signal<{ words: string; code: string } | null>;
-  isBusy: Signal<boolean>;
   /** Runs the draft as an instruction, after the turn that runs. */
   send(): Promise<void>;
   /** Sends the text of the draft to the turn that runs. */
@@ -30,11 +27,11 @@ export interface Sending {
 
 /** What is typed or attached while something is on its way stays in the draft, also if it begins a session. */
 export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
-  const fault: Sending["fault"] = useSignal(null);
-  const isBusy = useSignal(false);
-  const isShown = useRef(true);
-  useLayoutEffect(() => () => void (isShown.current = false), []);
-  const { text, attached } = draft;
+  useLayoutEffect(() => {
+    draft.fields += 1;
+    return () => void (draft.fields -= 1);
+  }, [draft]);
+  const { text, attached, isBusy, fault } = draft;
   const attempt = async (action: () => Promise<void>): Promise<void> => {
     if ((text.value.trim() === "" && attached.value.length === 0) || isBusy.value) return;
     isBusy.value = true;
@@ -65,9 +62,9 @@ export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
     takeSent(draft, typed);
     attached.value = attached.value.filter((file) => !files.includes(file));
     // Who has gone elsewhere meanwhile stays there: the session is in the list.
-    if (sessionId !== thread?.id && isShown.current) openBegun(sessionId, draft);
+    if (sessionId !== thread?.id && draft.fields > 0) openBegun(sessionId, draft);
   };
-  return { fault, isBusy, send: () => attempt(send), steer: () => attempt(steer) };
+  return { send: () => attempt(send), steer: () => attempt(steer) };
 }
 
 function takeSent({ text }: Draft, sent: string): void {

@@ -86,8 +86,14 @@ function rowsBelow<S extends ForestSession>(
     const left = count - forks.length;
     const place = { level: parent.level + 1, start: depth, end: depth };
     const more: ForestRow<S> = {
-      ...{ kind: "forks", id: `forks ${turnId}`, parentId: parent.id, isFolded: true, ...place },
-      ...{ turnId, sequence, count: left },
+      kind: "forks",
+      id: `forks ${turnId}`,
+      parentId: parent.id,
+      isFolded: true,
+      ...place,
+      turnId,
+      sequence,
+      count: left,
     };
     return [...forks.map((listed) => sessionRow(listed, parent)), ...(left > 0 ? [more] : [])];
   });

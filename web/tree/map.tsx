@@ -62,7 +62,9 @@ function Rows({ forest }: { forest: ForkForest }) {
     if (row !== undefined) navigate(pathTo("session", { session: row.id }));
   };
   const { box, onScroll, onKeyDown, at, drawn, from, to, open, setCurrent } = useTreeRows(rows, {
-    ...{ rowHeight: mapRowHeight, initial: null, open: openRow },
+    rowHeight: mapRowHeight,
+    initial: null,
+    open: openRow,
   });
   const width = narrow.matches ? 104 : 320;
   return (
@@ -70,7 +72,7 @@ function Rows({ forest }: { forest: ForkForest }) {
       <MapScale rows={rows} width={width} />
       <div class="tree-box" ref={box} onScroll={onScroll}>
         <div class="tree" style={{ height: `${rows.length * mapRowHeight}px` }}>
-          <MapPicture {...{ rows, from, to, width }} />
+          <MapPicture rows={rows} from={from} to={to} width={width} />
           <ul role="tree" aria-label="Sessions and their forks" onKeyDown={onKeyDown}>
             {drawn.map((place) => {
               const row = rows[place];

@@ -73,7 +73,12 @@ function Rows({ thread, tree }: { thread: Thread; tree: SessionTree }) {
           return (
             <TreeRow
               key={node.id}
-              {...{ thread, node, lane, columns, at: row, of: nodes.length }}
+              thread={thread}
+              node={node}
+              lane={lane}
+              columns={columns}
+              at={row}
+              of={nodes.length}
               isShown={node.id === shown}
               isCurrent={row === at}
               open={() => rows.open(row)}

@@ -81,7 +81,13 @@ export function useTreeRows(nodes: readonly WalkedNode[], { rowHeight, initial, 
   // The row that Tab reaches stays in the document, also when it is out of sight.
   const drawn = at < from || at >= to ? [at, ...inSight] : inSight;
   return {
-    ...{ box, onScroll, onKeyDown, at, drawn, from, to },
+    box,
+    onScroll,
+    onKeyDown,
+    at,
+    drawn,
+    from,
+    to,
     open: (row) => void openRow(row),
     setCurrent: (id) => void (current.value = id),
   };

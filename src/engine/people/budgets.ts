@@ -68,7 +68,13 @@ async function setBudget(
   const made: Budget = {
     id: newId(),
     orgId: caller.orgId,
-    ...{ scope, targetId, period, unit, limit, unknownPrice, onLimit },
+    scope,
+    targetId,
+    period,
+    unit,
+    limit,
+    unknownPrice,
+    onLimit,
     createdAt: deps.now(),
     createdBy: caller.userId,
   };

@@ -19,8 +19,7 @@ import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
 import { noClientTools } from "../turn/prepare/client-tools.ts";
 import { noSkills, type TurnSkills } from "../turn/prepare/skills.ts";
 import { readSkillTool } from "../turn/request/skills-block.ts";
-import { newRoot } from "../turn/place-turn.ts";
-import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
+import { newRoot, type SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
 

@@ -8,7 +8,7 @@ import { withProviderContexts } from "../contexts/model-words.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
 import { changedChoice, meaningOf, standingChoice } from "../contexts/session-choice.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import { modelOf, providerOf } from "../turn/prepare/accept.ts";
+import { modelOf, providerOf } from "../turn/prepare/model-choice.ts";
 
 export async function summaryModel(
   deps: EngineDependencies,

@@ -18,13 +18,13 @@ import { placeInput } from "./kept/kept-parts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { SessionStart, TurnRequest } from "../engine.ts";
 import { openTurn } from "./open-turn.ts";
-import { newRoot } from "./place-turn.ts";
+import { newRoot } from "./prepare/turn-placement.ts";
 import { bareManifest, gatheredContext } from "./prepare/turn-manifest.ts";
 import { userMessage } from "./request/envelope.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { visibleSession } from "../access/visible.ts";
-import { settleTurn } from "./settle-turn.ts";
-import { transcriptOf } from "./transcribe.ts";
+import { settleTurn } from "./end/settle-turn.ts";
+import { transcriptOf } from "./end/transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 import type { OpenedTurn } from "./live/turn-stages.ts";
 

@@ -4,11 +4,9 @@ import { limits } from "../../domain/limits.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import type { MailboxDelivery } from "./prepare/turn-placement.ts";
+import { noDelivery, type MailboxDelivery } from "./prepare/turn-placement.ts";
 import { shareRoom, type DeliveredMessage } from "./request/mailbox-block.ts";
 import { turnReader } from "./turn-reader.ts";
-
-export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
 
 /** Returns all messages that wait in the mailbox. Throws `mailbox_empty`. */
 export async function waitingMail(core: EngineCore, sessionId: string): Promise<MailboxDelivery> {

@@ -23,7 +23,7 @@ import { answerOpenCalls } from "./request/envelope.ts";
 import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
-import { settleTurn } from "./settle-turn.ts";
+import { settleTurn } from "./end/settle-turn.ts";
 import { mayBegin, mayEnd } from "./live/pacing.ts";
 import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";

@@ -10,7 +10,7 @@ import type { FailedTurn } from "../../domain/turn.ts";
 import { knownContexts } from "../contexts/known-contexts.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import { transcribe } from "./transcribe.ts";
+import { transcribe } from "./end/transcribe.ts";
 
 interface LostToTranscribe {
   turn: FailedTurn;

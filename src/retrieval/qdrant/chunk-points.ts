@@ -59,8 +59,19 @@ export function chunkPoint(
       ...(vector.some((value) => value !== 0) && { dense: [...vector] }),
     },
     payload: {
-      ...{ org: key.orgId, repo: key.repo, born, died: neverRemoved, within: foldersOf(path), language },
-      ...{ chunk: chunk.id, path, symbol, text, hash: chunk.hash, start: chunk.startLine, end: chunk.endLine },
+      org: key.orgId,
+      repo: key.repo,
+      born,
+      died: neverRemoved,
+      within: foldersOf(path),
+      language,
+      chunk: chunk.id,
+      path,
+      symbol,
+      text,
+      hash: chunk.hash,
+      start: chunk.startLine,
+      end: chunk.endLine,
     },
   };
 }

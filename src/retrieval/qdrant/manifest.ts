@@ -123,9 +123,22 @@ export function matchValue(key: string, value: string | number): { key: string; 
 export async function beginManifest(catalogue: Catalogue, key: IndexKey, bounds: RequestBounds): Promise<Manifest> {
   const { connection, name } = catalogue;
   const blank: Manifest = {
-    ...{ kind: "index", org: key.orgId, repo: key.repo, version: 0, writer: "", holder: "" },
-    ...{ current: 0, taken: 0, void: [], root: "", commit: null, model: "", dimension: 0 },
-    ...{ files: 0, chunks: 0, indexedAt: 0 },
+    kind: "index",
+    org: key.orgId,
+    repo: key.repo,
+    version: 0,
+    writer: "",
+    holder: "",
+    current: 0,
+    taken: 0,
+    void: [],
+    root: "",
+    commit: null,
+    model: "",
+    dimension: 0,
+    files: 0,
+    chunks: 0,
+    indexedAt: 0,
   };
   const points = [{ id: manifestId(key), vector: {}, payload: blank }];
   const insert = { points, update_mode: "insert_only" as const, wait: true, ordering: "strong" as const };

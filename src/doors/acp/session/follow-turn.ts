@@ -93,8 +93,17 @@ export async function showTurn(
 function questionsOf({ opened, client, session, report }: FollowContext, turnId: string): TurnQuestions {
   const { engine, caller, permissions } = opened;
   return new TurnQuestions({
-    ...{ client, session, turnId, permissions, report },
-    answer: (callId, answer) => engine.turns.answerQuestion(caller, { turnId, callId, ...answer }),
+    client,
+    session,
+    turnId,
+    permissions,
+    report,
+    answer: (callId, answer) =>
+      engine.turns.answerQuestion(caller, {
+        turnId,
+        callId,
+        ...answer,
+      }),
   });
 }
 

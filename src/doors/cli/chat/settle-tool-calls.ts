@@ -128,7 +128,9 @@ async function runOwn(
     const { root } = await state.call.copy();
     const run = tools.written.during({ turnId, root, view: shown }, () =>
       tools.run(tool, args, {
-        ...{ sessionId: state.sessionId ?? "", turnId, callId },
+        sessionId: state.sessionId ?? "",
+        turnId,
+        callId,
         signal: running.interrupt.signal,
         showOutput: (text) => view.board.output(callId, text),
       }),

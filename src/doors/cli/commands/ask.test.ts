@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -262,7 +262,6 @@ test("[L1] [Q5] a failed turn is exit code 1 and names the fix", async (t) => {
 
 test("[L1] information for the log of a server is not printed by a command", async (t) => {
   const world = await cliWorld(t);
-  mkdirSync(world.dataDir, { mode: 0o700 });
   writeFileSync(join(world.dataDir, "config.toml"), '[log]\nformat = "json"\nlevel = "debug"\n');
   assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /^(?:aptove:|\{)/m);
 });

@@ -1,6 +1,6 @@
 /** `config show` and `config check` with workspaces, and what the doctor says of them (W7). */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliRun, type CliWorld } from "../../../../testing/cli.ts";
@@ -18,7 +18,6 @@ interface WorkspacesWorld extends CliWorld {
 /** Two workspaces; the first is called by a name and by a provider. */
 async function workspacesWorld(t: TestContext): Promise<WorkspacesWorld> {
   const world = await cliWorld(t);
-  mkdirSync(world.dataDir, { recursive: true, mode: 0o700 });
   const store = fileWorkspaces(dataFolderAt(world.dataDir));
   await store.create({ id: first, name: "client a", provider: "anthropic", at: 1 });
   await store.create({ id: second, at: 2 });
@@ -114,7 +113,6 @@ test("[L1] [W7] a value of the environment that overrides a workspace gives a wa
 
 test("[L1] [P5] config check names a server of tools that lacks a variable", async (t) => {
   const world = await cliWorld(t);
-  mkdirSync(world.dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(join(world.dataDir, "config.toml"), 'mcp_servers.a = { command = "x", env.T = "${A_TOKEN}" }\n');
   const { exit, stderr } = await world.run(["config", "check"]);
   assert.equal(exit, 1);
@@ -152,7 +150,6 @@ const qdrantServers = [
 
 test("[E8] [W7] config check reports why a Qdrant server cannot be used, for example a key over plain http", async (t) => {
   const world = await cliWorld(t);
-  mkdirSync(world.dataDir, { recursive: true, mode: 0o700 });
   for (const [words, env, fault] of qdrantServers) {
     const text = `[retrieval]\nstore = "qdrant"\n[retrieval.qdrant]\n${words}\n`;
     writeFileSync(join(world.dataDir, "config.toml"), text, { mode: 0o600 });

@@ -330,7 +330,6 @@ test("[L1] doctor sees a damaged configuration, an open folder and a server", as
 
 test("[B2] [L1] a data folder of a newer version is refused by every command", async (t) => {
   const world = await cliWorld(t);
-  mkdirSync(world.dataDir, { recursive: true });
   writeFileSync(join(world.dataDir, "version"), "99\n");
   for (const argv of [
     ["ask", "x"],

@@ -15,16 +15,24 @@ import { Transcriber } from "./transcriber.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
 export interface EngineCore {
-  readonly quotas: QuotaKeeper;
   readonly deps: EngineDependencies;
+  /** The runs and requests of users and orgs, counted against their limits (H5). */
+  readonly quotas: QuotaKeeper;
+  /** Writes the rows of turns with their blobs. */
   readonly turnStore: TurnStore;
+  /** The histories of turns, with the newest states and request bodies in memory (K2, K3). */
   readonly histories: Histories;
+  /** The turns that this process runs. */
   readonly live: LiveTurns;
+  /** The context windows of models, with what providers named in errors (C4, C6). */
   readonly windows: KnownWindows;
   /** The last request in the queue of a session, by the id of the session. */
   readonly queueEnds: Map<string, Promise<void>>;
+  /** Writes ended turns into the transcripts of their workspaces (W4). */
   readonly transcriber: Transcriber;
+  /** Informs the listeners of an org that something changed in its sessions (U3). */
   readonly changes: OrgChanges;
+  /** The rules of the repository that sessions began with (M1). */
   readonly rules: RulesOfSessions;
   /** The hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;

@@ -17,7 +17,7 @@ import { earlierHistory } from "./earlier.ts";
 import { forgottenWarnings, freshHistory, losesSummary } from "./facts/turn-memory.ts";
 import { newsSent } from "./gathered/file-versions.ts";
 import { gatherContext, type TurnContext, type TurnToGatherFor } from "./gathered/gather-context.ts";
-import { sentWith } from "./gathered/gather.ts";
+import { sentWith } from "./gathered/sent-context.ts";
 import { nearsWindow } from "./history-size.ts";
 import { rulesSent, surroundingsWarnings } from "./surroundings.ts";
 import { plannedManifest } from "./turn-manifest.ts";

@@ -11,7 +11,7 @@ import type { AcceptedRequest } from "./accepted-request.ts";
 import { usesChain } from "./build-call.ts";
 import { factRefs } from "./facts/turn-memory.ts";
 import type { TurnContext } from "./gathered/gather-context.ts";
-import type { GatheredFiles } from "./gathered/gather.ts";
+import type { GatheredFiles } from "./gathered/gather-files.ts";
 import { pinRefs, pinsInManifest } from "./summarised/pins.ts";
 import { surroundingsRefs } from "./surroundings.ts";
 import type { HistoryDecision } from "./turn-plan.ts";

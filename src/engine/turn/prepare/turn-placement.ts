@@ -29,6 +29,21 @@ export interface TurnPlacement {
   unheard: readonly string[];
 }
 
+export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
+
+/** The position of a turn that begins a session. */
+export const newRoot: TurnPlacement = {
+  session: null,
+  model: null,
+  parent: null,
+  head: null,
+  originTurnId: null,
+  rerunOf: null,
+  subagent: null,
+  mail: noDelivery,
+  unheard: [],
+};
+
 /** The position of a subagent's turn: beside the turns of the agent, and never the head (A1). */
 export interface SubagentPlacement {
   turnId: string;

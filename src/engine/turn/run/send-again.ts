@@ -10,14 +10,9 @@ import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { budgetOf } from "../prepare/gathered/file-budget.ts";
 import { versionsOf } from "../prepare/gathered/file-versions.ts";
-import {
-  chunkBounds,
-  gatherChunks,
-  gatherFiles,
-  sentWith,
-  type GatheredChunks,
-  type GatheredFiles,
-} from "../prepare/gathered/gather.ts";
+import { chunkBounds, gatherChunks, type GatheredChunks } from "../prepare/gathered/gather-chunks.ts";
+import { gatherFiles, type GatheredFiles } from "../prepare/gathered/gather-files.ts";
+import { sentWith } from "../prepare/gathered/sent-context.ts";
 import { gatherDocuments, joinedChunks } from "../prepare/gathered/long-documents.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { noteBlock } from "../request/note-block.ts";

@@ -19,14 +19,8 @@ import type { TurnPlacement } from "../turn-placement.ts";
 import type { CheckedFile } from "./check-files.ts";
 import { budgetOf } from "./file-budget.ts";
 import { versionsOf } from "./file-versions.ts";
-import {
-  chunkBounds,
-  gatherChunks,
-  gatherFiles,
-  namedFiles,
-  type GatheredChunks,
-  type GatheredFiles,
-} from "./gather.ts";
+import { chunkBounds, gatherChunks, type GatheredChunks } from "./gather-chunks.ts";
+import { gatherFiles, namedFiles, type GatheredFiles } from "./gather-files.ts";
 import { gatherDocuments, joinedChunks } from "./long-documents.ts";
 
 /** The part of a registered turn that is gathered for (live/turn-stages.ts). */

@@ -12,7 +12,7 @@ import { isReadable } from "../../kept/accepted-part.ts";
 import { readPart } from "../../kept/kept-parts.ts";
 import type { AcceptedRequest } from "../accepted-request.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
-import type { GatheredChunks, KnownContext } from "./gather.ts";
+import type { GatheredChunks, KnownContext } from "./gather-chunks.ts";
 import { wholeTextBytesMax } from "../long-texts.ts";
 
 interface SizedDocument extends LongDocument {

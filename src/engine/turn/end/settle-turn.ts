@@ -3,26 +3,26 @@
  * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
  * kept.
  */
-import { failureOf, type ErrorCode, type Failure } from "../../domain/errors.ts";
-import type { RunFailed } from "../../domain/events.ts";
-import { answerText } from "../../domain/history.ts";
-import { limits } from "../../domain/limits.ts";
-import type { State } from "../../domain/lineage.ts";
-import { mayBeParent, type FailedTurn, type FinishedTurn } from "../../domain/turn.ts";
-import type { TurnFinish } from "../../records/record-store.ts";
-import { pause } from "../../system/abort.ts";
-import { ownsWorkspaces } from "../access/access.ts";
+import { failureOf, type ErrorCode, type Failure } from "../../../domain/errors.ts";
+import type { RunFailed } from "../../../domain/events.ts";
+import { answerText } from "../../../domain/history.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { State } from "../../../domain/lineage.ts";
+import { mayBeParent, type FailedTurn, type FinishedTurn } from "../../../domain/turn.ts";
+import type { TurnFinish } from "../../../records/record-store.ts";
+import { pause } from "../../../system/abort.ts";
+import { ownsWorkspaces } from "../../access/access.ts";
 import { decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { stateAtEnd, unplannedBeginning } from "./ended-history.ts";
-import { undeliveredWarning } from "./kept/kept-steers.ts";
-import { blobKeys } from "./kept/turn-blobs.ts";
-import { encodeEnd, messageToMailbox } from "./kept/turn-end.ts";
-import { runningBlobs } from "./kept/turn-progress.ts";
-import { followControls } from "./live/control.ts";
-import { dropLog } from "./live/drop-log.ts";
-import type { EngineCore } from "./live/engine-core.ts";
-import { runnerLost } from "./live/leases.ts";
-import type { AnsweredTurn } from "./live/turn-stages.ts";
+import { undeliveredWarning } from "../kept/kept-steers.ts";
+import { blobKeys } from "../kept/turn-blobs.ts";
+import { encodeEnd, messageToMailbox } from "../kept/turn-end.ts";
+import { runningBlobs } from "../kept/turn-progress.ts";
+import { followControls } from "../live/control.ts";
+import { dropLog } from "../live/drop-log.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import { runnerLost } from "../live/leases.ts";
+import type { AnsweredTurn } from "../live/turn-stages.ts";
 import { bareFailedTurn, sealedTurn } from "./sealed-turn.ts";
 import { transcribe } from "./transcribe.ts";
 
@@ -87,7 +87,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
     await recorder.flushed();
     const finish: TurnFinish = {
-      ...finishOf(core, settling, turn),
+      ...commonFinish(core, settling, turn),
       head: mayBeParent(turn) ? { from: place.head } : null,
       text: turnText(settling, ending),
       controls: "take first",
@@ -129,7 +129,7 @@ async function onceReachable<T>(core: EngineCore, write: () => Promise<T>): Prom
 const unreachable: readonly ErrorCode[] = ["records_unavailable", "blobs_unavailable"];
 
 /** Returns what is stored of every end: the row, the steps that are not stored yet, and the message of a subagent (A2). */
-function finishOf(
+function commonFinish(
   { deps }: EngineCore,
   { recorder: { unstoredStep } }: SettlingTurn,
   turn: FinishedTurn,
@@ -203,7 +203,12 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
   if (reason.code === "records_unavailable") return await leaveToRecovery(core, settling, bare);
   const turn = { ...bare, warnings: [...bare.warnings, ...unkept] };
   try {
-    const finish: TurnFinish = { ...finishOf(core, settling, turn), head: null, text: null, controls: "take first" };
+    const finish: TurnFinish = {
+      ...commonFinish(core, settling, turn),
+      head: null,
+      text: null,
+      controls: "take first",
+    };
     const result = await core.turnStore.finish(finish, { put: [], drop: [], history: null });
     if (result.outcome === "controlled") {
       await followControls(core, settling.live);

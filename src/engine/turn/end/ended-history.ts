@@ -1,13 +1,13 @@
 /** What a turn that has ended leaves to the history of its session (S5, T8, T12). */
-import { failureOf } from "../../domain/errors.ts";
-import type { State } from "../../domain/lineage.ts";
+import { failureOf } from "../../../domain/errors.ts";
+import type { State } from "../../../domain/lineage.ts";
 import { callNotRun, historyNotKept, type Ending } from "./decide-end.ts";
-import type { Histories } from "./kept/histories.ts";
-import { closingResults, stateAfter, type TurnBeginning } from "./kept/turn-state.ts";
-import type { AnsweredTurn } from "./live/turn-stages.ts";
-import { earlierHistory } from "./prepare/earlier.ts";
-import { plannedBeginning, withResults, type TurnPlan } from "./prepare/turn-plan.ts";
-import { userMessage } from "./request/envelope.ts";
+import type { Histories } from "../kept/histories.ts";
+import { closingResults, stateAfter, type TurnBeginning } from "../kept/turn-state.ts";
+import type { AnsweredTurn } from "../live/turn-stages.ts";
+import { earlierHistory } from "../prepare/earlier.ts";
+import { plannedBeginning, withResults, type TurnPlan } from "../prepare/turn-plan.ts";
+import { userMessage } from "../request/envelope.ts";
 
 /**
  * Returns the state of the turn. Null if the turn failed and did nothing. A turn that failed before it was planned brings

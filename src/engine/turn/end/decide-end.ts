@@ -1,13 +1,13 @@
 /** Decides how a turn ends, from how its run ended (T2, T8, T10, T12). Pure. */
-import { failure, type Failure, type Warning } from "../../domain/errors.ts";
-import type { RunFailed, RunFinished } from "../../domain/events.ts";
-import { openToolCalls, type HistoryItem } from "../../domain/history.ts";
-import type { DeferredCall } from "../../domain/tool.ts";
-import { closingResults } from "./kept/turn-state.ts";
-import { runnerLost } from "./live/leases.ts";
-import { hasLostLease } from "./live/live-turn.ts";
-import type { RunRecorder } from "./live/run-recorder.ts";
-import type { AnsweredTurn } from "./live/turn-stages.ts";
+import { failure, type Failure, type Warning } from "../../../domain/errors.ts";
+import type { RunFailed, RunFinished } from "../../../domain/events.ts";
+import { openToolCalls, type HistoryItem } from "../../../domain/history.ts";
+import type { DeferredCall } from "../../../domain/tool.ts";
+import { closingResults } from "../kept/turn-state.ts";
+import { runnerLost } from "../live/leases.ts";
+import { hasLostLease } from "../live/live-turn.ts";
+import type { RunRecorder } from "../live/run-recorder.ts";
+import type { AnsweredTurn } from "../live/turn-stages.ts";
 
 export type Ending =
   | { status: "completed" | "awaiting_tool_results"; terminal: RunFinished; items: HistoryItem[] }

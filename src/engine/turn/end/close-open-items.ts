@@ -1,6 +1,6 @@
 /** Completes the events of a run that was cut short. */
-import type { TurnEvent } from "../../domain/events.ts";
-import { ignoreUnknown } from "../../system/guards.ts";
+import type { TurnEvent } from "../../../domain/events.ts";
+import { ignoreUnknown } from "../../../system/guards.ts";
 
 /** Returns an end event for every message and call that the run left open. */
 export function closeOpenItems(events: readonly TurnEvent[]): TurnEvent[] {

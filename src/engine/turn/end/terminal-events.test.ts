@@ -1,14 +1,14 @@
 /** Every stored run has one terminal event, which is its last event, however the turn ended (T11). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
-import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
-import type { FinishedTurn } from "../../domain/turn.ts";
-import { unknownUsage } from "../../domain/usage.ts";
-import { AptoveError } from "../../domain/errors.ts";
-import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
-import { memoryRecords } from "../../records/memory/memory-records.ts";
-import { keptEvents } from "./kept/kept-events.ts";
+import { testEngine, testRunner, type TestEngine } from "../../../../testing/engine.ts";
+import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
+import type { FinishedTurn } from "../../../domain/turn.ts";
+import { unknownUsage } from "../../../domain/usage.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
+import { keptEvents } from "../kept/kept-events.ts";
 
 const tools = [{ name: "look", parameters: { type: "object" } }];
 

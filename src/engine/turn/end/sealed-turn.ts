@@ -1,9 +1,9 @@
 /** Makes the row of a turn that has ended, and seals it with its digest (D2). */
-import type { Failure } from "../../domain/errors.ts";
-import { answerText } from "../../domain/history.ts";
-import { limits } from "../../domain/limits.ts";
-import { historyItems } from "../../domain/lineage.ts";
-import type { Step } from "../../domain/step.ts";
+import type { Failure } from "../../../domain/errors.ts";
+import { answerText } from "../../../domain/history.ts";
+import { limits } from "../../../domain/limits.ts";
+import { historyItems } from "../../../domain/lineage.ts";
+import type { Step } from "../../../domain/step.ts";
 import {
   completeTurn,
   failTurn,
@@ -14,15 +14,15 @@ import {
   type PendingTurn,
   type ProviderChain,
   type RunEnd,
-} from "../../domain/turn.ts";
+} from "../../../domain/turn.ts";
 import type { Ending } from "./decide-end.ts";
 import { wholeBeginning } from "./ended-history.ts";
-import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "./kept/history-key.ts";
-import { turnDigest } from "./kept/turn-digest.ts";
-import type { EncodedEnd } from "./kept/turn-end.ts";
-import type { EngineCore } from "./live/engine-core.ts";
-import type { RunRecorder } from "./live/run-recorder.ts";
-import type { AnsweredTurn } from "./live/turn-stages.ts";
+import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "../kept/history-key.ts";
+import { turnDigest } from "../kept/turn-digest.ts";
+import type { EncodedEnd } from "../kept/turn-end.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import type { RunRecorder } from "../live/run-recorder.ts";
+import type { AnsweredTurn } from "../live/turn-stages.ts";
 
 interface EndToSeal {
   ending: Ending;

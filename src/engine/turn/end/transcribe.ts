@@ -1,11 +1,11 @@
 /** Sends finished turns to the transcript of their workspace (W4). */
-import { builtInBootPrompt } from "../../domain/context.ts";
-import type { HistoryItem } from "../../domain/history.ts";
-import type { Session } from "../../domain/session.ts";
-import type { TranscriptMessage } from "../../domain/transcript.ts";
-import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
-import type { EngineCore } from "./live/engine-core.ts";
-import { instructionOf } from "./request/envelope.ts";
+import { builtInBootPrompt } from "../../../domain/context.ts";
+import type { HistoryItem } from "../../../domain/history.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { TranscriptMessage } from "../../../domain/transcript.ts";
+import { mayBeParent, type FinishedTurn } from "../../../domain/turn.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import { instructionOf } from "../request/envelope.ts";
 
 /**
  * Returns the messages of the user and of the model. Tools and reasoning stay in the store. Consecutive messages of one
