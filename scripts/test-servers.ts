@@ -1,7 +1,8 @@
 /**
  * `npm run test:services [-- files, folders or options of node --test]`: the tests `*.servers.ts`. They are on Redis and
- * Ceph's S3 server, which are not among the packages, and the longer ones on PostgreSQL and on a fake of Qdrant. Each test
- * file starts its own. Missing programs are installed from Debian's packages if the user is root.
+ * Ceph's S3 server, which are not among the packages, and the longest others: on PostgreSQL, on a fake of Qdrant, and kills
+ * of a long command. Each test file starts its own servers. Missing programs are installed from Debian's packages if the user
+ * is root.
  */
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
