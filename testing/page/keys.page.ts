@@ -123,6 +123,47 @@ test("[U4] [U12] [U13] who comes back to a field whose instruction is on its way
   assert.ok(await button.isEnabled());
 });
 
+for (const then of ["sent again", "sent again after a reload", "sent again in a session"]) {
+  test(`[U4] [T13] [U13] an instruction whose answer was lost runs once if it is ${then}`, async (t) => {
+    const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
+    const tab = await world.tab();
+    const field = tab.getByLabel("Instruction");
+    await field.waitFor();
+    let earlier = 0;
+    if (then === "sent again in a session") {
+      await field.fill("one");
+      await field.press("Enter");
+      await tab.getByText("answer 1").waitFor();
+      await settled(tab);
+      earlier = 1;
+    }
+    await tab.route("**/api/ai/agent/execute", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await field.fill("the next");
+    await field.press("Enter");
+    await tab.getByRole("alert").waitFor();
+    await tab.unroute("**/api/ai/agent/execute");
+    if (then === "sent again after a reload") await tab.reload();
+    await field.waitFor();
+    assert.equal(await field.inputValue(), "the next");
+    await field.press("Enter");
+    await tab.getByText(`answer ${earlier + 1}`).waitFor();
+    await settled(tab);
+    assert.equal(await field.inputValue(), "");
+    const { sessions } = await world.engine.sessions.list(world.owner, {});
+    assert.deepEqual(
+      sessions.map(({ lastSequence }) => lastSequence),
+      [earlier + 1],
+    );
+    // The same words are another instruction once the first one has arrived.
+    await field.fill("the next");
+    await field.press("Enter");
+    await tab.getByText(`answer ${earlier + 2}`).waitFor();
+  });
+}
+
 test("[U4] [U12] [U13] an instruction that is sent before the session is read continues it", async (t) => {
   const world = await pageWorld(t, { script: (_call, n) => `answer ${n}` });
   const tab = await world.tab();
@@ -166,7 +207,7 @@ test("[U4] [U12] who stops a turn with the mouse writes on in the field", async 
   await tab.getByText("begun").waitFor();
   await tab.getByRole("button", { name: "Stop" }).click();
   held.resolve();
-  await tab.getByText("interrupted").waitFor();
+  await tab.getByText("interrupted").first().waitFor();
   await tab.keyboard.type("run again");
   assert.equal(await tab.getByLabel("Instruction").inputValue(), "run again");
 });

@@ -1,12 +1,12 @@
 /** Sends what a person wrote: the next instruction, or a message to the turn that runs (U4). */
 import { useLayoutEffect } from "preact/hooks";
-import type { ExecuteAccepted, ExecuteRequest } from "../../src/client/client.ts";
+import { AptoveApiError, type ExecuteAccepted, type ExecuteRequest } from "../../src/client/client.ts";
 import { client, codeOf, wordsOf } from "../api/connection.ts";
 import type { Thread } from "../api/thread.ts";
 import { navigate, pathTo } from "../routes.ts";
 import { inputOf } from "./attachments.ts";
 import { chosenOf, effort, forkChoice, loadChoices, mode, newChoice, newRepos, paths, placeOf } from "./choices.ts";
-import { draftOf, type Draft } from "./drafts.ts";
+import { draftOf, type Draft, type Sent } from "./drafts.ts";
 
 export interface SendingOf {
   /** Null: a session that does not exist yet. */
@@ -57,14 +57,30 @@ export function useSending({ thread, fork, draft, run }: SendingOf): Sending {
     // A session that has just begun here is written to before it is read.
     if (thread?.session.value === null) await thread.load();
     if (thread?.session.value === null) return;
-    const request = { ...requestOf(thread, fork), instruction: typed.trim(), ...inputOf(files) };
-    const { sessionId } = await run(request, crypto.randomUUID());
+    const asked = draft.sent.value;
+    const isAgain = asked?.request.instruction === typed.trim() && asked.files === files.length;
+    const sent = isAgain ? asked : newRequest(typed, files.length);
+    draft.sent.value = sent;
+    const { sessionId } = await run({ ...sent.request, ...inputOf(files) }, sent.idempotencyKey).catch((error) => {
+      // Whether an instruction without an answer runs is not known.
+      if (isRefused(error)) draft.sent.value = null;
+      throw error;
+    });
+    draft.sent.value = null;
     takeSent(draft, typed);
     attached.value = attached.value.filter((file) => !files.includes(file));
     // Who has gone elsewhere meanwhile stays there: the session is in the list.
     if (sessionId !== thread?.id && draft.fields > 0) openBegun(sessionId, draft);
   };
+  const newRequest = (typed: string, files: number): Sent => {
+    const request = { ...requestOf(thread, fork), instruction: typed.trim() };
+    return { idempotencyKey: crypto.randomUUID(), request, files };
+  };
   return { send: () => attempt(send), steer: () => attempt(steer) };
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof AptoveApiError && error.status >= 400 && error.status < 500;
 }
 
 function takeSent({ text }: Draft, sent: string): void {
