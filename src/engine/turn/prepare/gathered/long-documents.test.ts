@@ -145,7 +145,10 @@ test("[M8] the document and the code of the repository share the budget of the t
   const none = (): never => assert.fail("not used");
   const retriever: Retriever = { search: async () => code, index: none, list: async () => [], close: async () => {} };
   const { ask, provider } = await testEngine(t, { retrievers: new Map([["local", retriever]]) });
-  const turn = await ask("How many birds did the flamingo census count?", { repo: "r", input: [attached()] });
+  // So many of its parts fit the question that they fill its share.
+  const parts = long.split("## Part ").map((part, at) => (at % 20 === 0 ? `${part}${flamingos}\n` : part));
+  const input = [attached(parts.join("## Part "))];
+  const turn = await ask("How many birds did the flamingo census count?", { repo: "r", input });
   const sent = turn.manifest.chunks.filter(({ wasSent }) => wasSent);
   const ofDocument = sent.filter(({ document }) => document !== undefined);
   assert.ok(ofDocument.length > 0 && ofDocument.length < sent.length);
