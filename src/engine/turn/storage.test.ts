@@ -245,7 +245,17 @@ test("[T11] [B1] the end of a turn waits for stores that restart, and nothing of
     }
     await put.call(blobs, key, bytes);
   };
-  const { start, engine, answer, reports } = await testEngine(t, { records, blobs });
+  // The end of a turn with several steps reads those that are stored.
+  const { listSteps } = records.turns;
+  let unread = 1;
+  records.turns.listSteps = async (id) => {
+    unread -= 1;
+    if (unread >= 0) throw unreachable();
+    return await listSteps.call(records.turns, id);
+  };
+  const script = (_call: unknown, n: number): ScriptedPart[] | string =>
+    n === 1 ? [{ calls: "none", with: {} }] : "answer 1";
+  const { start, engine, answer, reports } = await testEngine(t, { records, blobs, script });
   const running = await start("one");
   const received = await all(running.events());
   const turn = await running.finished;
@@ -253,6 +263,7 @@ test("[T11] [B1] the end of a turn waits for stores that restart, and nothing of
   assert.equal(received.at(-1)?.event.type, "run_finished");
   assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), received);
   assert.deepEqual([reports, isAway, refusals], [[], false, -1]);
+  assert.ok(unread < 0);
 });
 
 test("[T11] [R2] [R4] a server that stops does not wait for the database, and the next one keeps the text of the turn", async (t) => {

@@ -83,7 +83,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       run: { key: blobKeys.run(pending.id, attempt), content: recorder.runBlob(events) },
       state: { key: blobKeys.state(pending.id), content: state },
     });
-    const turn = await sealedTurn(core, settling, { ending, encoded });
+    const turn = await onceReachable(core, () => sealedTurn(core, settling, { ending, encoded }));
     // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
     await recorder.flushed();
     const finish: TurnFinish = {
@@ -104,21 +104,21 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       live.close();
       return settled(await lostTurn(core, settling, turn));
     }
-    await followControls(core, live);
+    await onceReachable(core, () => followControls(core, live));
     leaveSteers(settling);
   }
 }
 
 /**
- * Writes as soon as the store can be reached, within a limited time: an answer is not lost because a database restarts. The lease
- * may end meanwhile. Then the store accepts the end unless another process was faster (R1). A server that stops does not wait.
+ * Does the work as soon as the stores can be reached, within a limited time: an answer is not lost because a database restarts. The
+ * lease may end meanwhile. Then the store accepts the end unless another process was faster (R1). A server that stops does not wait.
  */
-async function onceReachable<T>(core: EngineCore, write: () => Promise<T>): Promise<T> {
+async function onceReachable<T>(core: EngineCore, work: () => Promise<T>): Promise<T> {
   const { monotonic } = core.deps;
   const end = monotonic() + limits.endWaitMsMax;
   for (let pauseMs = 50; ; pauseMs = Math.min(2 * pauseMs, limits.endPauseMsMax)) {
     try {
-      return await write();
+      return await work();
     } catch (error) {
       if (!unreachable.includes(failureOf(error).code) || core.closing.signal.aborted || monotonic() > end) throw error;
     }
