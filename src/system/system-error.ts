@@ -9,3 +9,13 @@ export function systemCode(error: unknown): string {
 export function isAbsence(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(systemCode(error));
 }
+
+/** Returns null if there is nothing at the path that is asked about. */
+export function nullIfAbsent<T>(ask: () => T): T | null {
+  try {
+    return ask();
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw error;
+  }
+}

@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import { readRegularFlags } from "../system/read-files.ts";
-import { isAbsence, systemCode } from "../system/system-error.ts";
+import { nullIfAbsent, systemCode } from "../system/system-error.ts";
 
 /** What a file has. */
 export interface MarkdownContent {
@@ -33,23 +33,13 @@ function unusable(fault: string): MarkdownContent {
 export function readMarkdown({ root, rootIs = "repository", file, bytesMax }: MarkdownFile): MarkdownContent | null {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null;
-    const real = orNull(() => realpathSync.native(file));
+    const real = nullIfAbsent(() => realpathSync.native(file));
     if (real === null) return unusable("it is a link to nothing");
     if (!isBelow(real, root)) return unusable(`it is a link that leaves the ${rootIs}`);
     const fault = real === file ? null : linkFault(root, real);
     return fault === null ? read(real, bytesMax) : unusable(fault);
   } catch (error) {
     return unusable(`it cannot be read (${systemCode(error) || String(error)})`);
-  }
-}
-
-/** Returns null if there is nothing at the path that is asked about. */
-function orNull<T>(ask: () => T): T | null {
-  try {
-    return ask();
-  } catch (error) {
-    if (isAbsence(error)) return null;
-    throw error;
   }
 }
 

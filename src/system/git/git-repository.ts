@@ -11,7 +11,7 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { silenceOf } from "./git-silence.ts";
 import { readRegularFlags } from "../read-files.ts";
-import { isAbsence, systemCode } from "../system-error.ts";
+import { nullIfAbsent, systemCode } from "../system-error.ts";
 
 /** `none`: no folder above has a repository. `refused`: there is one, and it is not asked anything. */
 export type RepositoryPlace =
@@ -56,17 +56,7 @@ function statsOf(path: string): Stats | null {
 }
 
 function realPathOf(path: string): string | null {
-  return orNull(() => realpathSync.native(path));
-}
-
-/** Returns null if there is nothing at the path that is asked about. */
-function orNull<T>(ask: () => T): T | null {
-  try {
-    return ask();
-  } catch (error) {
-    if (isAbsence(error)) return null;
-    throw error;
-  }
+  return nullIfAbsent(() => realpathSync.native(path));
 }
 
 /** Checks the repository of one folder. Null if it stands for itself. */
@@ -145,7 +135,7 @@ function isBelow(folder: string, base: string, path: string): boolean {
 
 /** Refuses a folder with a link in it. */
 function linkIn(folder: string): RepositoryPlace | null {
-  const entries = orNull(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const entries = nullIfAbsent(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const link = entries.find((entry) => entry.isSymbolicLink());
   return link === undefined ? null : refused(`${join(folder, link.name)} is a link`);
 }
