@@ -112,6 +112,46 @@ test("[U4] [U13] without network in mid-answer the page keeps what it has and sa
   assert.deepEqual(tab.faults, []);
 });
 
+test("[U4] [U13] an answer to a request from before the network was lost does not say that the server is there", async (t) => {
+  const world = await pageWorld(t);
+  const tab = await world.tab();
+  await tab.getByText("There are no sessions yet.").waitFor();
+  await tab.waitForTimeout(1_000);
+  const asked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  await tab.route(
+    (url) => url.pathname === "/api/sessions",
+    async (route) => {
+      const response = await route.fetch();
+      asked.resolve();
+      await release.promise;
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await world.engine.sessions.create(world.owner, { name: "made elsewhere" });
+  await asked.promise;
+  await tab.context().setOffline(true);
+  const notice = tab.getByText(/^As of \d{1,2}:\d\d.*; reconnecting/);
+  await notice.waitFor();
+  release.resolve();
+  await tab.waitForTimeout(500);
+  assert.ok(await notice.isVisible());
+  await tab.context().setOffline(false);
+  await notice.waitFor({ state: "detached" });
+});
+
+test("[U4] [U13] a server on the same machine needs no network: once it answers, the page does not say that it reconnects", async (t) => {
+  const world = await pageWorld(t);
+  const tab = await world.tab();
+  await tab.getByText("There are no sessions yet.").waitFor();
+  await tab.waitForTimeout(1_000);
+  await tab.evaluate('dispatchEvent(new Event("offline"))');
+  const notice = tab.getByText(/^As of .*reconnecting/);
+  await notice.waitFor();
+  await notice.waitFor({ state: "detached", timeout: 3_000 });
+});
+
 const noticed = `
   window.badges = []; window.notices = [];
   navigator.setAppBadge = async (count) => void window.badges.push(count);

@@ -16,6 +16,8 @@ export const signInState = signal<SignInState>("unknown");
 export const me = signal<WireMe | null>(null);
 /** The time since which the server does not answer. Null: it answers. */
 export const offlineSince = signal<number | null>(null);
+/** The same moment by a clock that never jumps. */
+let lostAt = 0;
 /** Why this browser was signed out, for the sign-in view. */
 export const signedOutBecause = signal("");
 /** True while a proxy between the server and this browser holds streams back until they end. Then the page asks instead. */
@@ -34,18 +36,26 @@ export const client = createClient({
   retries: 0,
   pageSecret: () => localStorage.getItem(storageKey),
   fetch: async (request) => {
+    const sentAt = performance.now();
     try {
       const response = await fetch(request);
-      offlineSince.value = null;
+      // The answer to a request from before the network was lost says nothing about now.
+      if (sentAt >= lostAt) offlineSince.value = null;
       sawTime(response.headers.get("date"));
       if (response.status === 401) signedOut("Your sign-in has ended.");
       return response;
     } catch (error) {
-      if (!request.signal.aborted) offlineSince.value ??= serverNow();
+      if (!request.signal.aborted) lost();
       throw error;
     }
   },
 });
+
+function lost(): void {
+  if (offlineSince.value !== null) return;
+  lostAt = performance.now();
+  offlineSince.value = serverNow();
+}
 
 function signedOut(because: string): void {
   if (signInState.value === "in") signedOutBecause.value = because;
@@ -112,7 +122,7 @@ async function loadMe(): Promise<void> {
   await lookAtVersion();
 }
 
-addEventListener("offline", () => (offlineSince.value ??= serverNow()));
+addEventListener("offline", lost);
 
 /** Another tab may have signed this browser in or out. */
 addEventListener("storage", ({ key, newValue }) => {

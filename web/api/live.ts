@@ -6,7 +6,16 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { WireApprovals, WireSession } from "../../src/client/client.ts";
 import { serverNow } from "./clock.ts";
-import { client, isSilence, lookAtVersion, sawVersion, signInState, streamsAreHeld, wordsOf } from "./connection.ts";
+import {
+  client,
+  isSilence,
+  lookAtVersion,
+  offlineSince,
+  sawVersion,
+  signInState,
+  streamsAreHeld,
+  wordsOf,
+} from "./connection.ts";
 import { pause } from "./pause.ts";
 
 const visibleEveryMs = 2_500;
@@ -69,7 +78,9 @@ async function lookNow(): Promise<void> {
   } catch (error) {
     liveFault.value = wordsOf(error);
   }
-  lookIn(isListening ? listeningEveryMs : document.hidden ? hiddenEveryMs : visibleEveryMs);
+  lookIn(
+    isListening && offlineSince.value === null ? listeningEveryMs : document.hidden ? hiddenEveryMs : visibleEveryMs,
+  );
 }
 
 /** What the conversation shows stays if its session cannot be read. */
@@ -133,6 +144,8 @@ async function listen(stopping: AbortSignal, opened: { sessionId?: string }): Pr
 }
 
 effect(listenIfSeen);
+// A server on the same machine answers without any network.
+effect(() => void (offlineSince.value !== null && lookIn(soonMs)));
 document.addEventListener("visibilitychange", () => {
   listenIfSeen();
   if (!document.hidden) void look();
