@@ -22,6 +22,11 @@ const compileCache = join(root, "node_modules", ".cache", "compiled");
 if (process.env.NODE_COMPILE_CACHE === compileCache) delete process.env.NODE_COMPILE_CACHE;
 else enableCompileCache(compileCache);
 
+// A server decides when its young generation grows (src/compose/young-generation.ts). Loading the program would make it grow before that.
+if (["acp", "serve", "start"].includes(process.argv[2])) {
+  require("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
+}
+
 // The published package has only the bundle. A clone has the sources too, and uses its bundle if that was built from exactly
 // these sources: one file loads in less than half the time of six hundred.
 const source = join(root, "src", "main.ts");

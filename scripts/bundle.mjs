@@ -20,7 +20,7 @@ import { join } from "node:path";
 import { buildPage } from "./build-page.mjs";
 import cache from "./bundle-cache.cjs";
 import { isCheckout, root } from "./pinned-node.mjs";
-import { lazyAcpSchemas, plainBuiltins } from "./bundle-plugins.mjs";
+import { englishZod, lazyAcpSchemas, plainBuiltins } from "./bundle-plugins.mjs";
 
 const { bundlesFolder, freshBundle, recordSource, writeState } = cache;
 
@@ -75,7 +75,7 @@ async function bundleModules(folder, entryPoints) {
     format: "esm",
     // An older Node must be able to read the files: it reads all of them before the first one can check its version.
     target: "node20",
-    plugins: [plainBuiltins, lazyAcpSchemas],
+    plugins: [plainBuiltins, englishZod, lazyAcpSchemas],
   });
   return Object.keys(metafile.inputs);
 }

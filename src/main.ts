@@ -11,11 +11,13 @@ import { hostsOf } from "./system/addresses/own-addresses.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {
-  const [{ createAptove }, { localClients, ownKey }] = await Promise.all([
+  const [{ createAptove }, { localClients, ownKey }, { youngGenerationGrowth }] = await Promise.all([
     import("./compose.ts"),
     import("./compose/local-clients.ts"),
+    import("./compose/young-generation.ts"),
   ]);
-  const aptove = await createAptove({ ...setup, isCommand, ...(writeLog !== undefined && { writeLog }) });
+  const observer = youngGenerationGrowth();
+  const aptove = await createAptove({ ...setup, observer, isCommand, ...(writeLog !== undefined && { writeLog }) });
   const { engine, configuration, report, telemetry } = aptove;
   const owner = await engine.keys.owner();
   const { host, allowedHosts, allowedOrigins } = configuration.serve;

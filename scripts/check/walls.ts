@@ -45,6 +45,7 @@ const pureSystem = [
   "abort",
   "bounded-cache",
   "canonical-json",
+  "shared-ends",
   "rounds",
   "guards",
   "opened-once",

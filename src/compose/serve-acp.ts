@@ -40,8 +40,13 @@ async function open({
   workspaceId,
   io,
 }: AcpSetup): Promise<OpenedPorts & ClosableStores> {
-  const [{ createAptove }, { openAcpPorts }] = await Promise.all([import("../compose.ts"), import("./acp-ports.ts")]);
-  const aptove = await createAptove({ dataDir, env, overrides, overridesFrom });
+  const [{ createAptove }, { openAcpPorts }, { youngGenerationGrowth }] = await Promise.all([
+    import("../compose.ts"),
+    import("./acp-ports.ts"),
+    import("./young-generation.ts"),
+  ]);
+  const observer = youngGenerationGrowth();
+  const aptove = await createAptove({ dataDir, env, overrides, overridesFrom, observer });
   const { engine, configuration, warnings } = aptove;
   for (const warning of warnings) io.stderr.write(`aptove: warning: ${warning}\n`);
   try {

@@ -9,6 +9,7 @@
 import { AptoveError } from "../../../domain/errors.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import { sharedEnd, sharedStart } from "../../../system/shared-ends.ts";
 
 /** A text that a recipe can refer to instead of containing it, by its name. */
 export interface KnownText {
@@ -66,8 +67,8 @@ export interface KnownTexts {
 const knownTextCharactersMin = 64;
 
 export function makeRecipe(body: string, base: string | null, { known, inOrder = [] }: KnownTexts): RequestRecipe {
-  const front = base === null ? 0 : commonFront(base, body);
-  const end = base === null ? 0 : commonEnd(base, body, front);
+  const front = base === null ? 0 : sharedStart(base, body);
+  const end = base === null ? 0 : sharedEnd(base, body, Math.min(base.length, body.length) - front);
   return {
     hasBase: base !== null,
     front,
@@ -139,22 +140,4 @@ function cutOut(text: string, written: string, name: string): RecipePiece[] {
   const before = text.slice(0, at);
   const after = text.slice(at + written.length);
   return [...(before === "" ? [] : [before]), { known: name }, ...(after === "" ? [] : cutOut(after, written, name))];
-}
-
-function commonFront(a: string, b: string): number {
-  const most = Math.min(a.length, b.length);
-  // Whole blocks are compared first: histories share megabytes, and comparing slices is much faster than comparing
-  // characters.
-  const block = 4096;
-  let at = 0;
-  while (at + block <= most && a.slice(at, at + block) === b.slice(at, at + block)) at += block;
-  while (at < most && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
-  return at;
-}
-
-function commonEnd(a: string, b: string, front: number): number {
-  const most = Math.min(a.length, b.length) - front;
-  let length = 0;
-  while (length < most && a.charCodeAt(a.length - 1 - length) === b.charCodeAt(b.length - 1 - length)) length += 1;
-  return length;
 }

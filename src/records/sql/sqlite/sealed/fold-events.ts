@@ -3,6 +3,7 @@
  * answer and in a number that counts up. A run of them is written once, with the pieces one after the other, so that they are
  * again the text that stands elsewhere in the turn. Nothing depends on a provider: what does not look like this stays as it is.
  */
+import { sharedEnd, sharedStart } from "../../../../system/shared-ends.ts";
 import { ByteReader, ByteWriter } from "./byte-writer.ts";
 
 /** The ends of events, as they stand in a text in JSON. */
@@ -115,7 +116,7 @@ function runFrom(events: readonly string[], counts: readonly (CountedEvent | nul
   const first = counts[from] ?? null;
   const begins = first !== null && counts[from + 1]?.number === first.number + 1 ? first : null;
   // An event of another kind begins like these for a few bytes only.
-  const same = Math.max(sameBytesMin, Math.ceil(commonStart(events[from] ?? "", events[from + 1] ?? "") / 2));
+  const same = Math.max(sameBytesMin, Math.ceil(sharedStart(events[from] ?? "", events[from + 1] ?? "") / 2));
   const head = begins?.head ?? events[from] ?? "";
   if (head.length < same) return null;
   const begin = head.slice(0, same);
@@ -134,9 +135,9 @@ function runFrom(events: readonly string[], counts: readonly (CountedEvent | nul
 
 function piecesOf(heads: readonly string[]): Pick<EventRun, "before" | "after" | "pieces"> {
   const [first = "", ...others] = heads;
-  const start = Math.min(...others.map((head) => commonStart(first, head)));
+  const start = Math.min(...others.map((head) => sharedStart(first, head)));
   const room = Math.min(...heads.map(({ length }) => length)) - start;
-  const end = Math.min(room, ...others.map((head) => commonEnd(first, head)));
+  const end = Math.min(room, ...others.map((head) => sharedEnd(first, head)));
   return {
     before: first.slice(0, start),
     after: first.slice(first.length - end),
@@ -164,17 +165,4 @@ function counted(event: string): CountedEvent | null {
     number: Number(match[1]),
     tail: match[2] ?? "",
   };
-}
-
-function commonStart(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at += 1) if (a.charCodeAt(at) !== b.charCodeAt(at)) return at;
-  return length;
-}
-
-function commonEnd(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 1; at <= length; at += 1)
-    if (a.charCodeAt(a.length - at) !== b.charCodeAt(b.length - at)) return at - 1;
-  return length;
 }
