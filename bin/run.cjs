@@ -17,15 +17,16 @@ process.emitWarning = (warning, ...details) => {
 // The allocator has read what bin/aptove set for it.
 if (process.env.MALLOC_ARENA_MAX === "1") delete process.env.MALLOC_ARENA_MAX;
 
+// A server decides when its young generation grows (src/compose/young-generation.ts). Loading the program would make it grow before that.
+// V8 uses compiled code only with the settings with which it was compiled, so this comes before any of it.
+const isServer = ["acp", "serve", "start"].includes(process.argv[2]);
+const stopGrowth = () => require("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
+if (isServer) stopGrowth();
+
 // Node keeps the compiled code of sources and of packages here. The programs that this one starts must not keep theirs there.
 const compileCache = join(root, "node_modules", ".cache", "compiled");
 if (process.env.NODE_COMPILE_CACHE === compileCache) delete process.env.NODE_COMPILE_CACHE;
 else enableCompileCache(compileCache);
-
-// A server decides when its young generation grows (src/compose/young-generation.ts). Loading the program would make it grow before that.
-if (["acp", "serve", "start"].includes(process.argv[2])) {
-  require("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
-}
 
 // The published package has only the bundle. A clone has the sources too, and uses its bundle if that was built from exactly
 // these sources: one file loads in less than half the time of six hundred.
@@ -104,6 +105,8 @@ function keep(file, script) {
   const made = `${file}.${process.pid}`;
   try {
     fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // The next start begins with this setting. A server that is busy now changes it again.
+    if (isServer) stopGrowth();
     fs.writeFileSync(made, script.createCachedData());
     fs.renameSync(made, file);
   } catch {

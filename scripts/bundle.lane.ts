@@ -1,8 +1,18 @@
 /** The bundle of a clone: it is used only if it was made from exactly the current sources. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
@@ -70,6 +80,38 @@ test("[L1] a clone runs its bundle, and its sources from their first change to t
   writeFileSync(source, text);
   run(clone, "scripts/prepare-clone.mjs");
   assert.deepEqual(run(clone, "bin/run.cjs"), { stdout: "the bundle\n", stderr: "" });
+});
+
+test("[L1] a command that ran before starts with the code that was compiled then, whatever it sets in V8", async (t) => {
+  const { clone, program } = await bundledClone(t);
+  const folder = join(clone, "data");
+  const starts = [["session", "list"], ["acp"]];
+  const env = { ...process.env, APTOVE_DATA_DIR: folder, APTOVE_PROVIDER: "offline" };
+  const start = (args: string[]): void => {
+    const { status, stderr } = spawnSync(join(clone, "bin", "aptove"), args, {
+      cwd: clone,
+      env,
+      encoding: "utf8",
+      input: "",
+    });
+    assert.equal(status, 0, stderr);
+  };
+  start(["ask", "hello"]);
+  for (const args of starts) {
+    start(args);
+    const kept = readdirSync(join(dirname(program), "compiled"))
+      .filter((name) => name.startsWith(`${args[0]}@`))
+      .map((name) => join(dirname(program), "compiled", name));
+    assert.equal(kept.length, 1);
+    const times = kept.map((file) => statSync(file).mtimeMs);
+    start(args);
+    // V8 refuses code that was compiled with other settings. Then it is compiled and written again.
+    assert.deepEqual(
+      times,
+      kept.map((file) => statSync(file).mtimeMs),
+      args.join(" "),
+    );
+  }
 });
 
 test("[L1] a package that the bundle loads on the way causes no warning of Node", async (t) => {

@@ -11,12 +11,11 @@ import { hostsOf } from "./system/addresses/own-addresses.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {
-  const [{ createAptove }, { localClients, ownKey }, { youngGenerationGrowth }] = await Promise.all([
+  const [{ createAptove }, { localClients, ownKey }] = await Promise.all([
     import("./compose.ts"),
     import("./compose/local-clients.ts"),
-    import("./compose/young-generation.ts"),
   ]);
-  const observer = youngGenerationGrowth();
+  const observer = isCommand ? {} : (await import("./compose/young-generation.ts")).youngGenerationGrowth();
   const aptove = await createAptove({ ...setup, observer, isCommand, ...(writeLog !== undefined && { writeLog }) });
   const { engine, configuration, report, telemetry } = aptove;
   const owner = await engine.keys.owner();

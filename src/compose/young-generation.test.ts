@@ -15,7 +15,7 @@ function growth() {
   const factors: number[] = [];
   const clock = { now: 1_000_000 };
   const setGrowthFactor = (factor: number): void => void factors.push(factor);
-  const { turn } = youngGenerationGrowth({ nodeArguments, setGrowthFactor, now: () => clock.now });
+  const { turn } = youngGenerationGrowth({ nodeArguments, command: "serve", setGrowthFactor, now: () => clock.now });
   assert.ok(turn);
   return { factors, clock, begin: () => turn(begun) };
 }
@@ -28,6 +28,14 @@ test("[R5] the young generation may grow while eight turns run at once, and no l
   assert.deepEqual(factors, [1, 4]);
   for (const turn of turns) turn.end(ended);
   assert.deepEqual(factors, [1, 4, 1]);
+});
+
+test("[R5] a server that stays busy may grow again after the growth was stopped to keep the compiled code", () => {
+  const { factors, clock, begin } = growth();
+  Array.from({ length: 8 }, begin);
+  clock.now += 10_000;
+  begin();
+  assert.deepEqual(factors, [1, 4, 4]);
 });
 
 test("[R5] the young generation may grow if fifty turns follow one another within ten seconds, but not for fifty in an hour", () => {
@@ -45,9 +53,13 @@ test("[R5] the young generation may grow if fifty turns follow one another withi
   assert.deepEqual(slow.factors, [1]);
 });
 
-test("[R5] sizes that bin/aptove did not choose are left as they are", () => {
+test("[R5] V8 is left as it is where bin/aptove did not choose the sizes, or did not stop the growth at the start", () => {
   const setGrowthFactor = (): void => assert.fail("it was set");
-  assert.deepEqual(youngGenerationGrowth({ nodeArguments: ["--enable-source-maps"], setGrowthFactor }), {});
+  const others = [
+    { nodeArguments: ["--enable-source-maps"], command: "serve" },
+    { nodeArguments, command: "--json" },
+  ];
+  for (const started of others) assert.deepEqual(youngGenerationGrowth({ ...started, setGrowthFactor }), {});
 });
 
 test("[R5] V8 follows the factor that a running process sets, from the sizes that both starters give it", () => {
@@ -55,6 +67,8 @@ test("[R5] V8 follows the factor that a running process sets, from the sizes tha
     readFileSync(join(packageFolder(), "bin", name), "utf8").match(/--m(?:in|ax)-semi-space-size=\d+/g),
   );
   assert.deepEqual(flags, [nodeArguments, nodeArguments]);
+  const run = readFileSync(join(packageFolder(), "bin", "run.cjs"), "utf8");
+  assert.match(run, /isServer = \["acp", "serve", "start"\]\.includes\(process\.argv\[2\]\)/);
   const script = `
     const v8 = require("node:v8");
     const sizeAfterSurvivors = (factor) => {

@@ -11,11 +11,15 @@ type SetGrowthFactor = (factor: 1 | 4) => void;
 export interface YoungGenerationOptions {
   /** The arguments of Node. Default: those of this process. */
   nodeArguments?: readonly string[];
+  /** The command. Default: that of this process. */
+  command?: string | undefined;
   setGrowthFactor?: SetGrowthFactor;
   /** Returns milliseconds of a clock that never jumps. */
   now?: () => number;
 }
 
+/** The commands for which bin/run.cjs stops the growth at the start. */
+const servers: readonly unknown[] = ["acp", "serve", "start"];
 /** So many turns at once are many. */
 const runningTurnsMin = 8;
 /** So many turns that began within a window are many too, if they follow one another. */
@@ -24,20 +28,23 @@ const windowMs = 10_000;
 
 /**
  * Returns an observer that lets the young generation grow beside many turns. V8 makes it smaller by itself when the program allocates
- * little. It observes nothing in a process that `bin/aptove` did not start.
+ * little. It observes nothing in a process that `bin/aptove` did not start as a server.
  */
 export function youngGenerationGrowth({
   nodeArguments = process.execArgv,
+  command = process.argv[2],
   setGrowthFactor = (factor) => setFlagsFromString(`--semi-space-growth-factor=${factor}`),
   now = () => performance.now(),
 }: YoungGenerationOptions = {}): Partial<Observer> {
-  if (!nodeArguments.some((argument) => argument.startsWith("--max-semi-space-size="))) return {};
+  const isSized = nodeArguments.some((argument) => argument.startsWith("--max-semi-space-size="));
+  if (!isSized || !servers.includes(command)) return {};
   let running = 0;
   let window = { begunAt: 0, turns: 0 };
   let mayGrow = false;
-  const decide = (): void => {
+  const decide = (isNewWindow = false): void => {
     const isBusy = running >= runningTurnsMin || window.turns >= turnsOfWindowMin;
-    if (isBusy === mayGrow) return;
+    // bin/run.cjs stops the growth once, when it keeps the compiled code. So it is allowed again in each window.
+    if (isBusy === mayGrow && !(isBusy && isNewWindow)) return;
     mayGrow = isBusy;
     setGrowthFactor(mayGrow ? 4 : 1);
   };
@@ -45,10 +52,11 @@ export function youngGenerationGrowth({
   return {
     turn: () => {
       const at = now();
-      if (at - window.begunAt >= windowMs) window = { begunAt: at, turns: 0 };
+      const isNewWindow = at - window.begunAt >= windowMs;
+      if (isNewWindow) window = { begunAt: at, turns: 0 };
       window.turns += 1;
       running += 1;
-      decide();
+      decide(isNewWindow);
       return {
         within: (work) => work(),
         end: () => {
