@@ -16,7 +16,7 @@ export const signInState = signal<SignInState>("unknown");
 export const me = signal<WireMe | null>(null);
 /** The time since which the server does not answer. Null: it answers. */
 export const offlineSince = signal<number | null>(null);
-/** The same moment by a clock that never jumps. */
+/** The last time at which a request failed or the network was lost, by a clock that never jumps. */
 let lostAt = 0;
 /** Why this browser was signed out, for the sign-in view. */
 export const signedOutBecause = signal("");
@@ -52,9 +52,8 @@ export const client = createClient({
 });
 
 function lost(): void {
-  if (offlineSince.value !== null) return;
   lostAt = performance.now();
-  offlineSince.value = serverNow();
+  offlineSince.value ??= serverNow();
 }
 
 function signedOut(because: string): void {

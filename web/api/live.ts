@@ -78,9 +78,8 @@ async function lookNow(): Promise<void> {
   } catch (error) {
     liveFault.value = wordsOf(error);
   }
-  lookIn(
-    isListening && offlineSince.value === null ? listeningEveryMs : document.hidden ? hiddenEveryMs : visibleEveryMs,
-  );
+  const hasNews = isListening && offlineSince.value === null;
+  lookIn(hasNews ? listeningEveryMs : document.hidden ? hiddenEveryMs : visibleEveryMs);
 }
 
 /** What the conversation shows stays if its session cannot be read. */
