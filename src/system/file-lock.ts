@@ -187,10 +187,8 @@ async function enterQueue(file: string, patience: Patience): Promise<() => void>
 }
 
 async function takeLock(file: string, patience: Patience): Promise<OpenLock> {
-  // Loaded here, because most commands never lock anything.
-  const { default: open } = await import("better-sqlite3");
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, retryPauseMsMax)) {
-    const lock = takeKept(file) ?? openLock(file, open);
+    const lock = takeKept(file) ?? (await openLock(file));
     if (lock !== null && tryLock(file, lock)) return lock;
     patience.check();
     await patience.pause(Math.random() * pauseMs);
@@ -208,7 +206,9 @@ function takeKept(file: string): OpenLock | null {
 }
 
 /** Opens the database of the lock. Null if its file was deleted meanwhile, or another caller keeps it from being read. */
-function openLock(file: string, open: typeof Database): OpenLock | null {
+async function openLock(file: string): Promise<OpenLock | null> {
+  // Loaded here, because most commands never lock anything.
+  const { default: open } = await import("better-sqlite3");
   let found: string | null = null;
   try {
     makeFile(file);

@@ -9,6 +9,7 @@ import { AptoveError } from "../../../../domain/errors.ts";
 import { BoundedCache } from "../../../../system/bounded-cache.ts";
 import type { Step } from "../../../../domain/step.ts";
 import { textToSteps } from "../../steps.ts";
+import { sqlite } from "../sqlite-placeholder.ts";
 import { BlobPack, type StoredEntry } from "./blob-pack.ts";
 import {
   damagedContent,
@@ -63,16 +64,17 @@ export class Contents {
 
   /** The tables exist only after the migration, so the statements are prepared when they are used. */
   get #prepared(): Statements {
+    const value = sqlite.placeholder(1);
     this.#statements ??= {
       find: this.#database.prepare(
-        "select w.*, c.seed_id, c.sealed, c.blobs from words w left join contents c on c.id = w.id where w.id = ?",
+        `select w.*, c.seed_id, c.sealed, c.blobs from words w left join contents c on c.id = w.id where w.id = ${value}`,
       ),
-      hasBlobs: this.#database.prepare("select 1 from contents where id = ? and blobs is not null"),
+      hasBlobs: this.#database.prepare(`select 1 from contents where id = ${value} and blobs is not null`),
       place: this.#database.prepare(
         `select t.depth, t.content_id, c.seed_id, (select value from store_facts where name = '${deletionsFact}') as deletions
-          from turns t left join contents c on c.id = t.content_id where t.id = ?`,
+          from turns t left join contents c on c.id = t.content_id where t.id = ${value}`,
       ),
-      owner: this.#database.prepare("select id as turn_id, session_id from turns where content_id = ?"),
+      owner: this.#database.prepare(`select id as turn_id, session_id from turns where content_id = ${value}`),
     };
     return this.#statements;
   }

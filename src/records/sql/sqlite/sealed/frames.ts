@@ -42,6 +42,15 @@ export function plainFrame(bytes: Uint8Array): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
+/** Returns the content of a frame that `plainFrame` wrote. Null: another frame. */
+function plainContent(frame: Uint8Array): Buffer | null {
+  const [bytes, length] = [Buffer.from(frame.buffer, frame.byteOffset, frame.length), frame.length - 12];
+  if (length < 0 || bytes.compare(magic, 0, magic.length, 0, magic.length) !== 0) return null;
+  const isPlain =
+    bytes[4] === 0b1010_0000 && bytes.readUInt32LE(5) === length && bytes.readUIntLE(9, 3) === ((length << 3) | 1);
+  return isPlain ? bytes.subarray(12) : null;
+}
+
 const compressElsewhere = promisify(zstdCompress);
 const decompressElsewhere = promisify(zstdDecompress);
 
@@ -58,7 +67,8 @@ export function withMagic(rest: Uint8Array): Buffer {
 
 /** Returns the content of a frame. Throws zstd's error if the frame or what stands before it is not as it was written. */
 export function unpackFrame(frame: Uint8Array, before: Before): Buffer {
-  return zstdDecompressSync(frame, reading(before));
+  // zstd takes 0.1 ms for any frame.
+  return plainContent(frame) ?? zstdDecompressSync(frame, reading(before));
 }
 
 /** The same on another thread, if the content is long. */
