@@ -24,14 +24,14 @@ import type { PlanResult } from "./prepare/turn-plan.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
 import { settleTurn } from "./end/settle-turn.ts";
-import { mayBegin, mayEnd } from "./live/pacing.ts";
+import { mayGoOn, mayStart } from "./live/pacing.ts";
 import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";
 import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./live/turn-stages.ts";
 
 /** Starts a turn. Resolves once the turn is open and durable; the run continues on its own (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
-  await mayBegin();
+  await mayStart();
   refuseWhileClosing(core);
   const repeated = await findRepeated(core, caller, asked);
   if (repeated !== null) return repeated;
@@ -60,6 +60,7 @@ function mayFollowHead({ sessionId, expectedHead, rerun, after }: TurnRequest, e
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
   const { place, accepted } = await placeAndAccept(core, caller, asked);
+  await mayGoOn();
   return await launchTurn(core, { place, request: asked, accepted });
 }
 
@@ -135,6 +136,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   const { turnId, sessionId, watch } = live;
   const prepared = await tryToPlan(core, registered);
   refuseWithoutIndex(registered, prepared);
+  await mayGoOn();
   const result = await openTurn(core, { ...registered, prepared });
   if ("repeats" in result) {
     watch.repeats();
@@ -142,6 +144,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
     return repeatedTurn(core, result.repeats);
   }
   const { opened } = result;
+  await mayGoOn();
   live.run(opened);
   const begun = recordBeginning(opened);
   // The model need not wait for the log.
@@ -165,7 +168,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
   let idle = Promise.resolve();
   try {
     const outcome = await runSteps(core, opened);
-    await mayEnd();
+    await mayStart();
     const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
     idle = logDropped;
     live.finish(turn);

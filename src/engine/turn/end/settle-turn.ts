@@ -22,6 +22,7 @@ import { followControls } from "../live/control.ts";
 import { dropLog } from "../live/drop-log.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { runnerLost } from "../live/leases.ts";
+import { mayGoOn } from "../live/pacing.ts";
 import type { AnsweredTurn } from "../live/turn-stages.ts";
 import { bareFailedTurn, sealedTurn } from "./sealed-turn.ts";
 import { transcribe } from "./transcribe.ts";
@@ -83,6 +84,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       run: { key: blobKeys.run(pending.id, attempt), content: recorder.runBlob(events) },
       state: { key: blobKeys.state(pending.id), content: state },
     });
+    await mayGoOn();
     const turn = await onceReachable(core, () => sealedTurn(core, settling, { ending, encoded }));
     // Nothing is appended to the live log after the row is written, because from then on any process may delete the log.
     await recorder.flushed();
@@ -93,8 +95,10 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       controls: "take first",
     };
     const drop = recorder.hasProgress || live.steers.isUsed ? runningBlobs(turn.id) : [];
+    await mayGoOn();
     const { outcome } = await onceReachable(core, () => core.turnStore.finish(finish, { ...encoded.blobs, drop }));
     if (outcome === "finished") {
+      await mayGoOn();
       remember(core, settling, { turn, state });
       await writeDown(core, settling, { turn, state });
       live.store(events);

@@ -1,13 +1,12 @@
 /**
  * Spreads the beginnings and ends of the turns of this process over rounds of the event loop. Where hundreds come at once, the
- * tokens of running turns pass between them, and memory holds a few half-open turns in place of all.
+ * tokens of running turns pass between them, and memory holds a few half-open turns in place of all. Beside streams, a beginning and
+ * an end have several parts of less than a millisecond each, and one part of one turn runs in a round (docs/decisions/0055).
  */
 import { endOfRound, RoundQueue } from "../../../system/rounds.ts";
 
 /** Turns that begin in one round share a commit. */
 const turnsARound = 4;
-/** A token waits for all of them, in each of the two rounds in which it is read and sent. */
-const turnsARoundBesideStreams = 1;
 /** A turn that has ended waits no longer for others. */
 const roundsAfterEndMax = 8;
 /** An answer that arrives for longer is a stream. A provider that has the whole answer sends it in less. */
@@ -15,20 +14,19 @@ const streamMsMin = 10;
 
 let streams = 0;
 
-const mostOfRound = (): number => (streams > 0 ? turnsARoundBesideStreams : turnsARound);
+const parts = new RoundQueue(() => (streams > 0 ? 1 : turnsARound));
 
-const beginnings = new RoundQueue(mostOfRound);
-const ends = new RoundQueue(mostOfRound);
+/** Resolves when a turn may begin, or a turn whose run is over may be stored. */
+export const mayStart = (): Promise<void> => parts.enter();
 
-/** Resolves when a turn may begin. */
-export const mayBegin = (): Promise<void> => beginnings.enter();
+/** Resolves when the next part of a beginning or an end may run: at once, except beside streams. */
+export async function mayGoOn(): Promise<void> {
+  if (streams > 0) await parts.enter();
+}
 
-/** Resolves when a turn whose run is over may be stored. */
-export const mayEnd = (): Promise<void> => ends.enter();
-
-/** Resolves when no turn waits for its end, after some rounds at the latest: what follows an end is then done once for several. */
+/** Resolves when no turn waits, after some rounds at the latest: what follows the end of a turn is then done once for several. */
 export async function endsPassed(): Promise<void> {
-  for (let round = 0; round < roundsAfterEndMax && ends.isCrowded; round += 1) await endOfRound();
+  for (let round = 0; round < roundsAfterEndMax && parts.isCrowded; round += 1) await endOfRound();
 }
 
 /** One answer of a model, while it arrives. */
