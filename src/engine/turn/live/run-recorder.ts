@@ -9,7 +9,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
-import { endOfRound } from "../../../system/rounds.ts";
+import { endOfRound, endOfTick } from "../../../system/rounds.ts";
 import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
@@ -113,8 +113,8 @@ export class RunRecorder {
   }
 
   async #append(): Promise<void> {
-    // Events that arrive in one piece of an answer are appended together, at the end of this round of the event loop.
-    await endOfRound();
+    // Events that arrive in one piece of an answer are appended together, before anything else that the round of the event loop has.
+    await endOfTick();
     const batch = this.#queue;
     this.#queue = [];
     if (!this.#logFailed) {
