@@ -6,7 +6,15 @@ import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { blobStoreSuite } from "../blobs/blob-store.suite.ts";
 import { recordPartSuites } from "../records/record-store.suite.ts";
-import { draftOf, openingOf, readSession, sampleRunnerId, startSession } from "../records/suite/samples.ts";
+import {
+  completedSample,
+  draftOf,
+  openingOf,
+  readSession,
+  sampleRunnerId,
+  startSession,
+  turnFinishOf,
+} from "../records/suite/samples.ts";
 import { openEmbeddedStore, type EmbeddedStore } from "./embedded-store.ts";
 
 async function openStore(context: TestContext): Promise<{ store: EmbeddedStore; file: string }> {
@@ -69,6 +77,23 @@ test("[K5] [K6] only the opening, which the end of the turn takes away, is store
     ["opening", "part-1"].map((name) => store.blobs.size(blob(name).key)),
   );
   assert.ok((plain ?? 0) > 1_500 && (packed ?? 0) < 100, `${plain} and ${packed} bytes`);
+});
+
+test("[R5] other turns may run between the parts of the end of a turn, as long as nothing of it is written", async (context) => {
+  const { store } = await openStore(context);
+  const session = await startSession(store.records);
+  const opening = openingOf(draftOf(await readSession(store.records, session.id)));
+  const opened = await store.turnStore.open(opening, []);
+  assert.ok(opened.outcome === "opened");
+  const { id } = opening.turn;
+  const put = [{ key: `turns/${id}/run.json`, bytes: Buffer.from("{}") }];
+  const seen: (string | undefined)[] = [];
+  const mayGoOn = async (): Promise<void> => void seen.push((await store.records.turns.get(id))?.status);
+  const finish = turnFinishOf(completedSample(opened.turn));
+  const finished = await store.turnStore.finish(finish, { put, drop: [], history: null }, mayGoOn);
+  assert.equal(finished.outcome, "finished");
+  assert.deepEqual(seen, ["pending", "pending"]);
+  assert.equal((await store.records.turns.get(id))?.status, "completed");
 });
 
 test("[B1] [K5] an opening that is refused leaves no blob, and one that is stored has its blobs", async (context) => {

@@ -58,16 +58,17 @@ function turnStore(engine: SqliteEngine, blobs: EmbeddedBlobs): TurnStore {
           return true;
         }),
       ),
-    finish: (finish, { put, drop, history }) =>
+    finish: (finish, { put, drop, history }, mayGoOn) =>
       named("turns.finish", async () => {
         const all = await allSteps(db, finish);
         const { loose, toSeal } = await blobs.ofTurn(db, { turn: finish.turn, steps: all, put, history });
-        const content = await dialect.ends.seal({ ...finish, steps: all }, toSeal);
+        const content = await dialect.ends.seal({ ...finish, steps: all }, toSeal, mayGoOn);
         const end = endWith(dialect.ends.contents, finish, { content, all });
         const also = async (tx: Transaction<Tables>): Promise<void> => {
           await blobs.deleteIn(tx, loose);
           for (const prefix of drop) await blobs.dropIn(tx, prefix);
         };
+        await mayGoOn?.();
         return await finishPrepared(db, dialect, { finish, end, also });
       }),
   };

@@ -22,8 +22,11 @@ export interface TurnStore {
    * false if the turn is not pending, or is another runner's; then the step is not stored, and neither are the blobs, or they are garbage.
    */
   advance(progress: StepProgress, blobs: readonly BlobWrite[]): Promise<boolean>;
-  /** Ends a turn (`TurnRecords.finish`). */
-  finish(finish: TurnFinish, blobs: TurnEndBlobs): Promise<FinishResult>;
+  /**
+   * Ends a turn (`TurnRecords.finish`). A driver whose work takes the processor awaits `mayGoOn` between the parts of it, before
+   * anything is written, so that other turns run meanwhile (R5).
+   */
+  finish(finish: TurnFinish, blobs: TurnEndBlobs, mayGoOn?: () => Promise<void>): Promise<FinishResult>;
 }
 
 export interface BlobWrite {

@@ -7,7 +7,7 @@ import { RoundQueue } from "./rounds.ts";
 test("[R5] of ten that come at once three begin in each round, in their order, and one that comes alone waits for nothing", async () => {
   const queue = new RoundQueue(() => 3);
   const begun: number[] = [];
-  for (let number = 0; number < 10; number += 1) void queue.enter().then(() => begun.push(number));
+  for (let number = 0; number < 10; number += 1) void queue.start().then(() => begun.push(number));
   const seen: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     await Promise.resolve();
@@ -21,7 +21,7 @@ test("[R5] of ten that come at once three begin in each round, in their order, a
     begun.toSorted((a, b) => a - b),
   );
   let isBegun = false;
-  void queue.enter().then(() => (isBegun = true));
+  void queue.start().then(() => (isBegun = true));
   await Promise.resolve();
   assert.ok(isBegun);
 });
@@ -30,10 +30,23 @@ test("[R5] those who wait begin before one that comes when more may begin in a r
   let max = 1;
   const queue = new RoundQueue(() => max);
   const begun: string[] = [];
-  const begins = (name: string): void => void queue.enter().then(() => begun.push(name));
+  const begins = (name: string): void => void queue.start().then(() => begun.push(name));
   for (const name of ["first", "second", "third"]) begins(name);
   max = 4;
   begins("last");
   for (let round = 0; round < 4; round += 1) await nextRound();
   assert.deepEqual(begun, ["first", "second", "third", "last"]);
+});
+
+test("[R5] those who go on come before those who start, so that little is half done", async () => {
+  const queue = new RoundQueue(() => 1);
+  const order: string[] = [];
+  const work = async (name: string): Promise<void> => {
+    await queue.start();
+    order.push(`${name} starts`);
+    await queue.goOn();
+    order.push(`${name} ends`);
+  };
+  await Promise.all([work("a"), work("b"), work("c")]);
+  assert.deepEqual(order, ["a starts", "a ends", "b starts", "b ends", "c starts", "c ends"]);
 });

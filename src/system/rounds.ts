@@ -10,12 +10,14 @@ export const endOfTick = sharedWait((done) => process.nextTick(done));
 export const endOfRound = sharedWait((done) => void setImmediate(done));
 
 /**
- * Lets a few callers in with each round, in the order in which they came. Where fewer come, none of them waits. It only spreads the
- * beginnings of the work, so work that takes long does not hold up other work.
+ * Lets a few callers in with each round, in the order in which they came; those who go on with work that has begun come first, so that
+ * little is half done. Where fewer come, none of them waits. It only spreads the beginnings of the work, so work that takes long does
+ * not hold up other work.
  */
 export class RoundQueue {
   readonly #callersMax: () => number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #goingOn: (() => void)[] = [];
+  readonly #starting: (() => void)[] = [];
   #admitted = 0;
 
   /** `callersMax` is asked in each round for the most callers of it. */
@@ -25,20 +27,31 @@ export class RoundQueue {
 
   /** True if callers wait for a later round. */
   get isCrowded(): boolean {
-    return this.#waiting.length > 0;
+    return this.#goingOn.length + this.#starting.length > 0;
   }
 
-  /** Resolves when it is the caller's turn. */
-  async enter(): Promise<void> {
+  /** Resolves when the caller may start. */
+  start(): Promise<void> {
+    return this.#enter(this.#starting);
+  }
+
+  /** Resolves when a caller that has started may go on. */
+  goOn(): Promise<void> {
+    return this.#enter(this.#goingOn);
+  }
+
+  async #enter(waiting: (() => void)[]): Promise<void> {
     // The number may have grown since others began to wait.
     if (this.isCrowded || this.#admitted >= this.#callersMax())
-      return await new Promise((resolve) => this.#waiting.push(resolve));
+      return await new Promise((resolve) => waiting.push(resolve));
     if (this.#admitted === 0) setImmediate(this.#nextRound);
     this.#admitted += 1;
   }
 
   readonly #nextRound = (): void => {
-    const next = this.#waiting.splice(0, this.#callersMax());
+    const most = this.#callersMax();
+    const next = this.#goingOn.splice(0, most);
+    next.push(...this.#starting.splice(0, most - next.length));
     this.#admitted = next.length;
     if (next.length > 0) setImmediate(this.#nextRound);
     for (const admit of next) admit();

@@ -96,7 +96,9 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     };
     const drop = recorder.hasProgress || live.steers.isUsed ? runningBlobs(turn.id) : [];
     await mayGoOn();
-    const { outcome } = await onceReachable(core, () => core.turnStore.finish(finish, { ...encoded.blobs, drop }));
+    const { outcome } = await onceReachable(core, () =>
+      core.turnStore.finish(finish, { ...encoded.blobs, drop }, mayGoOn),
+    );
     if (outcome === "finished") {
       await mayGoOn();
       remember(core, settling, { turn, state });

@@ -65,7 +65,7 @@ test("[R5] beside an answer that streams the parts of all turns share the rounds
   };
   assert.deepEqual(await both(), ["a begins, b begins, a goes on, b goes on"]);
   const stream = answerAfter(t, 20);
-  assert.deepEqual(await both(), ["a begins", "b begins", "a goes on", "b goes on"]);
+  assert.deepEqual(await both(), ["a begins", "a goes on", "b begins", "b goes on"]);
   stream.ended();
   assert.deepEqual(await both(), ["a begins, b begins, a goes on, b goes on"]);
 });

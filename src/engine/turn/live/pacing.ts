@@ -17,11 +17,11 @@ let streams = 0;
 const parts = new RoundQueue(() => (streams > 0 ? 1 : turnsARound));
 
 /** Resolves when a turn may begin, or a turn whose run is over may be stored. */
-export const mayStart = (): Promise<void> => parts.enter();
+export const mayStart = (): Promise<void> => parts.start();
 
 /** Resolves when the next part of a beginning or an end may run: at once, except beside streams. */
 export async function mayGoOn(): Promise<void> {
-  if (streams > 0) await parts.enter();
+  if (streams > 0) await parts.goOn();
 }
 
 /** Resolves when no turn waits, after some rounds at the latest: what follows the end of a turn is then done once for several. */

@@ -18,7 +18,7 @@ import type { PreparedEnd, TurnEnd, TurnEnds } from "../../ends/turn-ends.ts";
 import { sqlite } from "../sqlite-placeholder.ts";
 import type { StoredEntry } from "./blob-pack.ts";
 import { packBlobs } from "./pack-blobs.ts";
-import type { ContentText } from "./content-row.ts";
+import type { ContentText, Seed } from "./content-row.ts";
 import { Contents, deletionsFact } from "./contents.ts";
 import type { Part } from "./parts.ts";
 
@@ -41,8 +41,8 @@ export interface SealedEnds extends TurnEnds {
   readonly contents: Contents;
   /** The blobs that contents keep. Null: the blobs are in another store. */
   blobs: BlobSource | null;
-  /** Seals a turn with all of its steps, and with its blobs if the content keeps them. */
-  seal(end: EndToSeal, blobs: BlobsToSeal | null): Promise<NewContent>;
+  /** Seals a turn with all of its steps, and with its blobs if the content keeps them. It awaits `mayGoOn` between the two. */
+  seal(end: EndToSeal, blobs: BlobsToSeal | null, mayGoOn?: () => Promise<void>): Promise<NewContent>;
   /** Adds the blobs to the content of a turn that is stored without them. A turn that version 2 wrote is sealed with them. */
   addBlobs(tx: Transaction<Tables>, turn: Omit<EndToSeal, "text">, blobs: BlobsToSeal): Promise<void>;
 }
@@ -70,7 +70,12 @@ export function sealedEnds(database: Database.Database, db: Kysely<Tables>): Sea
     contents,
     blobs: null,
     docOf: (row) => (typeof row.content_id === "number" && row.doc === "" ? contents.row(row.content_id).doc : row.doc),
-    seal: (end, blobs) => seal(contents, end, blobs),
+    async seal(end, blobs, mayGoOn) {
+      const { seed, content } = await sealRow(contents, end);
+      if (blobs === null) return content;
+      await mayGoOn?.();
+      return await withBlobs(contents, { content, seed, blobs });
+    },
     addBlobs: (tx, end, blobs) => addBlobs(contents, tx, { end, blobs }),
     async prepare(end) {
       const all = await allSteps(db, end);
@@ -118,20 +123,26 @@ export async function allSteps(db: Kysely<Tables>, { turn, steps }: TurnEnd): Pr
   throw new AptoveError("storage_failed", `a step of turn ${turn.id} is stored already`);
 }
 
-async function seal(
+/** Seals a turn without its blobs, and returns its seed too. */
+async function sealRow(
   contents: Contents,
   { turn, steps, text }: EndToSeal,
-  toSeal: BlobsToSeal | null,
-): Promise<NewContent> {
+): Promise<{ seed: Seed; content: NewContent }> {
   const seed = await contents.seedBelow(turn.parentId);
   const words = textToRow(text ?? noText);
   const unpacked = { doc: turnToRow(turn).doc, steps: stepsToText(steps) };
   const { sealed, row } = await contents.seal(unpacked, seed, words);
-  const columns = { seed_id: seed.id, sealed, blobs: null };
-  if (toSeal === null) return { words, columns, row, entry: null };
+  return { seed, content: { words, columns: { seed_id: seed.id, sealed, blobs: null }, row, entry: null } };
+}
+
+async function withBlobs(
+  contents: Contents,
+  { content, seed, blobs: toSeal }: { content: NewContent; seed: Seed; blobs: BlobsToSeal },
+): Promise<NewContent> {
+  const { words, columns, row } = content;
   const around = { text: words, row, seed: seed.blobs };
   const blobs = await packBlobs({ ...toSeal, stored: await storedEntries(contents, toSeal) }, around);
-  return { words, columns: { ...columns, blobs }, row, entry: entryIn(toSeal) };
+  return { ...content, columns: { ...columns, blobs }, entry: entryIn(toSeal) };
 }
 
 async function addBlobs(
@@ -144,7 +155,8 @@ async function addBlobs(
   const id = row?.content_id ?? null;
   const content = id === null ? null : contents.find(id);
   if (content === null || content.sealed === null) {
-    const sealed = await seal(contents, { ...end, text: content }, blobs);
+    const { seed, content: bare } = await sealRow(contents, { ...end, text: content });
+    const sealed = await withBlobs(contents, { content: bare, seed, blobs });
     const contentId = await insertContent(tx, sealed, id);
     await tx.updateTable("turns").set({ doc: "", content_id: contentId }).where("id", "=", turnId).execute();
     await tx.deleteFrom("steps").where("turn_id", "=", turnId).execute();
