@@ -142,8 +142,7 @@ export class RunRecorder {
   /** Resolves when doors had the time to send all events so far. A short answer would else be packed and sealed before it is sent. */
   async taken(): Promise<void> {
     await this.flushed();
-    // A door takes the events in one round, and its socket sends them at the end of the next.
-    await endOfRound();
+    // A door takes the events in ticks of this round, and its socket sends them there too.
     await endOfRound();
   }
 
