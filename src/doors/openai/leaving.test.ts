@@ -111,11 +111,11 @@ test("[O1] [T5] a client that leaves while its request waits in line costs no mo
   await begun();
   const client = new AbortController();
   const waiting = Promise.withResolvers<void>();
-  let arrived = 0;
+  const inLine: Promise<unknown>[] = [];
   const { run } = engine.turns;
   t.mock.method(engine.turns, "run", async (...asked: Parameters<typeof run>) => {
     const running = run(...asked);
-    if ((arrived += 1) === 3) waiting.resolve();
+    if (inLine.push(running) === 3) waiting.resolve();
     return await running;
   });
   const left = Array.from({ length: 3 }, () =>
@@ -124,6 +124,9 @@ test("[O1] [T5] a client that leaves while its request waits in line costs no mo
   await waiting.promise;
   client.abort();
   assert.deepEqual(await Promise.all(left), ["left", "left", "left"]);
+  // The server learns of it only when it reads the closed connections.
+  const ends = await Promise.allSettled(inLine);
+  assert.ok(ends.every(({ status }) => status === "rejected"));
   finish();
   await first;
   const last = await openai.responses.create({ input: "last", conversation });
