@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
+import Database from "better-sqlite3";
 import { blobStoreSuite } from "../blobs/blob-store.suite.ts";
 import { recordPartSuites } from "../records/record-store.suite.ts";
 import {
@@ -77,6 +78,33 @@ test("[K5] [K6] only the opening, which the end of the turn takes away, is store
     ["opening", "part-1"].map((name) => store.blobs.size(blob(name).key)),
   );
   assert.ok((plain ?? 0) > 1_500 && (packed ?? 0) < 100, `${plain} and ${packed} bytes`);
+});
+
+test("[K5] every statement of a turn finds its rows by an index, although its values stand behind a plus", async (context) => {
+  const { store, file } = await openStore(context);
+  const session = await startSession(store.records);
+  const prepared = context.mock.method(Database.prototype, "prepare");
+  const runLimits = { orgId: session.orgId, perUser: 9, perOrg: 9 };
+  const opening = openingOf(draftOf(await readSession(store.records, session.id)), { runLimits });
+  const opened = await store.turnStore.open(opening, []);
+  assert.ok(opened.outcome === "opened");
+  const finish = turnFinishOf(completedSample(opened.turn));
+  await store.turnStore.finish(finish, { put: [], drop: [], history: null });
+  const texts = prepared.mock.calls.map(({ arguments: [text] }) => text).filter((text) => text.includes("+?"));
+  prepared.mock.restore();
+  assert.ok(texts.length > 5, `${texts.length} statements`);
+  const database = new Database(file, { readonly: true });
+  context.after(() => database.close());
+  const planOf = (text: string): string[] => {
+    const plan = database.prepare<unknown[], { detail: string }>(`explain query plan ${text}`);
+    return plan.all(...Array.from(text.matchAll(/\?/g), () => null)).map(({ detail }) => detail);
+  };
+  for (const text of texts)
+    assert.deepEqual(
+      planOf(text).filter((detail) => /^SCAN (?!.*USING)/.test(detail)),
+      [],
+      text,
+    );
 });
 
 test("[R5] other turns may run between the parts of the end of a turn, as long as nothing of it is written", async (context) => {

@@ -229,7 +229,7 @@ function takePosition(opening: TurnOpening): PlainSql {
   if (newSession !== null) return insertSession(opening, newSession);
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? plain`and head_turn_id is not distinct from ${expectedHead}` : plain``;
-  const takesPart = plain`id in (select session_id from participants where user_id = ${userId})`;
+  const takesPart = plain`exists (select 1 from participants p where p.session_id = sessions.id and p.user_id = ${userId})`;
   return plain`
     update sessions set
       last_sequence = last_sequence + 1,

@@ -92,7 +92,10 @@ export function limitCheck(dialect: SqlDialect, { turn, runLimits }: TurnOpening
     ...(perOrg === null
       ? []
       : [
-          plain`select count(*) as running from ${running} and session_id in (select id from sessions where org_id = ${orgId})`,
+          // The sessions are looked up for the turns that run: an org has many more of them.
+          plain`
+            select count(*) as running from ${running}
+            and exists (select 1 from sessions s where s.id = session_id and s.org_id = ${orgId})`,
         ]),
   ];
   return {
