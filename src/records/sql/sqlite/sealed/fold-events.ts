@@ -30,19 +30,24 @@ type Part = string | EventRun;
 
 /** Returns the folded bytes. Null if folding gains nothing. */
 export function foldEvents(bytes: Uint8Array): Buffer | null {
-  const text = Buffer.from(bytes).toString("latin1");
+  const text = latin1(bytes);
   const end = eventEnds.find((one) => text.includes(one));
   if (end === undefined) return null;
   const parts = partsOf(text.split(end), end);
   if (!parts.some((part) => typeof part !== "string")) return null;
   const folded = write(end, parts);
-  return unfoldEvents(folded).equals(Buffer.from(bytes)) ? folded : null;
+  return unfolded(folded) === text ? folded : null;
 }
 
 /** Returns the bytes that were folded. Throws `storage_failed` if they end too early. */
 export function unfoldEvents(folded: Uint8Array): Buffer {
+  return Buffer.from(unfolded(folded), "latin1");
+}
+
+/** Returns the text that was folded. Each byte is a character. */
+function unfolded(folded: Uint8Array): string {
   const reader = new ByteReader(folded);
-  const readText = (): string => Buffer.from(reader.bytes(reader.number())).toString("latin1");
+  const readText = (): string => latin1(reader.bytes(reader.number()));
   const end = readText();
   const events: string[] = [];
   for (let left = reader.number(); left > 0; left -= 1) {
@@ -61,7 +66,11 @@ export function unfoldEvents(folded: Uint8Array): Buffer {
       at += length;
     }
   }
-  return Buffer.from(events.join(end), "latin1");
+  return events.join(end);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).latin1Slice();
 }
 
 function write(end: string, parts: readonly Part[]): Buffer {
@@ -126,7 +135,7 @@ function runFrom(events: readonly string[], counts: readonly (CountedEvent | nul
     const numbered = begins === null ? null : (counts[at] ?? null);
     if (begins !== null && !follows(numbered, begins, heads.length)) break;
     const next = numbered?.head ?? event;
-    if (heads.length > 0 && !next.startsWith(begin)) break;
+    if (heads.length > 0 && next.slice(0, same) !== begin) break;
     heads.push(next);
   }
   if (heads.length < eventsMin) return null;
@@ -134,15 +143,22 @@ function runFrom(events: readonly string[], counts: readonly (CountedEvent | nul
 }
 
 function piecesOf(heads: readonly string[]): Pick<EventRun, "before" | "after" | "pieces"> {
-  const [first = "", ...others] = heads;
-  const start = Math.min(...others.map((head) => sharedStart(first, head)));
-  const room = Math.min(...heads.map(({ length }) => length)) - start;
-  const end = Math.min(room, ...others.map((head) => sharedEnd(first, head)));
-  return {
-    before: first.slice(0, start),
-    after: first.slice(first.length - end),
-    pieces: heads.map((head) => head.slice(start, head.length - end)),
-  };
+  const [first = ""] = heads;
+  // Most events share what those before them share, so the search for where they differ runs a few times only.
+  let before = first;
+  for (const head of heads)
+    if (head.slice(0, before.length) !== before) before = before.slice(0, sharedStart(before, head));
+  const start = before.length;
+  let after = first.slice(start);
+  for (const head of heads) {
+    const room = Math.min(after.length, head.length - start);
+    if (lastOf(head, room) !== after) after = lastOf(after, sharedEnd(after, head, room));
+  }
+  return { before, after, pieces: heads.map((head) => head.slice(start, head.length - after.length)) };
+}
+
+function lastOf(text: string, length: number): string {
+  return text.slice(text.length - length);
 }
 
 function follows(event: CountedEvent | null, first: CountedEvent, distance: number): boolean {
