@@ -6,6 +6,7 @@ import { builtInBootPrompt } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { newId } from "../../domain/ids.ts";
+import { whenAborted } from "../../system/abort.ts";
 import { memoryTranscripts } from "../../workspace/memory/memory-transcripts.ts";
 import { currentTranscriptName, type TranscriptStore } from "../../workspace/transcript-store.ts";
 import { createTranscripts } from "../../workspace/transcript/transcripts.ts";
@@ -229,8 +230,8 @@ test("[W4] [T12] a failed turn is in the transcript with its end, and the next t
   assert.deepEqual(reports, []);
 });
 
-test("[W4] a turn is in session.md when its end is known, a failed one too, and no end waits for the disk", async (t) => {
-  const { engine, caller, deps, store, ask } = await world(t, {
+test("[W4] a turn is in session.md when it is finished, a failed one too, and no end waits for the disk", async (t) => {
+  const { engine, deps, store, ask } = await world(t, {
     script: (call) =>
       JSON.stringify(call.items.at(-1)).includes("break")
         ? [{ fails: "provider_rejected", message: "no more" }]
@@ -246,10 +247,8 @@ test("[W4] a turn is in session.md when its end is known, a failed one too, and 
   };
   const text = async (): Promise<string> =>
     Buffer.from((await store.read(workspaceId, currentTranscriptName))?.content ?? "").toString();
-  const { events } = await engine.turns.run(caller, { instruction: "one", workspaceId });
-  for await (const { event } of events()) {
-    if (event.type === "run_finished") assert.match(await text(), /## User\n\none\n\n## Assistant\n\nfine\n$/);
-  }
+  await ask("one", { workspaceId });
+  assert.match(await text(), /## User\n\none\n\n## Assistant\n\nfine\n$/);
   await ask("break", { workspaceId });
   assert.match(await text(), /## User\n\nbreak\n\n## System\n\nThe turn failed: no more \(provider_rejected\)\n$/);
   assert.equal(syncs, 0);
@@ -258,7 +257,24 @@ test("[W4] a turn is in session.md when its end is known, a failed one too, and 
   assert.ok(pauses.every(({ aborted }) => aborted));
 });
 
-test("[W4] the end of a turn does not wait for a process that holds the transcript, which gets the turn later", async (t) => {
+test("[W4] clients learn of the end before it is in the transcript, which a person gets with it", async (t) => {
+  const { engine, caller, deps, store, read } = await world(t);
+  const held = Promise.withResolvers<void>();
+  const holder = store.locked(workspaceId, () => held.promise);
+  deps.sleep = (_ms, signal) => whenAborted(signal ?? new AbortController().signal);
+  const running = await engine.turns.run(caller, { instruction: "one", workspaceId });
+  let last = "";
+  for await (const { event } of running.events()) last = event.type;
+  assert.equal(last, "run_finished");
+  assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
+  const transcript = read();
+  held.resolve();
+  await holder;
+  assert.match(await transcript, /## User\n\none\n/);
+  await running.finished;
+});
+
+test("[W4] a turn is finished although a process holds the transcript, which gets the turn later", async (t) => {
   const { engine, caller, store } = await world(t);
   const held = Promise.withResolvers<void>();
   const holder = store.locked(workspaceId, () => held.promise);

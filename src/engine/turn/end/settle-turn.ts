@@ -11,6 +11,7 @@ import type { State } from "../../../domain/lineage.ts";
 import { mayBeParent, type FailedTurn, type FinishedTurn } from "../../../domain/turn.ts";
 import type { TurnFinish } from "../../../records/record-store.ts";
 import { pause } from "../../../system/abort.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { ownsWorkspaces } from "../../access/access.ts";
 import { decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { stateAtEnd, unplannedBeginning } from "./ended-history.ts";
@@ -102,9 +103,11 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     if (outcome === "finished") {
       await mayGoOn();
       remember(core, settling, { turn, state });
-      await writeDown(core, settling, { turn, state });
+      const transcribed = writeDown(core, settling, { turn, state });
       live.store(events);
-      return settled(turn, dropFlushed(core, settling));
+      const logDropped = endOfRound().then(() => dropFlushed(core, settling));
+      await transcribed;
+      return settled(turn, logDropped);
     }
     if (outcome === "refused") {
       live.close();
@@ -156,7 +159,7 @@ function remember(core: EngineCore, { plan }: SettlingTurn, { turn, state }: Sto
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
-/** Writes the turn into the transcript of its workspace, before any listener learns of its end (W4). */
+/** Gives the turn to the transcript of its workspace, where it is written as soon as doors have sent its end (W4). Resolves then. */
 async function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: StoredEnd): Promise<void> {
   const { place, isTranscribed, accepted } = settling;
   if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;

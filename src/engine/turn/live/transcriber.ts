@@ -3,6 +3,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import { apart } from "../../../system/apart.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
+import { endOfRound } from "../../../system/rounds.ts";
 import { endsPassed } from "./pacing.ts";
 
 interface Line {
@@ -17,7 +18,7 @@ interface Line {
 }
 
 /**
- * Writes the turns of each workspace in the order in which they ended in this process, at once and without a wait for the disk. Turns that
+ * Writes the turns of each workspace in the order in which they ended in this process, after their ends were sent and without a wait for the disk. Turns that
  * end together are written together. It pauses each time before the workspace is settled: the sync does not compete with an instruction that
  * follows at once, and counts for all turns that end meanwhile.
  */
@@ -30,8 +31,8 @@ export class Transcriber {
   }
 
   /**
-   * Writes the turn. Resolves when it is written, or after `limits.transcriptWaitMs`: the turn's end does not wait for a process
-   * that holds the lock. Then the turn is written later.
+   * Writes the turn. Resolves when it is written, or after `limits.transcriptWaitMs` if another process holds the lock. Then the
+   * turn is written later. From the call on, `written` waits for it.
    */
   async add(workspaceId: string, turn: TranscribedTurn): Promise<void> {
     const { workspaces } = this.#deps;
@@ -83,6 +84,8 @@ export class Transcriber {
 }
 
 async function writeWaiting(workspaceId: string, line: Line, workspaces: WorkspaceParts): Promise<void> {
+  // Doors send the end of the turn first: no client waits for its transcript.
+  await endOfRound();
   await endsPassed();
   const turns = line.waiting.splice(0);
   // The turn that is written now may have been written with the one before it.

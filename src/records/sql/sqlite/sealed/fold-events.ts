@@ -70,7 +70,7 @@ function unfolded(folded: Uint8Array): string {
 }
 
 function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).latin1Slice();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 }
 
 function write(end: string, parts: readonly Part[]): Buffer {
