@@ -18,8 +18,8 @@ process.emitWarning = (warning, ...details) => {
 if (process.env.MALLOC_ARENA_MAX === "1") delete process.env.MALLOC_ARENA_MAX;
 
 // A server decides when its young generation grows (src/compose/young-generation.ts). Loading the program would make it grow before that.
-// V8 uses compiled code only with the settings with which it was compiled, so this comes before any of it.
-const isServer = ["acp", "serve", "start"].includes(process.argv[2]);
+// V8 uses compiled code only with the settings with which it was compiled, so this comes before any of it. Options may stand before the command.
+const isServer = process.argv.slice(2).some((word) => ["acp", "serve", "start"].includes(word));
 const stopGrowth = () => require("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
 if (isServer) stopGrowth();
 

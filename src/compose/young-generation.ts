@@ -11,15 +11,15 @@ type SetGrowthFactor = (factor: 1 | 4) => void;
 export interface YoungGenerationOptions {
   /** The arguments of Node. Default: those of this process. */
   nodeArguments?: readonly string[];
-  /** The command. Default: that of this process. */
-  command?: string | undefined;
+  /** The command and its arguments. Default: those of this process. */
+  words?: readonly string[];
   setGrowthFactor?: SetGrowthFactor;
   /** Returns milliseconds of a clock that never jumps. */
   now?: () => number;
 }
 
 /** The commands for which bin/run.cjs stops the growth at the start. */
-const servers: readonly unknown[] = ["acp", "serve", "start"];
+const servers: readonly string[] = ["acp", "serve", "start"];
 /** So many turns at once are many. */
 const runningTurnsMin = 8;
 /** So many turns that began within a window are many too, if they follow one another. */
@@ -32,12 +32,12 @@ const windowMs = 10_000;
  */
 export function youngGenerationGrowth({
   nodeArguments = process.execArgv,
-  command = process.argv[2],
+  words = process.argv.slice(2),
   setGrowthFactor = (factor) => setFlagsFromString(`--semi-space-growth-factor=${factor}`),
   now = () => performance.now(),
 }: YoungGenerationOptions = {}): Partial<Observer> {
   const isSized = nodeArguments.some((argument) => argument.startsWith("--max-semi-space-size="));
-  if (!isSized || !servers.includes(command)) return {};
+  if (!isSized || !words.some((word) => servers.includes(word))) return {};
   let running = 0;
   let window = { begunAt: 0, turns: 0 };
   let mayGrow = false;
