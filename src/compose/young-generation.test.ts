@@ -15,7 +15,12 @@ function growth() {
   const factors: number[] = [];
   const clock = { now: 1_000_000 };
   const setGrowthFactor = (factor: number): void => void factors.push(factor);
-  const { turn } = youngGenerationGrowth({ nodeArguments, words: ["--json", "serve"], setGrowthFactor, now: () => clock.now });
+  const { turn } = youngGenerationGrowth({
+    nodeArguments,
+    words: ["--json", "serve"],
+    setGrowthFactor,
+    now: () => clock.now,
+  });
   assert.ok(turn);
   return { factors, clock, begin: () => turn(begun) };
 }
