@@ -32,10 +32,22 @@ export function findSkills(root: string, folder: string): SkillFile[] {
 /** Returns the skills of a workspace. Never throws. */
 export function findWorkspaceSkills(folder: string): SkillFile[] {
   try {
+    if (isEmptyFolder(join(folder, "skills"))) return [];
     return bounded(skillsIn({ root: realpathSync.native(folder), rootIs: "workspace" }, "skills"));
   } catch (error) {
     if (isAbsence(error)) return [];
     return [{ path: "skills", text: null, fault: `it cannot be read (${systemCode(error) || String(error)})` }];
+  }
+}
+
+/** True for what every new workspace has. Each turn asks, and where the links on the way lead takes much longer to find out. */
+function isEmptyFolder(path: string): boolean {
+  if (!lstatSync(path).isDirectory()) return false;
+  const folder = opendirSync(path);
+  try {
+    return folder.readSync() === null;
+  } finally {
+    folder.closeSync();
   }
 }
 
