@@ -386,8 +386,6 @@ export const limits = {
   transcriptEditBytesMax: 4_194_304,
   /** W4: how long after a turn its transcript is synced to the disk, together with those of turns that end meanwhile. */
   transcriptPauseMs: 2_000,
-  /** W4: how long a turn that has ended here counts as running until its transcript is written, if another process has the lock. */
-  transcriptWaitMs: 250,
   /** W4: the text of a turn that is appended to a transcript. For a longer one the whole file is written again. */
   transcriptAppendCharactersMax: 4_194_304,
   /** The sessions of a workspace whose transcripts are kept beside `session.md`. That of another one is written anew from the store with its next turn. */

@@ -356,6 +356,7 @@ export const executeAnswerSchema = z
     stopReason: stopReasonSchema.nullable(),
     errorCode: errorCodeSchema.nullable(),
     errorMessage: z.string().nullable(),
+    errorFix: z.string().nullable().describe("What a person does about the error, in one line. It is not stored."),
   })
   .meta({ id: "ExecuteAnswer" });
 export type ExecuteAnswer = z.infer<typeof executeAnswerSchema>;

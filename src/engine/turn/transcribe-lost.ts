@@ -18,13 +18,13 @@ interface LostToTranscribe {
   items: readonly HistoryItem[];
 }
 
-/** Writes the turn, if a person who owns the workspaces made it. Never rejects. */
+/** Gives the turn to the transcript, if a person who owns the workspaces made it. Never rejects. */
 export async function transcribeLost(core: EngineCore, { turn, session, items }: LostToTranscribe): Promise<void> {
   if (turn.workspaceId === null || turn.kind !== "agent" || core.deps.workspaces === undefined) return;
   try {
     const caller = await ownerWhoMade(core, turn);
     if (caller === null) return;
-    await transcribe(core, { turn, session, items, bootPrompt: await bootPromptOf(core, caller, turn) });
+    transcribe(core, { turn, session, items, bootPrompt: await bootPromptOf(core, caller, turn) });
   } catch (error) {
     core.deps.report(`the lost turn ${turn.id} is not in the transcript of its workspace yet`, error);
   }

@@ -35,6 +35,7 @@ export async function followTurn(following: FollowContext, running: RunningTurn)
   try {
     const end = await showTurn(following, shown, new TurnFeed(turnId));
     ended.resolve(end);
+    if (end !== null) await running.finished;
     return end;
   } finally {
     following.session.followed = null;

@@ -109,6 +109,7 @@ const answer: ExecuteAnswer = {
   stopReason: "stop",
   errorCode: null,
   errorMessage: null,
+  errorFix: null,
 };
 
 test("[L2] the state line says that the model is silent, unless a call runs or something arrives", async (t) => {

@@ -6,6 +6,7 @@ import type { TurnReader } from "../../../engine/engine.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
 import { turnOutcome, type TurnOutcome } from "../../../protocol/turn.ts";
 import { toWireUsage } from "../../../protocol/values.ts";
+import { toWireFailure } from "../../../protocol/wire-failure.ts";
 
 /** Throws `turn_not_finished` while the turn runs. */
 export async function executeAnswerOf(reader: Pick<TurnReader, "turn" | "answer">): Promise<ExecuteAnswer> {
@@ -35,6 +36,7 @@ export async function executeAnswerOf(reader: Pick<TurnReader, "turn" | "answer"
     stopReason: outcome.stopReason,
     errorCode: failure?.code ?? null,
     errorMessage: failure?.message ?? null,
+    errorFix: failure === undefined ? null : toWireFailure(failure).fix,
   };
 }
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
+import { fixes } from "../../../domain/fixes.ts";
 import { s3Blobs } from "../../../blobs/s3/s3-blobs.ts";
 import { limits } from "../../../domain/limits.ts";
 import { memoryRecords } from "../../../records/memory/memory-records.ts";
@@ -29,6 +30,7 @@ test("[H1] JSON runs a turn, and the answer is complete", async (t) => {
     fileBundle: null,
     errorCode: null,
     errorMessage: null,
+    errorFix: null,
   });
   assert.ok((answer.usage.totalTokens ?? 0) > 0);
 });
@@ -198,6 +200,7 @@ test("[H1] [T12] a turn that failed is an answer of kind error, with the model's
     stopReason: null,
     errorCode: "provider_refused_content",
     errorMessage: "not this",
+    errorFix: fixes.provider_refused_content,
   });
 });
 

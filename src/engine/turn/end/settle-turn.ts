@@ -11,7 +11,6 @@ import type { State } from "../../../domain/lineage.ts";
 import { mayBeParent, type FailedTurn, type FinishedTurn } from "../../../domain/turn.ts";
 import type { TurnFinish } from "../../../records/record-store.ts";
 import { pause } from "../../../system/abort.ts";
-import { endOfRound } from "../../../system/rounds.ts";
 import { ownsWorkspaces } from "../../access/access.ts";
 import { decideEnd, didSomething, type Ending, endWarnings, historyNotKept } from "./decide-end.ts";
 import { stateAtEnd, unplannedBeginning } from "./ended-history.ts";
@@ -103,11 +102,9 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
     if (outcome === "finished") {
       await mayGoOn();
       remember(core, settling, { turn, state });
-      const transcribed = writeDown(core, settling, { turn, state });
+      writeDown(core, settling, { turn, state });
       live.store(events);
-      const logDropped = endOfRound().then(() => dropFlushed(core, settling));
-      await transcribed;
-      return settled(turn, logDropped);
+      return settled(turn, dropFlushed(core, settling));
     }
     if (outcome === "refused") {
       live.close();
@@ -159,13 +156,13 @@ function remember(core: EngineCore, { plan }: SettlingTurn, { turn, state }: Sto
   if (plan !== null && plan.first !== null) core.histories.rememberBody(turn.id, plan.first.request.body);
 }
 
-/** Gives the turn to the transcript of its workspace, where it is written as soon as doors have sent its end (W4). Resolves then. */
-async function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: StoredEnd): Promise<void> {
+/** Gives the turn to the transcript of its workspace, where it is written as soon as doors have sent its end (W4). */
+function writeDown(core: EngineCore, settling: SettlingTurn, { turn, state }: StoredEnd): void {
   const { place, isTranscribed, accepted } = settling;
   if (isTranscribed === true || place.subagent !== null || !ownsWorkspaces(accepted.caller)) return;
   const items = state === null ? unplannedBeginning(settling).newItems : (state.entries.at(-1)?.items ?? []);
   const { bootPrompt } = accepted.conversationContext;
-  await transcribe(core, { turn, session: place.session, items, bootPrompt });
+  transcribe(core, { turn, session: place.session, items, bootPrompt });
 }
 
 /** Returns the text that search finds the turn by: the whole instruction and the whole answer (S8). */
@@ -227,7 +224,7 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
     settling.live.close();
     // The store also refuses if an earlier write succeeded although it reported a failure: the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
-    await writeDown(core, settling, { turn, state: null });
+    writeDown(core, settling, { turn, state: null });
     // The live log is kept, because nothing else has the events.
     for (const warning of unkept) recorder.emit({ type: "warning", warning });
     recorder.emit(terminal);

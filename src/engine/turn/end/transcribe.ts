@@ -42,15 +42,12 @@ export interface TurnToTranscribe {
   bootPrompt: string;
 }
 
-/** Writes the turn into the transcript, if it belongs to a workspace. Never rejects. */
-export async function transcribe(
-  core: EngineCore,
-  { turn, session, items, bootPrompt }: TurnToTranscribe,
-): Promise<void> {
+/** Gives the turn to the transcript, if it belongs to a workspace. It is written a moment later. */
+export function transcribe(core: EngineCore, { turn, session, items, bootPrompt }: TurnToTranscribe): void {
   const { workspaceId } = turn;
   if (workspaceId === null) return;
   const isOwnPrompt = bootPrompt !== "" && bootPrompt !== builtInBootPrompt;
-  await core.transcriber.add(workspaceId, {
+  core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,
     parentTurnId: turn.parentId,

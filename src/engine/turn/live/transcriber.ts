@@ -30,22 +30,13 @@ export class Transcriber {
     this.#deps = deps;
   }
 
-  /**
-   * Writes the turn. Resolves when it is written, or after `limits.transcriptWaitMs` if another process holds the lock. Then the
-   * turn is written later. From the call on, `written` waits for it.
-   */
-  async add(workspaceId: string, turn: TranscribedTurn): Promise<void> {
+  /** Writes the turn a moment later; as soon as it can, if another process holds the lock. From the call on, `written` waits for it. */
+  add(workspaceId: string, turn: TranscribedTurn): void {
     const { workspaces } = this.#deps;
     if (workspaces === undefined) return;
     const line = this.#lines.get(workspaceId) ?? this.#begin(workspaceId, workspaces);
     line.waiting.push(turn);
-    const written = line.written.then(() => apart(() => writeWaiting(workspaceId, line, workspaces)));
-    line.written = written;
-    const isWritten = new AbortController();
-    await Promise.race([
-      written.finally(() => isWritten.abort()),
-      this.#deps.sleep(limits.transcriptWaitMs, isWritten.signal),
-    ]);
+    line.written = line.written.then(() => apart(() => writeWaiting(workspaceId, line, workspaces)));
   }
 
   #begin(workspaceId: string, workspaces: WorkspaceParts): Line {

@@ -28,10 +28,15 @@ export async function waitingCalls(core: EngineCore, caller: Caller): Promise<Ca
     ),
   );
   const found: CallToApprove[] = [];
-  for (const session of busy.flatMap((page) => page.sessions).toSorted((a, b) => a.activeAt - b.activeAt)) {
+  for (const session of busy.flatMap((page) => page.sessions).toSorted(byActivity)) {
     if (await mayContinue(core.deps, caller, session)) found.push(...(await callsOf(core, caller, session)));
   }
   return found;
+}
+
+/** Of two sessions that were active in the same millisecond, the one that was made first is the first. */
+function byActivity(a: Session, b: Session): number {
+  return a.activeAt - b.activeAt || (a.id < b.id ? -1 : 1);
 }
 
 async function callsOf(core: EngineCore, caller: Caller, session: Session): Promise<CallToApprove[]> {
