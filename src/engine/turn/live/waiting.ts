@@ -34,7 +34,7 @@ export async function waitingCalls(core: EngineCore, caller: Caller): Promise<Ca
   return found;
 }
 
-/** Of two sessions that were active in the same millisecond, the one that was made first is the first. */
+/** The session that was made first comes first of those that were active in the same millisecond. */
 function byActivity(a: Session, b: Session): number {
   return a.activeAt - b.activeAt || (a.id < b.id ? -1 : 1);
 }
