@@ -11,7 +11,7 @@ export const readRegularFlags: number = constants.O_RDONLY | noFollowFlag | (con
 /** Returns the content of a file. Null if there is no such file. Throws what `node:fs` throws. */
 export function readIfPresent(path: string): Buffer | null {
   try {
-    // An error costs ten times as much as this answer, and most of these files are missing.
+    // An error costs ten times as much as this answer.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
     return readFileSync(path);
   } catch (error) {

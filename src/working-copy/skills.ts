@@ -40,7 +40,7 @@ export function findWorkspaceSkills(folder: string): SkillFile[] {
   }
 }
 
-/** True for what every new workspace has. Each turn asks, and where the links on the way lead takes much longer to find out. */
+/** Returns true for the folder of a new workspace. Each turn asks, and resolving the links of a path takes longer than this. */
 function isEmptyFolder(path: string): boolean {
   if (!lstatSync(path).isDirectory()) return false;
   const folder = opendirSync(path);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import { whenAborted } from "../../../system/abort.ts";
+import { endOfTick } from "../../../system/rounds.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { Transcriber } from "./transcriber.ts";
 
@@ -33,6 +34,21 @@ test("[K5] [W5] a turn that ends during the sync of its transcript waits for a p
   transcriber.add(workspaceId, turn);
   while (counts.syncs < 4) await setImmediate();
   assert.deepEqual(counts, { pauses: 4, syncs: 4 });
+});
+
+test("[W4] a turn is written after what is sent of its end in the same round", async () => {
+  const done: string[] = [];
+  const workspaces = { turnsFinished: async () => void done.push("written"), settle: async () => {} };
+  const sleep = (_ms: number, signal: AbortSignal): Promise<void> => whenAborted(signal);
+  const transcriber = new Transcriber({ workspaces, sleep } as unknown as EngineDependencies);
+  transcriber.add(workspaceId, turn);
+  // A door takes the end in ticks and promises, and sends it there.
+  void Promise.resolve()
+    .then(endOfTick)
+    .then(endOfTick)
+    .then(() => done.push("sent"));
+  await transcriber.written(workspaceId);
+  assert.deepEqual(done, ["sent", "written"]);
 });
 
 test("[W4] [R5] turns that end while another one is written are written together after it", async () => {
