@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { hasCode } from "../../testing/refusals.ts";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
+import { dataFolderAt } from "../configuration/data-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { runSampleTurn, startSession } from "../records/suite/samples.ts";
-import { checkBlobsMatchRecords, blobStoreIdKey } from "./blobs-match-records.ts";
+import { blobStoreIdKey, checkBlobsMatchRecords, checkDatabaseExists } from "./blobs-match-records.ts";
 
 /** Returns the reports. Rejects as the check does. */
 async function check(records: RecordStore, blobs: BlobStore): Promise<string[]> {
@@ -81,4 +84,10 @@ test("[B2] [B4] blobs whose id a newer version wrote are refused", async () => {
   const blobs = memoryBlobs();
   await blobs.put(blobStoreIdKey, Buffer.from('{"format":2,"name":"x"}'));
   await assert.rejects(check(memoryRecords(), blobs), { code: "data_newer" });
+});
+
+test("[B4] [L2] a folder of workspaces that cannot be read is named", async (t) => {
+  const folder = dataFolderAt(await temporaryFolder(t));
+  writeFileSync(folder.workspaces, "");
+  assert.throws(() => checkDatabaseExists(folder), hasCode("storage_failed", /workspaces could not be read.*ENOTDIR/));
 });

@@ -11,6 +11,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { RecordStore } from "../records/record-store.ts";
+import { storageFault } from "../domain/storage-fault.ts";
 import { readIfPresent } from "../system/read-files.ts";
 
 /** The key of the blob with the id of the store (docs/formats/blobs.md). */
@@ -64,7 +65,7 @@ type RecordsPlace = Pick<DataFolder, "dir" | "records" | "recordsRestoring" | "w
 
 /**
  * Throws `records_lost` if the database of a data folder is gone or empty, and a workspace has a transcript: then there were sessions.
- * Records and blobs are one file, so nothing else tells that they existed. Throws `restore_unfinished` too.
+ * Records and blobs are one file, so nothing else tells that they existed. Throws `restore_unfinished` too, and `storage_failed`.
  */
 export function checkDatabaseExists(folder: RecordsPlace): void {
   const { records, workspaces } = folder;
@@ -73,12 +74,20 @@ export function checkDatabaseExists(folder: RecordsPlace): void {
     (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
   );
   if (isThere || !existsSync(workspaces)) return;
-  const named = readdirSync(workspaces).find((name) => isTranscript(join(workspaces, name, "session.md")));
+  const named = namesIn(workspaces).find((name) => isTranscript(join(workspaces, name, "session.md")));
   // Another process may have made the database, and then the transcript, in the meantime.
   if (named === undefined || (statSync(records, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const fix = `put ${records} back from a backup (aptove restore); to start without this history, move the folder workspaces away`;
   const detail = `the workspace ${named} has a transcript, and the records are lost or empty; ${fix}`;
   throw new AptoveError("records_lost", detail, { facts: { workspace: named } });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    throw storageFault(`${folder} could not be read`, error);
+  }
 }
 
 /**
