@@ -9,10 +9,11 @@ import { join } from "node:path";
 import { once } from "node:events";
 
 /**
- * `before`: the COMMIT does not reach the server. `unnoticed`: the same, and the server does not see that the client
- * is gone. `after`: the server committed, and its answer is lost.
+ * `before`: the COMMIT does not reach the server. `unnoticed`: the same, and the server, which has all statements before it, does not see
+ * that the client is gone. `after`: the server committed, and its answer is lost, with all answers that come with it. `begun`: the same, but the
+ * answer to the begin of the transaction comes back.
  */
-export const cuts = ["before", "unnoticed", "after"] as const;
+export const cuts = ["before", "unnoticed", "after", "begun"] as const;
 export type Cut = (typeof cuts)[number];
 
 export interface CuttingProxy {
@@ -43,6 +44,8 @@ interface State {
 }
 
 const commit = Buffer.from("Q\0\0\0\x0bcommit\0");
+/** The server is ready for the next statement of a transaction. */
+const inTransaction = Buffer.from("Z\0\0\0\x05T");
 
 /** Starts the proxy in front of a server of `startPostgres`. */
 export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
@@ -104,6 +107,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
 
 function connect(client: Socket, upstream: Socket, state: State): void {
   let isCut = false;
+  let passesBegin = false;
   client.on("data", (chunk: Buffer) => {
     if (state.isPartitioned) return;
     const { cut } = state;
@@ -112,14 +116,18 @@ function connect(client: Socket, upstream: Socket, state: State): void {
     state.isDown ||= state.goesDown;
     state.goesDown = false;
     isCut = true;
-    if (cut === "after") return void upstream.write(chunk);
+    passesBegin = cut === "begun";
+    if (cut === "after" || cut === "begun") return void upstream.write(chunk);
     client.destroy();
     if (cut === "before") upstream.destroy();
+    else upstream.write(chunk.subarray(0, chunk.indexOf(commit)));
   });
-  upstream.on("data", (chunk) => {
+  upstream.on("data", (chunk: Buffer) => {
     if (state.isPartitioned) return;
-    if (isCut) client.destroy();
-    else client.write(chunk);
+    if (!isCut) return void client.write(chunk);
+    const begun = chunk.indexOf(inTransaction);
+    if (passesBegin && begun >= 0) client.end(chunk.subarray(0, begun + inTransaction.length));
+    else client.destroy();
   });
   client.on("close", () => {
     if (!isCut) upstream.destroy();

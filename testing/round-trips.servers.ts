@@ -74,7 +74,7 @@ async function world(context: TestContext) {
 /** The live log is written beside the turn, and the others belong to no turn. */
 const notOfTheTurn = /live_events|pg_notify|^listen|from controls limit 1|runners|lease_expires_at =/i;
 
-test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for five to the database: one reads", async (t) => {
+test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for three to the database: one reads", async (t) => {
   const { engine, owner } = await world(t);
   const first = await engine.turns.run(owner, { instruction: "one" });
   const { sessionId } = first;
@@ -98,7 +98,7 @@ test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for f
     waits.filter((text) => !text.startsWith("select")),
   ];
   assert.equal(reads.length, 1, waits.join("\n"));
-  assert.equal(writes.length, 4, waits.join("\n"));
+  assert.equal(writes.length, 2, waits.join("\n"));
 });
 
 test("[V2] [R5] 64 sessions stream at the same time over PostgreSQL and S3, each whole and in order", async (t) => {

@@ -27,7 +27,7 @@ test("[K5] a turn of one model call is two transactions", async (context) => {
   await engine.ask("once more", { sessionId: first.sessionId });
   ran.length = 0;
   await engine.ask("count this one", { sessionId: first.sessionId });
-  assert.deepEqual(transactionsIn(ran), [3, 7], ran.join("\n"));
+  assert.deepEqual(transactionsIn(ran), [4, 6], ran.join("\n"));
   assert.ok(ran.length <= 22, ran.join("\n"));
 });
 

@@ -8,8 +8,12 @@ export async function inBatches<Id, Answer>(
   ask: (batch: Id[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
-  for (let start = 0; start < ids.length; start += batchSize) {
-    answers.push(...(await ask(ids.slice(start, start + batchSize))));
-  }
+  for (const batch of batchesOf(ids)) answers.push(...(await ask(batch)));
   return answers;
+}
+
+export function batchesOf<Id>(ids: readonly Id[]): Id[][] {
+  return Array.from({ length: Math.ceil(ids.length / batchSize) }, (_, at) =>
+    ids.slice(at * batchSize, (at + 1) * batchSize),
+  );
 }

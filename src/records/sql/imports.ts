@@ -8,7 +8,6 @@ import type { SqlDialect } from "./sql-dialect.ts";
 import { importMail } from "./subagents.ts";
 import { importSummaries } from "./summaries.ts";
 import type { Tables } from "./tables.ts";
-import { latest } from "./turns.ts";
 
 /** The number of turns that one statement per table inserts. */
 const turnsPerStatement = 50;
@@ -91,7 +90,12 @@ async function grow(tx: Transaction<Tables>, growth: SessionGrowth): Promise<voi
       last_sequence: growth.lastSequence,
       last_turn_status: growth.lastTurnStatus,
       last_turn_at: growth.lastTurnAt,
-      active_at: latest(growth.activeAt),
+      active_at: eb
+        .case()
+        .when("active_at", "<", growth.activeAt)
+        .then(growth.activeAt)
+        .else(eb.ref("active_at"))
+        .end(),
       tokens_total: eb("tokens_total", "+", growth.tokens),
       cost_usd: eb("cost_usd", "+", growth.costUsd),
     }))

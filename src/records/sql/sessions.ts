@@ -235,7 +235,7 @@ async function changeParticipants(
 }
 
 /** Makes the users take part in the session. */
-export async function addParticipants(tx: Transaction<Tables>, sessionId: string, userIds: string[]): Promise<void> {
+async function addParticipants(tx: Transaction<Tables>, sessionId: string, userIds: string[]): Promise<void> {
   const rows = userIds.map((userId) => ({ session_id: sessionId, user_id: userId }));
   await tx
     .insertInto("participants")

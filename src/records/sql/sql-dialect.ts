@@ -13,11 +13,16 @@ export interface SqlDialect extends Placeholders {
   lockRows(strength: "update" | "update skip locked" | "key share"): RawBuilder<unknown>;
   /** Returns the time by a clock that all users of the data share, in epoch milliseconds (R1). */
   now(): RawBuilder<number>;
-  /** The same two for statements that are plain texts. */
-  lockedRows(strength: "update"): PlainSql;
+  /** The same for statements that are plain texts. */
   plainNow(): PlainSql;
-  /** Returns a statement that makes other transactions with the same name wait until this one ends. Null if there can be no others. */
-  exclusiveLock(name: string): PlainSql | null;
+  /** Returns the statement that locks the rows of a select against every other writer. Nothing if there can be no other. */
+  lock(select: PlainSql): PlainSql[];
+  /** Returns the statement that makes other transactions with the same name wait until this one ends. Nothing if there can be no others. */
+  exclusiveLock(name: string): PlainSql[];
+  /** Returns a statement that lets its transaction change something only if the condition is met (plain/conditions.ts). */
+  check(condition: PlainSql): PlainSql;
+  /** Returns the statement, which writes a row of the table, so that its transaction changes something only if it writes that row. */
+  writesRow(statement: PlainSql, row: { table: "sessions"; id: string }): PlainSql[];
   /**
    * Returns a statement that takes new room on the disk of the database, and gives it back. It fails if there is none. Null: the database
    * shares its disk with stores that are asked for room themselves.

@@ -5,7 +5,8 @@ import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import type { ImportedMessage } from "../imports.ts";
 import type { SubagentRecords } from "../subagents.ts";
 import type { OpenResult, TurnOpening } from "../turns.ts";
-import { inBatches } from "./batches.ts";
+import { batchesOf, inBatches } from "./batches.ts";
+import { plain, plainRow, type PlainSql } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { MailboxRow, Tables } from "./tables.ts";
 import { rowToTurn } from "./rows/turn-row.ts";
@@ -83,27 +84,26 @@ async function mailRefusal(
   return waiting.length === new Set(mail).size ? null : { outcome: "mail_taken" };
 }
 
-/** Takes the messages. The caller has locked the session's row, so the messages that waited still wait. */
-export async function takeMail(tx: Transaction<Tables>, { turn, mail = [] }: TurnOpening): Promise<void> {
-  await inBatches([...new Set(mail)], async (batch) => {
-    await tx.updateTable("mailbox").set({ taken_by: turn.id }).where("turn_id", "in", batch).execute();
-    return [];
+/** Returns the statements that take the messages. The session's row is locked, so the messages that waited still wait. */
+export function takeMail({ turn, mail = [] }: TurnOpening): PlainSql[] {
+  return batchesOf([...new Set(mail)]).map((batch) => {
+    const ids = plain(["", ...batch.slice(1).map(() => ", "), ""], ...batch);
+    return plain`update mailbox set taken_by = ${turn.id} where turn_id in (${ids})`;
   });
 }
 
-/** Delivers the messages that the turn took if it ended well. Otherwise they wait again. */
-export async function settleMail(tx: Transaction<Tables>, turn: FinishedTurn): Promise<void> {
-  if (turn.manifest.mailbox === undefined) return;
-  const end = mayBeParent(turn) ? { delivered_at: turn.statusAt } : { taken_by: null };
-  await tx.updateTable("mailbox").set(end).where("taken_by", "=", turn.id).where("delivered_at", "is", null).execute();
+/** Returns the statement that delivers the messages that the turn took if it ended well. Otherwise they wait again. */
+export function settleMail(turn: FinishedTurn): PlainSql[] {
+  if (turn.manifest.mailbox === undefined) return [];
+  const end = mayBeParent(turn) ? plain`delivered_at = ${turn.statusAt}` : plain`taken_by = null`;
+  return [plain`update mailbox set ${end} where taken_by = ${turn.id} and delivered_at is null`];
 }
 
-/** Appends a message. The caller has locked the session's row. */
-export async function putMessage(tx: Transaction<Tables>, message: MailboxDraft): Promise<void> {
-  await tx
-    .insertInto("mailbox")
-    .values({ ...messageToRow({ ...message, takenBy: null, deliveredAt: null }), number: nextNumber(message) })
-    .execute();
+/** Returns the statement that appends a message. The session's row is locked. */
+export function putMessage(message: MailboxDraft): PlainSql {
+  const row = messageToRow({ ...message, takenBy: null, deliveredAt: null });
+  const number = plain`(select coalesce(max(number), 0) + 1 from mailbox where session_id = ${message.sessionId})`;
+  return plain`insert into mailbox ${plainRow({ ...row, number })}`;
 }
 
 export async function importMail(tx: Transaction<Tables>, mail: readonly ImportedMessage[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { sql, type Transaction } from "kysely";
 import type { ImportedTurn } from "../../imports.ts";
 import { inBatches } from "../batches.ts";
-import { plain, plainRow, runUnanswered } from "../plain/plain-sql.ts";
+import { plain, plainRow, sendTogether } from "../plain/plain-sql.ts";
 import { postgres } from "../postgres/postgres-placeholder.ts";
 import { textToRow } from "../rows/text-row.ts";
 import { turnToRow } from "../rows/turn-row.ts";
@@ -36,7 +36,7 @@ async function writeEnd(tx: Transaction<Tables>, { turn, steps, text }: TurnEnd)
     const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };
     inserts.push(plain`insert into texts ${plainRow(row)}`);
   }
-  for (const statement of [end, ...inserts]) await runUnanswered(tx, postgres, statement);
+  await sendTogether(tx, postgres, [end, ...inserts]);
 }
 
 async function insertTurns(tx: Transaction<Tables>, turns: readonly ImportedTurn[]): Promise<void> {

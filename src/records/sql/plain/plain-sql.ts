@@ -2,8 +2,9 @@
  * Statements as plain texts, for those that run with every turn: the query builder takes longer to build and compile such a
  * statement than a database takes to run it. Values become parameters, and a statement may be part of another.
  */
-import { CompiledQuery, type DatabaseConnection, type Kysely, type Transaction } from "kysely";
+import { CompiledQuery, type DatabaseConnection, type Kysely, type QueryResult, type Transaction } from "kysely";
 import type { Tables } from "../tables.ts";
+import { ConditionUnmet } from "./conditions.ts";
 
 export interface Placeholders {
   /** Returns the placeholder of a parameter. The first is 1. */
@@ -14,11 +15,19 @@ export class PlainSql {
   /** One more than there are values. */
   readonly texts: readonly string[];
   readonly values: readonly unknown[];
+  /** True if the transaction changes nothing when the statement returns no row. */
+  readonly isRequired: boolean;
 
-  constructor(texts: readonly string[], values: readonly unknown[]) {
+  constructor(texts: readonly string[], values: readonly unknown[], isRequired = false) {
     this.texts = texts;
     this.values = values;
+    this.isRequired = isRequired;
   }
+}
+
+/** Returns the statement that must return a row, if its result is known before the statements behind it run (`sendTogether`). */
+export function required({ texts, values }: PlainSql): PlainSql {
+  return new PlainSql(texts, values, true);
 }
 
 /** Makes a statement, or a part of one, of a template. */
@@ -97,33 +106,49 @@ export async function runTogether(
     .provideConnection((connection) =>
       Promise.allSettled(statements.map((statement) => connection.executeQuery(compiled(placeholders, statement)))),
     );
-  return settled.map((result) => <Row>() => {
-    if (result.status === "rejected") throw result.reason;
-    return result.value.rows as Row[];
-  });
+  return settled.map(readable);
 }
 
-/** A connection that sends a statement without waiting for its result. If the statement fails, the commit does. */
+/** A connection that sends a statement without waiting for its result. If the statement fails, the commit fails for the same reason. */
 export interface SendingConnection extends DatabaseConnection {
-  send(query: CompiledQuery): void;
+  send<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>;
 }
+
+/** Returns the rows of each statement, when all are answered. */
+export type Answers = () => Promise<RowsOf[]>;
 
 /**
- * Runs a statement whose result its transaction does not need. Over a network it is only sent, and reports its failure when the
- * transaction commits.
+ * Runs statements of a transaction in their order. Over a network they are only sent, and what fails, such as a condition that is
+ * not met (`SqlDialect.check`), fails the commit. Otherwise it is thrown here, and the statements behind it do not run.
  */
-export async function runUnanswered(
+export async function sendTogether(
   tx: Transaction<Tables>,
   placeholders: Placeholders,
-  statement: PlainSql,
-): Promise<void> {
-  const query = compiled(placeholders, statement);
-  await tx.getExecutor().provideConnection(async (connection) => {
-    if (isSending(connection)) connection.send(query);
-    else await connection.executeQuery(query);
+  statements: readonly PlainSql[],
+): Promise<Answers> {
+  return await tx.getExecutor().provideConnection(async (connection): Promise<Answers> => {
+    if (isSending(connection)) {
+      const sent = statements.map((statement) => connection.send(compiled(placeholders, statement)));
+      const settled = Promise.allSettled(sent);
+      return async () => (await settled).map(readable);
+    }
+    const results: RowsOf[] = [];
+    for (const statement of statements) {
+      const { rows } = await connection.executeQuery(compiled(placeholders, statement));
+      if (statement.isRequired && rows.length === 0) throw new ConditionUnmet();
+      results.push(readable({ status: "fulfilled", value: { rows } }));
+    }
+    return async () => results;
   });
 }
 
 function isSending(connection: DatabaseConnection): connection is SendingConnection {
   return "send" in connection;
+}
+
+function readable(result: PromiseSettledResult<QueryResult<unknown>>): RowsOf {
+  return <Row>() => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value.rows as Row[];
+  };
 }

@@ -19,7 +19,7 @@ import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { SendingConnection } from "../plain/plain-sql.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
-import { serverHistoryOf, wasCommitted, type PostgresTransaction, type ServerHistory } from "./settled-commits.ts";
+import { endUnnumbered, postgresProcessOf, wasCommitted, type PostgresProcess } from "./settled-commits.ts";
 
 export interface PostgresConnections {
   pool: Pool;
@@ -40,8 +40,8 @@ export function postgresDialect(connections: PostgresConnections): Dialect {
 
 class PostgresServerDriver implements Driver {
   readonly #connections: PostgresConnections;
-  /** The connections that are set up. A crash of the server ends them, so each is of one history. */
-  readonly #ready = new WeakMap<PoolClient, ServerHistory>();
+  /** The connections that are set up, each with its process on the server. */
+  readonly #ready = new WeakMap<PoolClient, PostgresProcess>();
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
@@ -55,21 +55,21 @@ class PostgresServerDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     const client = await this.#connections.pool.connect();
     try {
-      const history = this.#ready.get(client) ?? (await this.#setUp(client));
-      return new PostgresServerConnection(client, history, this.#connections);
+      const process = this.#ready.get(client) ?? (await this.#setUp(client));
+      return new PostgresServerConnection(client, process, this.#connections);
     } catch (error) {
       client.release(true);
       throw error;
     }
   }
 
-  async #setUp(client: PoolClient): Promise<ServerHistory> {
+  async #setUp(client: PoolClient): Promise<PostgresProcess> {
     const settings = Object.entries(this.#connections.settings);
     const calls = settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, false)`);
     await client.query(`select ${calls.join(", ")}`, settings.flat());
-    const history = await serverHistoryOf(client);
-    this.#ready.set(client, history);
-    return history;
+    const process = await postgresProcessOf(client);
+    this.#ready.set(client, process);
+    return process;
   }
 
   async beginTransaction(connection: PostgresServerConnection): Promise<void> {
@@ -102,17 +102,17 @@ const writing = ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"];
  */
 class PostgresServerConnection implements SendingConnection {
   readonly #client: PoolClient;
-  readonly #history: ServerHistory;
+  readonly #process: PostgresProcess;
   readonly #connections: PostgresConnections;
-  /** The running transaction. It has begun when the server says so. */
-  #transaction: Promise<PostgresTransaction> | null = null;
-  /** The statements of the transaction that were sent and not awaited. */
+  /** The number of the running transaction. It has begun when the server says so. */
+  #transaction: Promise<string> | null = null;
+  /** The statements of the transaction whose results the commit checks. */
   #unanswered: Promise<unknown>[] = [];
   #isLost = false;
 
-  constructor(client: PoolClient, history: ServerHistory, connections: PostgresConnections) {
+  constructor(client: PoolClient, process: PostgresProcess, connections: PostgresConnections) {
     this.#client = client;
-    this.#history = history;
+    this.#process = process;
     this.#connections = connections;
   }
 
@@ -134,11 +134,12 @@ class PostgresServerConnection implements SendingConnection {
     yield await this.executeQuery<Row>(query);
   }
 
-  send({ sql, parameters }: CompiledQuery): void {
-    const answered = this.#run(sql, parameters);
+  send<Row>({ sql, parameters }: CompiledQuery<Row>): Promise<QueryResult<Row>> {
+    const answered = this.#run<Row>(sql, parameters);
     // The commit reports it.
     answered.catch(() => undefined);
     this.#unanswered.push(answered);
+    return answered;
   }
 
   /** Begins a transaction and asks for its number. The statements that follow do not wait for that. */
@@ -148,31 +149,31 @@ class PostgresServerConnection implements SendingConnection {
     this.#transaction.catch(() => undefined);
   }
 
-  async #begun(): Promise<PostgresTransaction> {
+  async #begun(): Promise<string> {
     const text = "begin; select pg_current_xact_id()::text as id";
     const results = await this.#guarded(() => this.#client.query<{ id: string }>(text));
     // Two statements have two results, but the types declare only one.
-    const id = ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
-    const { processID: processId = 0 } = this.#client as PoolClient & { processID?: number };
-    return { id, processId, history: this.#history };
+    return ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
   }
 
+  /** Sends the commit behind what was sent before, and waits for all answers. */
   async commit(): Promise<void> {
-    // Without its number the outcome could not be looked up.
-    const transaction = await this.#transaction;
-    const unanswered = this.#unanswered;
+    const number = this.#transaction;
+    const committed = this.#guarded(() => this.#client.query("commit"));
+    const results = await Promise.allSettled([number, ...this.#unanswered, committed]);
     this.#unanswered = [];
     this.#transaction = null;
-    const committed = this.#guarded(() => this.#client.query("commit"));
-    const results = await Promise.allSettled([...unanswered, committed]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed === undefined) {
       if ((await committed).command === "ROLLBACK") throw new AbortedTransactionError();
-      return;
-    }
+    } else if (!isConnectionLost(failed.reason) || !(await this.#wasCommitted(results[0]))) throw failed.reason;
+  }
+
+  async #wasCommitted(number: PromiseSettledResult<string | null>): Promise<boolean> {
     const { pool, settleMs } = this.#connections;
-    if (transaction === null || !isConnectionLost(failed.reason)) throw failed.reason;
-    if (!(await wasCommitted(pool, transaction, settleMs))) throw failed.reason;
+    const id = number.status === "fulfilled" ? (number.value ?? "") : "";
+    if (id === "") return await endUnnumbered(pool, this.#process, settleMs);
+    return await wasCommitted(pool, { id, process: this.#process }, settleMs);
   }
 
   /** Rolls the transaction back. If the connection is lost, the server does that by itself. */

@@ -321,6 +321,28 @@ for (const cut of ["before", "after"] as const) {
   });
 }
 
+test("[R3] an end that was sent while another server sends a message waits for it, and takes it first", async (context) => {
+  const place = newPlace();
+  const store = await openPostgresRecords(place);
+  context.after(() => store.close());
+  const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store)), { leaseMs: 600_000 }));
+  const sender = await connect(context, place.schema);
+  await sender.query("begin");
+  await sender.query("select id from turns where id = $1 for update", [turn.id]);
+  await sender.query("insert into controls (id, turn_id, sent_at, doc) values ('c1', $1, 0, '{}')", [turn.id]);
+  const ending = store.turns.finish(turnFinishOf(completedSample(turn), { controls: "take first" }));
+  const watcher = await connect(context, place.schema);
+  const isWaiting =
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'select id from turns%'";
+  while ((await watcher.query(isWaiting)).rows.length === 0);
+  await sender.query("commit");
+  assert.deepEqual(await ending, { outcome: "controlled" });
+  assert.equal((await store.turns.get(turn.id))?.status, "pending");
+  await store.runners.deleteControls(["c1"]);
+  const end = turnFinishOf(completedSample(turn), { controls: "take first" });
+  assert.deepEqual(await store.turns.finish(end), { outcome: "finished" });
+});
+
 async function onlyWriteCommits(own: TestPostgres): Promise<void> {
   await tell("alter system set wal_writer_delay = '10s'", own.url);
   await tell("select pg_reload_conf()", own.url);
@@ -344,9 +366,10 @@ test("[B3] an import, which reads its turns once, is stored fully or not at all 
     }
     proxy.cutNext(cut);
     const importing = store.imports.insert({ sessions: [session], growths: [], parents: [], turns: turns() });
-    if (cut === "after") assert.deepEqual(await importing, { outcome: "imported" });
+    const reached = cut === "after" || cut === "begun";
+    if (reached) assert.deepEqual(await importing, { outcome: "imported" });
     else await assert.rejects(importing, { code: "storage_failed" });
-    assert.deepEqual(await store.turns.get(turn.id), cut === "after" ? turn : null);
+    assert.deepEqual(await store.turns.get(turn.id), reached ? turn : null);
   }
 });
 

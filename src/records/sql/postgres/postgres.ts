@@ -15,7 +15,8 @@ import { postgresDialect } from "./postgres-driver.ts";
 import { postgres } from "./postgres-placeholder.ts";
 import { isAway, isRetryable } from "../postgres-faults.ts";
 import { plainEnds } from "../ends/plain-ends.ts";
-import { plain } from "../plain/plain-sql.ts";
+import { unmetText } from "../plain/conditions.ts";
+import { plain, type PlainSql } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { Tables } from "../tables.ts";
 
@@ -65,6 +66,9 @@ const temporaryFile = sql`
     perform count(*) from generate_series(1, 5000);
   exception when configuration_limit_exceeded then null;
   end $$`;
+/** The condition must depend on rows: PostgreSQL computes what is constant while it plans, and that would fail always. */
+const check = (condition: PlainSql): PlainSql =>
+  plain([`select cast(case when `, ` then '1' else '${unmetText}' end as integer)`], condition);
 /** How long to wait after the server's own statement timeout before giving the connection up. */
 const answerMarginMs = 5_000;
 
@@ -111,10 +115,16 @@ export async function openPostgresRecords({
       ends: plainEnds,
       lockRows: (strength) => sql.raw(`for ${strength}`),
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-      lockedRows: (strength) => plain([`for ${strength}`]),
+      lock: (select) => [plain`${select} for update`],
       plainNow: () => plain`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
       ...postgres,
-      exclusiveLock: (name) => plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      exclusiveLock: (name) => [plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`],
+      check,
+      // The version of the row is of this transaction.
+      writesRow: (statement, { table, id }) => [
+        statement,
+        check(plain`exists (select 1 from ${plain([table])} where id = ${id} and xmin = pg_current_xact_id()::xid)`),
+      ],
       takeRoom: () => temporaryFile,
       // The collation of a language would lower letters differently.
       containsWord: ({ text, folded }, word) =>

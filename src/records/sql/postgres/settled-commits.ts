@@ -1,7 +1,10 @@
 /**
  * The outcome of a transaction whose COMMIT got no response. The server remembers the outcome of every transaction by its
  * number, even after a restart, so another connection can ask for it: no process has to guess whether a turn was opened,
- * finished or claimed. A number may have two owners in two cases, and then a commit may be that of the other one.
+ * finished or claimed. If the connection broke before the number came, it is ended on the server, so that nothing of it happens
+ * any more, and the caller looks for what it wrote.
+ *
+ * A number may have two owners in two cases, and then a commit may be that of the other one.
  * - A standby that was promoted may have lost the last transactions. Its timeline differs.
  * - A server that crashed lost the transactions that it had not written to its log yet, with their numbers, and gives those to
  *   the next ones. It begins its statistics anew, which no clean restart does (PostgreSQL, `pgstat_discard_stats`).
@@ -11,10 +14,11 @@ import type { Pool, PoolClient } from "pg";
 import { systemCode } from "../../../system/system-error.ts";
 import { OutcomeUnknown } from "../faults.ts";
 
-export interface PostgresTransaction {
-  id: string;
-  /** The id of the server process that runs it. */
+/** The process of the server that serves one connection. */
+export interface PostgresProcess {
   processId: number;
+  /** The time at which it began, as the server writes it: the system gives a process id again. */
+  since: string;
   history: ServerHistory;
 }
 
@@ -29,43 +33,84 @@ export interface ServerHistory {
 const pauseMs = 50;
 
 /** Returns true if it was committed, and false if nothing of it was done and nothing will be. Throws `OutcomeUnknown` if the outcome is not known in time. */
-export async function wasCommitted(pool: Pool, transaction: PostgresTransaction, withinMs: number): Promise<boolean> {
+export async function wasCommitted(
+  pool: Pool,
+  { id, process }: { id: string; process: PostgresProcess },
+  withinMs: number,
+): Promise<boolean> {
+  const outcome = await settled(pool, withinMs, (client) => askOutcome(client, id, process));
+  if (outcome.is === "committed" || outcome.is === "aborted") return outcome.is === "committed";
+  throw new OutcomeUnknown(
+    `the connection broke during a commit, and it could not be learned whether transaction ${id} was committed`,
+    { cause: outcome.cause },
+  );
+}
+
+/** Ends the process whose transaction got no number, and throws `OutcomeUnknown`: what was sent to it has happened, or never will. */
+export async function endUnnumbered(pool: Pool, process: PostgresProcess, withinMs: number): Promise<never> {
+  const { cause } = await settled(pool, withinMs, async (client) => {
+    const now = await serverHistoryOf(client);
+    // Another server cannot end it, and a crash has ended it.
+    if (!isSameHistory(now, process.history)) return "unknown";
+    const { rowCount } = await client.query(endingProcess, [process.processId, process.since]);
+    return rowCount === 0 ? "unknown" : "in progress";
+  });
+  throw new OutcomeUnknown("the connection broke between the begin of a transaction and the answer to its commit", {
+    cause,
+  });
+}
+
+/** Asks until the outcome is known, or the time is over. `cause` says why the server could not be asked. */
+async function settled(
+  pool: Pool,
+  withinMs: number,
+  ask: (client: PoolClient) => Promise<TransactionOutcome>,
+): Promise<{ is: TransactionOutcome; cause: unknown }> {
   const deadline = performance.now() + withinMs;
   let cause: unknown;
   while (performance.now() < deadline) {
     try {
-      const outcome = await askOutcome(pool, transaction);
-      if (outcome === "unknown") break;
-      if (outcome !== "in progress") return outcome === "committed";
+      const is = await withClient(pool, ask);
+      if (is !== "in progress") return { is, cause };
     } catch (error) {
       // The server is not reachable yet.
       cause = error;
     }
     await delay(pauseMs);
   }
-  throw new OutcomeUnknown(
-    `the connection broke during a commit, and it could not be learned whether transaction ${transaction.id} was committed`,
-    { cause },
-  );
+  return { is: "in progress", cause };
+}
+
+async function withClient<T>(pool: Pool, ask: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isUsable = false;
+  try {
+    const answer = await ask(client);
+    isUsable = true;
+    return answer;
+  } finally {
+    client.release(!isUsable);
+  }
 }
 
 type TransactionOutcome = "committed" | "aborted" | "in progress" | "unknown";
 
-async function askOutcome(pool: Pool, { id, processId, history }: PostgresTransaction): Promise<TransactionOutcome> {
-  const client = await pool.connect();
-  let isUsable = false;
-  try {
-    const now = await serverHistoryOf(client);
-    if (now.timeline !== history.timeline) return "unknown";
-    const hasCrashed = now.statisticsSince === "" || now.statisticsSince !== history.statisticsSince;
-    const outcome = hasCrashed ? await outcomeAfterCrash(client, id) : await statusOf(client, id);
-    // The server's process has not noticed that its client is gone. It must not keep its locks, nor commit later.
-    if (outcome === "in progress") await client.query(ending, [processId, id]);
-    isUsable = true;
-    return outcome;
-  } finally {
-    client.release(!isUsable);
-  }
+async function askOutcome(
+  client: PoolClient,
+  id: string,
+  { processId, history }: PostgresProcess,
+): Promise<TransactionOutcome> {
+  const now = await serverHistoryOf(client);
+  if (now.timeline !== history.timeline) return "unknown";
+  const outcome = isSameHistory(now, history) ? await statusOf(client, id) : await outcomeAfterCrash(client, id);
+  // The server's process has not noticed that its client is gone. It must not keep its locks, nor commit later.
+  if (outcome === "in progress") await client.query(ending, [processId, id]);
+  return outcome;
+}
+
+function isSameHistory(now: ServerHistory, before: ServerHistory): boolean {
+  const isSameStart = now.statisticsSince !== "" && now.statisticsSince === before.statisticsSince;
+  return isSameStart && now.timeline === before.timeline;
 }
 
 /** A transaction that had committed before the crash keeps its number. So only a commit may be that of another transaction. */
@@ -91,6 +136,9 @@ async function statusOf(client: PoolClient, id: string): Promise<TransactionOutc
 }
 
 const ending = "select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_xid = $2::xid8::xid";
+/** The process is in this list until its transaction has ended. */
+const endingProcess =
+  "select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_start::text = $2";
 
 const askHistory = `
   select
@@ -98,7 +146,15 @@ const askHistory = `
     stats_reset::text as since
   from pg_stat_bgwriter`;
 
-export async function serverHistoryOf(client: PoolClient): Promise<ServerHistory> {
+async function serverHistoryOf(client: PoolClient): Promise<ServerHistory> {
   const { rows } = await client.query<{ timeline: string | null; since: string | null }>(askHistory);
   return { timeline: rows[0]?.timeline ?? "", statisticsSince: rows[0]?.since ?? "" };
+}
+
+export async function postgresProcessOf(client: PoolClient): Promise<PostgresProcess> {
+  const history = await serverHistoryOf(client);
+  const { rows } = await client.query<{ pid: number; since: string | null }>(
+    "select pid, backend_start::text as since from pg_stat_activity where pid = pg_backend_pid()",
+  );
+  return { processId: rows[0]?.pid ?? 0, since: rows[0]?.since ?? "", history };
 }

@@ -3,6 +3,7 @@ import { storedName } from "../../../domain/given-name.ts";
 import type { Session } from "../../../domain/session.ts";
 import { detailsOf, foldedText, storableText } from "../../search-text.ts";
 import { fullJson, leanJson, type DefaultsOf } from "./lean-json.ts";
+import { plain, type PlainSql } from "../plain/plain-sql.ts";
 import type { SessionRow } from "../tables.ts";
 
 type ColumnField = keyof ReturnType<typeof columnFields>;
@@ -86,4 +87,9 @@ function columnFields(row: SessionRow) {
     archivedAt: row.archived_at,
     deletedAt: row.deleted_at,
   };
+}
+
+/** Returns the later of the session's `active_at` and the new time: activity never goes back (S7). */
+export function laterActivity(at: number): PlainSql {
+  return plain`case when active_at < ${at} then ${at} else active_at end`;
 }

@@ -2,14 +2,13 @@
 import { sql, type Kysely } from "kysely";
 import type { LimitRecords, RateTaken } from "../../limits.ts";
 import type { OpenResult, TurnOpening } from "../../turns.ts";
-import { plain, type PlainSql, type RowsOf } from "../plain/plain-sql.ts";
+import { plain, runPlain, type PlainSql } from "../plain/plain-sql.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { Tables } from "../tables.ts";
-import { pending } from "../turn-status.ts";
 
 export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitRecords {
   return {
-    countRuns: (who) => countRuns(db, who),
+    countRuns: (who) => countRuns(db, dialect, who),
     async takeRate({ scope, amount, windowMs }): Promise<RateTaken> {
       const slot = sql<number>`floor(${dialect.now()} / ${sql.lit(windowMs)})`;
       // If the clock was set back a little, the current window stays. Longer than that it would keep callers out until its time comes.
@@ -46,67 +45,56 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
 
 type RunOwner = { userId: string; orgId: string };
 
-async function countRuns(db: Kysely<Tables>, { userId, orgId }: RunOwner): Promise<{ user: number; org: number }> {
-  const { user, org } = await db
-    .selectNoFrom((eb) => [
-      eb
-        .selectFrom("turns")
-        .select((of) => of.fn.countAll<number>().as("count"))
-        .where("status", "=", pending)
-        .where("created_by", "=", userId)
-        .as("user"),
-      eb
-        .selectFrom("turns")
-        .innerJoin("sessions", "sessions.id", "turns.session_id")
-        .select((of) => of.fn.countAll<number>().as("count"))
-        .where("turns.status", "=", pending)
-        .where("sessions.org_id", "=", orgId)
-        .as("org"),
-    ])
-    .executeTakeFirstOrThrow();
-  return { user: user ?? 0, org: org ?? 0 };
+/** The selects of how many turns run, in the partial index of pending turns. */
+function runsOf({ userId, orgId }: RunOwner): { user: PlainSql; org: PlainSql } {
+  const running = plain`select count(*) from turns where status = 'pending'`;
+  return {
+    user: plain`(${running} and created_by = ${userId})`,
+    // The sessions are looked up for the turns that run: an org has many more of them.
+    org: plain`(${running} and exists (select 1 from sessions s where s.id = session_id and s.org_id = ${orgId}))`,
+  };
 }
 
-/** Decides whether a limit allows a turn to open. */
-export interface LimitCheck {
-  /** They run in the transaction that opens the turn, before anything is written or locked. */
-  statements: readonly PlainSql[];
-  /** Returns why the turn may not open, by the rows of the statements. Null: no limit is reached. */
-  refusal(rows: readonly RowsOf[]): RunsLimited | null;
+async function countRuns(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  owner: RunOwner,
+): Promise<{ user: number; org: number }> {
+  const { user, org } = runsOf(owner);
+  const { rows } = await runPlain<{ of_user: number; of_org: number }>(
+    db,
+    dialect,
+    plain`select ${user} as of_user, ${org} as of_org`,
+  );
+  return { user: rows[0]?.of_user ?? 0, org: rows[0]?.of_org ?? 0 };
 }
-
-export type RunsLimited = Extract<OpenResult, { outcome: "limited" }>;
 
 /**
- * Makes the check. Every other transaction that would open a turn of the same user, or org, waits until this one ends, so two
- * servers cannot both take the last free position.
+ * Returns the statements that let a turn open only below its limits. They run before anything is written or locked. Every other
+ * transaction that would open a turn of the same user, or org, waits until this one ends, so two servers cannot both take the
+ * last free position.
  */
-export function limitCheck(dialect: SqlDialect, { turn, runLimits }: TurnOpening): LimitCheck {
-  if (runLimits === undefined) return { statements: [], refusal: () => null };
+export function limitChecks(dialect: SqlDialect, { turn, runLimits }: TurnOpening): PlainSql[] {
+  if (runLimits === undefined) return [];
   const { orgId, perUser, perOrg } = runLimits;
   const userId = turn.createdBy;
+  const { user, org } = runsOf({ userId, orgId });
+  const ofUser = perUser === null ? [] : [dialect.check(plain`${user} < ${perUser}`)];
+  const ofOrg = perOrg === null ? [] : [dialect.check(plain`${org} < ${perOrg}`)];
   const alone = dialect.exclusiveLock(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
-  const running = plain`turns where status = 'pending'`;
-  const counts = [
-    plain`select count(*) as running from ${running} and created_by = ${userId}`,
-    ...(perOrg === null
-      ? []
-      : [
-          // The sessions are looked up for the turns that run: an org has many more of them.
-          plain`
-            select count(*) as running from ${running}
-            and exists (select 1 from sessions s where s.id = session_id and s.org_id = ${orgId})`,
-        ]),
-  ];
-  return {
-    statements: alone === null ? counts : [alone, ...counts],
-    refusal: (rows) => {
-      const [user = 0, org = 0] = rows
-        .slice(-counts.length)
-        .map((read) => read<{ running: number }>()[0]?.running ?? 0);
-      if (perUser !== null && user >= perUser) return { outcome: "limited", of: "user", running: user, limit: perUser };
-      if (perOrg !== null && org >= perOrg) return { outcome: "limited", of: "org", running: org, limit: perOrg };
-      return null;
-    },
-  };
+  return [...alone, ...ofUser, ...ofOrg];
+}
+
+/** Returns the limit that refuses a turn, or null if none is reached. */
+export async function limitRefusal(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { turn, runLimits }: TurnOpening,
+): Promise<Extract<OpenResult, { outcome: "limited" }> | null> {
+  if (runLimits === undefined) return null;
+  const { orgId, perUser, perOrg } = runLimits;
+  const { user, org } = await countRuns(db, dialect, { userId: turn.createdBy, orgId });
+  if (perUser !== null && user >= perUser) return { outcome: "limited", of: "user", running: user, limit: perUser };
+  if (perOrg !== null && org >= perOrg) return { outcome: "limited", of: "org", running: org, limit: perOrg };
+  return null;
 }

@@ -11,7 +11,7 @@ import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
 import { openSqliteFile, sqliteDialect } from "./sqlite-driver.ts";
-import { plain } from "../plain/plain-sql.ts";
+import { plain, required } from "../plain/plain-sql.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { Tables } from "../tables.ts";
@@ -146,10 +146,12 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       lockRows: () => sql``,
       // The time is a parameter because statements are prepared once and cached by their text.
       now: () => sql<number>`${now()}`,
-      lockedRows: () => plain``,
+      lock: () => [],
       plainNow: () => plain`${now()}`,
       ...sqlite,
-      exclusiveLock: () => null,
+      exclusiveLock: () => [],
+      check: (condition) => required(plain`select 1 where ${condition}`),
+      writesRow: (statement) => [required(plain`${statement} returning 1`)],
       takeRoom: () => null,
       containsWord: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
