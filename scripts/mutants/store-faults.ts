@@ -48,8 +48,8 @@ export const storeFaults: readonly Mutant[] = [
     name: "records-no-position",
     does: "keeps a turn that could take no position in its session (T1, S5)",
     file: "src/records/sql/running/open-turn.ts",
-    find: '...dialect.writesRow(takePosition(opening), { table: "sessions", id: turn.sessionId })',
-    replace: "takePosition(opening)",
+    find: '...dialect.writesRow(takePosition(dialect, opening), { table: "sessions", id: turn.sessionId })',
+    replace: "takePosition(dialect, opening)",
     tests: sqlite,
   },
   {

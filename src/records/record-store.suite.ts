@@ -29,6 +29,7 @@ import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
 import { purgeTests } from "./suite/purges.ts";
 import { questionTests } from "./suite/questions.ts";
+import { rememberedTests } from "./suite/remembered.ts";
 import { runnerTests } from "./suite/runners.ts";
 import type { OpenRecordsForTest, RecordPart } from "./suite/samples.ts";
 import { searchTests } from "./suite/search.ts";
@@ -67,5 +68,6 @@ export function recordStoreSuite(name: string, open: OpenRecordsForTest): void {
   suite(name, () => {
     for (const tests of Object.values(recordPartSuites)) tests(open);
     processTests(open);
+    rememberedTests(open);
   });
 }

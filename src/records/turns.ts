@@ -8,11 +8,13 @@
  * - A session has at most one pending agent turn. A unique index guarantees it, not a read before the write (T5).
  * - Only the runner that holds a pending turn writes to it: `finish` and `insertStep` are conditional on the status and on the
  *   runner (T2, R1).
+ * - A driver that returns the session of a finished turn refuses an opening that rests on an older state of it (`remembered`).
  * - An idempotency key belongs to one user and one turn (T13).
  *
  * A driver may ignore what a turn contains. It stores and returns every member of the union unchanged.
  */
 import type { BudgetTargets } from "../domain/budget.ts";
+import type { ContextVersionFacts } from "../domain/context.ts";
 import type { MailboxDraft } from "../domain/mailbox.ts";
 import type { Session } from "../domain/session.ts";
 import type { Millis } from "../domain/ids.ts";
@@ -94,6 +96,24 @@ export interface TurnOpening {
   runLimits?: RunLimits;
   /** Whom the model calls of the turn count for. Absent: for no one (F11). */
   budgets?: BudgetTargets;
+  /** Given if the caller did not read the session and its contexts for this turn. The turn is refused unless they are as it remembers them. */
+  remembered?: RememberedState;
+}
+
+/** What a turn rests on, of a session that this process ended the newest turn of. */
+export interface RememberedState {
+  /** The `version` of the session's `SessionAfterTurn`. */
+  sessionVersion: string;
+  orgId: string;
+  /** The newest versions of the org's contexts. */
+  contexts: readonly Pick<ContextVersionFacts, "kind" | "id" | "version">[];
+}
+
+/** A session as the end of its turn left it. */
+export interface SessionAfterTurn {
+  session: Session;
+  /** Names this state of the session's row, for `RememberedState`. Every change of the row makes another one. */
+  version: string;
 }
 export interface IdempotentRequest {
   userId: string;
@@ -113,7 +133,7 @@ export interface RunLimits {
 /**
  * A refused opening changes nothing. `missing`: the session does not exist or is deleted; or the turn's author neither owns it
  * nor takes part in it, for example after a dismissal (S7); or the turn that a new session starts from is gone. `head_moved`:
- * the head is another one; or there is still no head, but the session had its first turn, which failed, and the id of a first
+ * the head is another one, or something else that the caller remembers; or there is still no head, but the session had its first turn, which failed, and the id of a first
  * turn is taken (S4).
  */
 export type OpenResult =
@@ -148,6 +168,8 @@ export interface TurnFinish {
   controls: "take first" | "drop";
   /** A message for the session's mailbox, inserted in the same transaction (A2). */
   message?: MailboxDraft;
+  /** True: the result has the session, if the store can check later whether it is still like that. A store on the same machine is read instead. */
+  returnsSession?: boolean;
 }
 export interface TurnArchival {
   turnId: string;
@@ -168,6 +190,6 @@ export type ArchiveResult =
  * nothing.
  */
 export type FinishResult =
-  | { outcome: "finished" }
+  | { outcome: "finished"; after?: SessionAfterTurn }
   | { outcome: "refused"; turn: Turn | null }
   | { outcome: "controlled" };

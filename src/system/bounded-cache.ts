@@ -17,15 +17,18 @@ export class BoundedCache<Value> {
     return found.value;
   }
 
+  delete(key: string): void {
+    this.#size -= this.#kept.get(key)?.size ?? 0;
+    this.#kept.delete(key);
+  }
+
   clear(): void {
     this.#kept.clear();
     this.#size = 0;
   }
 
   set(key: string, value: Value, size: number): void {
-    const before = this.#kept.get(key);
-    if (before !== undefined) this.#size -= before.size;
-    this.#kept.delete(key);
+    this.delete(key);
     if (size > this.#sizeMax) return;
     this.#kept.set(key, { value, size });
     this.#size += size;

@@ -67,14 +67,14 @@ export async function continuableSession(deps: EngineDependencies, caller: Calle
   return await continuable(deps, caller, await visibleSession(deps, caller, id));
 }
 
-/** Returns the same, with the turn that the session's next turn follows. Null: there is no such turn. */
+/** Returns the same, with the turn that the session's next turn follows. Null: there is no such turn. What is known is not read. */
 export async function continuableWithHead(
   deps: EngineDependencies,
   caller: Caller,
-  id: string,
+  { id, known }: { id: string; known: SessionWithHead | null },
 ): Promise<SessionWithHead> {
   mayWrite(caller);
-  const found = isId(id) ? await deps.records.sessions.getWithHead(id) : null;
+  const found = known ?? (isId(id) ? await deps.records.sessions.getWithHead(id) : null);
   const session = await seen(deps, caller, { id, session: found?.session ?? null });
   return { session: await continuable(deps, caller, session), head: found?.head ?? null };
 }

@@ -1,7 +1,7 @@
 /**
  * The contexts that a caller can use (G1, G2): the configured ones, and the records of the caller's org, which replace
- * them. Every turn reads which versions are the newest, so that an edit counts for the next turn on every server. The
- * content of a version never changes, and is cached.
+ * them. Every turn reads which versions are the newest, or opens only if it knows them, so that an edit counts for the next turn on
+ * every server. The content of a version never changes, and is cached.
  */
 import type { Caller } from "../../domain/caller.ts";
 import {

@@ -21,7 +21,7 @@ import { placeAndAccept } from "./run-turn.ts";
 
 /** Nothing is stored, and no model is called. An embedding that is configured is asked for the vector of the question, as in a turn. */
 export async function estimateTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<TurnEstimate> {
-  const { place, accepted } = await placeAndAccept(core, caller, asked);
+  const { place, accepted } = await placeAndAccept(core, caller, { request: asked, remembered: null });
   const closed = answerOpenCalls(place.parent, accepted.toolResults);
   const live = { turnId: newId(), signal: new AbortController().signal };
   const planned = await tryToPlan(core, { accepted, place, closed, live });

@@ -65,11 +65,14 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
 }
 
 /** Stores the boot prompt once, under the hash that manifests keep (G1). */
-async function keepPrompt({ deps, keptPrompts }: EngineCore, { prompt, promptHash }: AcceptedRequest): Promise<void> {
-  if (keptPrompts.get(promptHash) === true) return;
+async function keepPrompt(
+  { deps, remembered: { prompts } }: EngineCore,
+  { prompt, promptHash }: AcceptedRequest,
+): Promise<void> {
+  if (prompts.get(promptHash) === true) return;
   const key = blobKeys.prompt(promptHash);
   if ((await deps.blobs.size(key)) === null) await deps.blobs.put(key, Buffer.from(prompt));
-  keptPrompts.set(promptHash, true, 1);
+  prompts.set(promptHash, true, 1);
 }
 
 interface OpeningAttempt {
@@ -169,6 +172,7 @@ function turnOpening(core: EngineCore, opening: PreparedTurn, key: string): Turn
             turnId: live.turnId,
           },
     leaseMs: limits.leaseMs,
+    ...(place.remembered !== null && { remembered: place.remembered }),
     ...(runLimits !== undefined && { runLimits }),
     budgets: budgetTargets(accepted.caller, live.sessionId),
   };

@@ -9,6 +9,7 @@ import { isHidden, mayBeParent } from "../../domain/turn.ts";
 import { continuableWithHead, mayContinue, visibleSession, visibleTurn } from "../access/visible.ts";
 import type { TurnRequest } from "../engine.ts";
 import { undeliveredTexts } from "./kept/kept-steers.ts";
+import type { RememberedPlace } from "./kept/remembered-places.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { finishOf } from "./live/turn-events.ts";
 import { waitingMail } from "./mailbox-delivery.ts";
@@ -18,8 +19,14 @@ import { newRoot, type TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import { whileWanted, type Withdrawable } from "./request/withdrawn.ts";
 
-export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
-  const placed = await placeByKind(core, caller, request);
+/** A request for a turn. `remembered` is given if the request names a session and nothing else of the position. */
+export interface PlaceRequest {
+  request: TurnRequest;
+  remembered: RememberedPlace | null;
+}
+
+export async function placeTurn(core: EngineCore, caller: Caller, asked: PlaceRequest): Promise<PlacedRequest> {
+  const placed = await placeByKind(core, caller, asked);
   const { session } = placed.place;
   if (session?.lastTurnStatus !== "failed") return placed;
   return { ...placed, place: { ...placed.place, unheard: await unheardTexts(core, session.id) } };
@@ -36,7 +43,8 @@ async function unheardTexts({ deps }: EngineCore, sessionId: string): Promise<st
   return unheard.toReversed().flatMap(undeliveredTexts);
 }
 
-async function placeByKind(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
+async function placeByKind(core: EngineCore, caller: Caller, asked: PlaceRequest): Promise<PlacedRequest> {
+  const { request } = asked;
   if (request.fire === true) return await placeFire(core, caller, request);
   if (request.retry === true) return await placeRerun(core, caller, await newestAsRerun(core, caller, request));
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
@@ -44,7 +52,7 @@ async function placeByKind(core: EngineCore, caller: Caller, request: TurnReques
   const { after, withdrawn } = request;
   if (after !== undefined) return { request, place: await placeAfter(core, caller, { ...after, withdrawn }) };
   if (request.sessionId === undefined) return { request, place: newRoot };
-  return { request, place: await placeContinue(core, caller, request) };
+  return { request, place: await placeContinue(core, caller, asked) };
 }
 
 /**
@@ -64,7 +72,7 @@ async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest)
       "mailbox messages need their own turn; use another value of ifBusy than steer",
     );
   }
-  const place = await placeContinue(core, caller, request);
+  const place = await placeContinue(core, caller, { request, remembered: null });
   const mail = await waitingMail(core, sessionId);
   return { request: { ...request, instruction: instruction || fireInstruction }, place: { ...place, mail } };
 }
@@ -72,9 +80,10 @@ async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest)
 async function placeContinue(
   { deps }: Pick<EngineCore, "deps">,
   caller: Caller,
-  request: TurnRequest,
+  { request, remembered }: PlaceRequest,
 ): Promise<TurnPlacement> {
-  const found = await continuableWithHead(deps, caller, request.sessionId ?? "");
+  const id = request.sessionId ?? "";
+  const found = await continuableWithHead(deps, caller, { id, known: remembered });
   const { session } = found;
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
@@ -85,7 +94,7 @@ async function placeContinue(
   // A fork without its own turns begins at the turn that it was forked from.
   const parentId = head ?? session.originTurnId;
   const parent = parentId === null ? null : continuable(existing(found.head, parentId));
-  return { ...newRoot, session, model: session, head, parent };
+  return { ...newRoot, session, model: session, head, parent, remembered: remembered?.state ?? null };
 }
 
 /** Places the turn in a new session, below any finished turn that the caller may read. */

@@ -15,7 +15,7 @@ import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { clientToolsOf } from "./prepare/client-tools.ts";
 import { openTurn } from "./open-turn.ts";
-import { placeTurn } from "./place-turn.ts";
+import { placeTurn, type PlaceRequest } from "./place-turn.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { tryToPlan } from "./prepare/plan-turn.ts";
 import { gatheredContext } from "./prepare/turn-manifest.ts";
@@ -59,22 +59,46 @@ function mayFollowHead({ sessionId, expectedHead, rerun, after }: TurnRequest, e
 }
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
-  const { place, accepted } = await placeAndAccept(core, caller, asked);
+  const { place, accepted } =
+    (await placeByMemory(core, caller, asked)) ??
+    (await placeAndAccept(core, caller, { request: asked, remembered: null }));
   await mayGoOn();
   return await launchTurn(core, { place, request: asked, accepted });
+}
+
+/** Does the same without a read, for a request that names only the session. Null: this process does not remember enough. */
+async function placeByMemory(
+  core: EngineCore,
+  caller: Caller,
+  request: TurnRequest,
+): Promise<Pick<AcceptedTurn, "place" | "accepted"> | null> {
+  const { sessionId, expectedHead, rerun, retry, fork, after, fire } = request;
+  if (sessionId === undefined || expectedHead !== undefined || (rerun ?? retry ?? fork ?? after ?? fire) !== undefined)
+    return null;
+  const remembered = core.remembered.places.take(caller.orgId, sessionId);
+  if (remembered === null) return null;
+  try {
+    return await placeAndAccept(core, caller, { request, remembered });
+  } catch {
+    // What is remembered may be the reason, so it is read.
+    return null;
+  }
 }
 
 /** Finds the position of a turn and accepts its request. Nothing is written. */
 export async function placeAndAccept(
   core: EngineCore,
   caller: Caller,
-  asked: TurnRequest,
+  { request: asked, remembered }: PlaceRequest,
 ): Promise<Pick<AcceptedTurn, "place" | "accepted">> {
   // The contexts do not depend on the position, so a store over a network is asked for both at once.
-  const newestContexts = core.deps.records.contexts.listNewest(caller.orgId);
+  const newestContexts =
+    remembered === null
+      ? core.remembered.places.contextsOf(core.deps.records, caller.orgId)
+      : Promise.resolve(remembered.contexts);
   // A position that is refused has no use for them.
   newestContexts.catch(() => undefined);
-  const { place, request, listed } = await placeTurn(core, caller, asked);
+  const { place, request, listed } = await placeTurn(core, caller, { request: asked, remembered });
   const { subagentTools } = core;
   const mail = place.mail.messages;
   const inherited = await core.histories.readableBefore(place.parent);

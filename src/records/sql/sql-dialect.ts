@@ -21,6 +21,11 @@ export interface SqlDialect extends Placeholders {
   exclusiveLock(name: string): PlainSql[];
   /** Returns a statement that lets its transaction change something only if the condition is met (plain/conditions.ts). */
   check(condition: PlainSql): PlainSql;
+  /**
+   * The version of a row as a text: every change of the row makes another one. Null: a read costs so little that nothing is
+   * remembered in its place.
+   */
+  readonly rowVersion: PlainSql | null;
   /** Returns the statement, which writes a row of the table, so that its transaction changes something only if it writes that row. */
   writesRow(statement: PlainSql, row: { table: "sessions"; id: string }): PlainSql[];
   /**

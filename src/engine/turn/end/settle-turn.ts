@@ -93,20 +93,20 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       head: mayBeParent(turn) ? { from: place.head } : null,
       text: turnText(settling, ending),
       controls: "take first",
+      returnsSession: true,
     };
     const drop = recorder.hasProgress || live.steers.isUsed ? runningBlobs(turn.id) : [];
     await mayGoOn();
-    const { outcome } = await onceReachable(core, () =>
-      core.turnStore.finish(finish, { ...encoded.blobs, drop }, mayGoOn),
-    );
-    if (outcome === "finished") {
+    const result = await onceReachable(core, () => core.turnStore.finish(finish, { ...encoded.blobs, drop }, mayGoOn));
+    if (result.outcome === "finished") {
       await mayGoOn();
+      core.remembered.places.ended(turn, result.after);
       remember(core, settling, { turn, state });
       writeDown(core, settling, { turn, state });
       live.store(events);
       return settled(turn, dropFlushed(core, settling));
     }
-    if (outcome === "refused") {
+    if (result.outcome === "refused") {
       live.close();
       return settled(await lostTurn(core, settling, turn));
     }

@@ -5,6 +5,7 @@ import { BoundedCache } from "../../../system/bounded-cache.ts";
 import type { TurnStore } from "../../../records/turn-store.ts";
 import { blobsFirst } from "../kept/blobs-first.ts";
 import { Histories } from "../kept/histories.ts";
+import { RememberedPlaces } from "../kept/remembered-places.ts";
 import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
@@ -14,6 +15,14 @@ import { RulesOfSessions } from "../kept/kept-rules.ts";
 import { Transcriber } from "./transcriber.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
+/** What this process knows of the stores without asking them. */
+interface RememberedStore {
+  /** The sessions whose next turn may open without a read. */
+  places: RememberedPlaces;
+  /** The hashes of boot prompts that are stored. */
+  prompts: BoundedCache<true>;
+}
+
 export interface EngineCore {
   readonly deps: EngineDependencies;
   /** The runs and requests of users and orgs, counted against their limits (H5). */
@@ -22,6 +31,7 @@ export interface EngineCore {
   readonly turnStore: TurnStore;
   /** The histories of turns, with the newest states and request bodies in memory (K2, K3). */
   readonly histories: Histories;
+  readonly remembered: RememberedStore;
   /** The turns that this process runs. */
   readonly live: LiveTurns;
   /** The context windows of models, with what providers named in errors (C4, C6). */
@@ -34,8 +44,6 @@ export interface EngineCore {
   readonly changes: OrgChanges;
   /** The rules of the repository that sessions began with (M1). */
   readonly rules: RulesOfSessions;
-  /** The hashes of boot prompts that are known to be stored. */
-  readonly keptPrompts: BoundedCache<true>;
   /** The tools with which the model starts and steers subagents (A1). */
   readonly subagentTools: readonly Tool[];
   /** The turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
@@ -57,13 +65,13 @@ export function engineCore(
     quotas: new QuotaKeeper(deps),
     turnStore: deps.turnStore ?? blobsFirst(deps),
     histories: new Histories(deps.blobs, deps.records),
+    remembered: { places: new RememberedPlaces(), prompts: new BoundedCache(limits.keptPromptsMax) },
     live: new LiveTurns(),
     windows: new KnownWindows(deps),
     queueEnds: new Map(),
     transcriber: new Transcriber(deps),
     changes: new OrgChanges(deps.wakeUps),
     rules: new RulesOfSessions(deps.blobs),
-    keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Map(),
     unkeptLive: new Set(),
     closing: new AbortController(),

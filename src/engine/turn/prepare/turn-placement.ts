@@ -1,6 +1,7 @@
 /** The position of a new turn in the tree (T6, T7), and the messages that it takes from the mailbox (A2). */
 import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { Session } from "../../../domain/session.ts";
+import type { RememberedState } from "../../../records/turns.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 
@@ -25,6 +26,8 @@ export interface TurnPlacement {
   /** The position of a subagent's turn. Null for a turn of the session's agent. */
   subagent: SubagentPlacement | null;
   mail: MailboxDelivery;
+  /** What of this was not read, but is remembered. Null: nothing. */
+  remembered: RememberedState | null;
   /** The messages that were sent to the turn before, which failed, and that the model never received (V4). */
   unheard: readonly string[];
 }
@@ -41,6 +44,7 @@ export const newRoot: TurnPlacement = {
   rerunOf: null,
   subagent: null,
   mail: noDelivery,
+  remembered: null,
   unheard: [],
 };
 

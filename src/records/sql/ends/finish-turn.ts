@@ -4,15 +4,15 @@
  */
 import type { Kysely, Transaction } from "kysely";
 import { mayBeParent } from "../../../domain/turn.ts";
-import type { FinishResult, TurnFinish } from "../../turns.ts";
+import type { FinishResult, SessionAfterTurn, TurnFinish } from "../../turns.ts";
 import { againIfUnknown } from "../faults.ts";
 import { isConditionUnmet } from "../plain/conditions.ts";
-import { plain, sendTogether, type PlainSql } from "../plain/plain-sql.ts";
-import { laterActivity } from "../rows/session-row.ts";
+import { plain, sendTogether, type Answers, type PlainSql, type RowsOf } from "../plain/plain-sql.ts";
+import { laterActivity, rowToSession } from "../rows/session-row.ts";
 import { selectTurn } from "../rows/turn-row.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import { putMessage, settleMail } from "../subagents.ts";
-import type { Tables } from "../tables.ts";
+import type { SessionRow, Tables } from "../tables.ts";
 import type { PreparedEnd } from "./turn-ends.ts";
 
 export interface PreparedFinish {
@@ -50,8 +50,8 @@ async function finishOrRefuse(
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
   try {
-    await db.transaction().execute((tx) => writeFinish(tx, dialect, prepared));
-    return { outcome: "finished" };
+    const answers = await db.transaction().execute((tx) => writeFinish(tx, dialect, prepared));
+    return { outcome: "finished", ...afterTurn(await answers()) };
   } catch (error) {
     if (isConditionUnmet(error)) return await refusalOf(db, dialect, prepared.finish);
     throw error;
@@ -62,14 +62,27 @@ async function writeFinish(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
   { finish, end, also }: PreparedFinish,
-): Promise<void> {
+): Promise<Answers> {
   const { turn, controls, message } = finish;
   await sendTogether(tx, dialect, mayFinish(dialect, finish));
   if (controls === "drop") await sendTogether(tx, dialect, [plain`delete from controls where turn_id = ${turn.id}`]);
   await end.write(tx);
   const messages = message === undefined ? [] : [putMessage(message)];
-  await sendTogether(tx, dialect, [growSession(finish), ...settleMail(turn), ...messages]);
+  const answers = await sendTogether(tx, dialect, [growSession(dialect, finish), ...settleMail(turn), ...messages]);
   await also?.(tx);
+  return answers;
+}
+
+/** Returns the session as `growSession` left it, if it was asked for. The answer may be lost although the turn is finished. */
+function afterTurn([session]: readonly RowsOf[]): { after?: SessionAfterTurn } {
+  try {
+    const [row] = session?.<SessionRow & { row_version: string }>() ?? [];
+    if (row === undefined) return {};
+    const { row_version: version, ...stored } = row;
+    return { after: { session: rowToSession(stored), version } };
+  } catch {
+    return {};
+  }
 }
 
 /** Locks the turn before its controls are looked for, so that no process sends one between that and the end (R3). */
@@ -90,13 +103,15 @@ async function refusalOf(
 }
 
 /** Updates the session of a finished turn: its tokens and its cost, its last use, and maybe its head (S5). */
-function growSession({ turn, head }: TurnFinish): PlainSql {
+function growSession({ rowVersion }: SqlDialect, { turn, head, returnsSession }: TurnFinish): PlainSql {
   const { usage } = turn.run;
   const { id, sequence, status, statusAt } = turn;
   const moved =
     head !== null && mayBeParent(turn)
       ? plain`, head_turn_id = case when head_turn_id is not distinct from ${head.from} then ${id} else head_turn_id end`
       : plain``;
+  const returned =
+    returnsSession === true && rowVersion !== null ? plain`returning *, ${rowVersion} as row_version` : plain``;
   return plain`
     update sessions set
       tokens_total = tokens_total + ${usage.total},
@@ -105,5 +120,5 @@ function growSession({ turn, head }: TurnFinish): PlainSql {
       last_turn_status = case when last_sequence = ${sequence} then ${status} else last_turn_status end,
       last_turn_at = case when last_sequence = ${sequence} then ${statusAt} else last_turn_at end
       ${moved}
-    where id = ${turn.sessionId}`;
+    where id = ${turn.sessionId} ${returned}`;
 }

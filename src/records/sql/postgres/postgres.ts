@@ -120,6 +120,7 @@ export async function openPostgresRecords({
       ...postgres,
       exclusiveLock: (name) => [plain`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`],
       check,
+      rowVersion: plain`xmin::text`,
       // The version of the row is of this transaction.
       writesRow: (statement, { table, id }) => [
         statement,

@@ -9,6 +9,7 @@ import type { Session } from "../../../domain/session.ts";
 import type { OpenResult, TurnOpening } from "../../turns.ts";
 import { againIfUnknown, isUniqueViolation, OutcomeUnknown } from "../faults.ts";
 import { findIdempotent, idempotencyRow } from "../idempotency.ts";
+import { areNewestContexts } from "../contexts.ts";
 import { isConditionUnmet } from "../plain/conditions.ts";
 import { plain, plainRow, sendTogether, type PlainSql, type RowsOf } from "../plain/plain-sql.ts";
 import { laterActivity, sessionToRow } from "../rows/session-row.ts";
@@ -104,8 +105,12 @@ async function sendOpening(
     await lookFirst(tx, dialect, opening);
     limits.length = 0;
   }
-  const { turn, idempotency } = opening;
-  const before = [...limits, ...dialect.writesRow(takePosition(opening), { table: "sessions", id: turn.sessionId })];
+  const { turn, idempotency, remembered } = opening;
+  if (remembered !== undefined) limits.push(dialect.check(areNewestContexts(remembered)));
+  const before = [
+    ...limits,
+    ...dialect.writesRow(takePosition(dialect, opening), { table: "sessions", id: turn.sessionId }),
+  ];
   const after = [takePart(turn), ...takeMail(opening)];
   if (idempotency !== null) after.push(plain`insert into idempotency ${plainRow(idempotencyRow(idempotency))}`);
   const answers = await sendTogether(tx, dialect, [...before, insertTurn(dialect, opening), ...after]);
@@ -145,11 +150,13 @@ async function passesSubagentAndMailChecks(
  * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7), or
  * inserts the new session, in which its first turn is already counted. Writes no row if the turn may not be opened.
  */
-function takePosition(opening: TurnOpening): PlainSql {
-  const { turn, newSession, expectedHead } = opening;
+function takePosition({ rowVersion }: SqlDialect, opening: TurnOpening): PlainSql {
+  const { turn, newSession, expectedHead, remembered } = opening;
   if (newSession !== null) return insertSession(opening, newSession);
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? plain`and head_turn_id is not distinct from ${expectedHead}` : plain``;
+  const isSame =
+    remembered === undefined || rowVersion === null ? plain`` : plain`and ${rowVersion} = ${remembered.sessionVersion}`;
   return plain`
     update sessions set
       last_sequence = last_sequence + 1,
@@ -159,7 +166,7 @@ function takePosition(opening: TurnOpening): PlainSql {
     where id = ${sessionId} and archived_at is null and deleted_at is null
       and (user_id = ${userId}
         or exists (select 1 from participants p where p.session_id = sessions.id and p.user_id = ${userId}))
-      ${atHead}`;
+      ${atHead} ${isSame}`;
 }
 
 function insertSession({ turn, expectedHead }: TurnOpening, newSession: Session): PlainSql {
@@ -219,7 +226,7 @@ async function refusalBySession(
   dialect: SqlDialect,
   opening: TurnOpening,
 ): Promise<OpenResult | null> {
-  const { turn, newSession, expectedHead } = opening;
+  const { turn, newSession, expectedHead, remembered } = opening;
   if (newSession !== null) {
     if (turn.parentId !== null && (await selectTurn(db, dialect, turn.parentId)) === null)
       return { outcome: "missing" };
@@ -242,6 +249,7 @@ async function refusalBySession(
     return { outcome: "busy", runningTurnId: session.running_id };
   const isTaken = async (): Promise<boolean> => (await selectTurn(db, dialect, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
-  if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
+  if (isElsewhere || remembered !== undefined || (await isTaken()))
+    return { outcome: "head_moved", headTurnId: session.head_turn_id };
   return await subagentOrMailRefusal(db, opening);
 }

@@ -150,6 +150,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       plainNow: () => plain`${now()}`,
       ...sqlite,
       exclusiveLock: () => [],
+      rowVersion: null,
       check: (condition) => required(plain`select 1 where ${condition}`),
       writesRow: (statement) => [required(plain`${statement} returning 1`)],
       takeRoom: () => null,
