@@ -8,8 +8,11 @@ import {
   draftOf,
   finishSampleTurn,
   openingOf,
+  readSession,
+  runSampleTurn,
   sampleOrgId,
   sessionOf,
+  startSession,
   type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
@@ -57,6 +60,28 @@ export function limitTests(open: OpenRecordsForTest<Parts>): void {
     await finishSampleTurn(store, completedSample(first));
     const again = await openAll([opening(ada, { perUser: 3, perOrg: 5 }), opening(ada, { perUser: 3, perOrg: 5 })]);
     assert.deepEqual(again.map(({ outcome }) => outcome).toSorted(), ["limited", "opened"]);
+  });
+
+  test("[H5] at the limit a fork is refused, and a subagent's turn, and nothing of them is stored", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const origin = await runSampleTurn(store, session.id);
+    const runLimits = { orgId: sampleOrgId, perUser: 1, perOrg: null };
+    const running = openingOf(draftOf(await readSession(store, session.id)), { runLimits });
+    assert.equal((await store.turns.open(running)).outcome, "opened");
+    const newSession = sessionOf({ originTurnId: origin.id, headTurnId: origin.id });
+    const helper = { id: newId(), name: "helper", owner: null, level: 1, tools: [] };
+    const bounds = { turnsMax: 9, runningMax: 9, seenTurnId: null };
+    const subagent = draftOf(session, { kind: "async_subagent", subagent: helper });
+    for (const opening of [
+      openingOf(draftOf(newSession), { newSession, runLimits }),
+      openingOf(subagent, { subagent: bounds, runLimits }),
+    ]) {
+      const refusal = await store.turns.open(opening);
+      assert.deepEqual(refusal, { outcome: "limited", of: "user", running: 1, limit: 1 });
+      assert.equal(await store.turns.get(opening.turn.id), null);
+    }
+    assert.equal(await store.sessions.get(newSession.id), null);
   });
 
   test("[H5] [T13] above the limit a repeated request is still recognised", async (context) => {

@@ -76,20 +76,15 @@ async function tryToOpen(
 /** Throws `OutcomeUnknown` if the row was lost with the connection: the transaction is committed. */
 function openedTurn({ turn }: TurnOpening, rows: RowsOf): Opened {
   try {
-    const { sequence, lease_expires_at: leaseExpiresAt, budgets } = rows<InsertedTurn>()[0] ?? noRow;
-    return {
-      outcome: "opened",
-      turn: { ...turn, sequence, leaseExpiresAt: leaseExpiresAt ?? 0 },
-      hasBudget: budgets > 0,
-    };
+    const [inserted] = rows<InsertedTurn>() as [InsertedTurn];
+    const { sequence, lease_expires_at: leaseExpiresAt, budgets } = inserted;
+    return { outcome: "opened", turn: { ...turn, sequence, leaseExpiresAt }, hasBudget: budgets > 0 };
   } catch (cause) {
     throw new OutcomeUnknown(`turn ${turn.id} was opened, and the connection broke before its row came`, { cause });
   }
 }
 
-type InsertedTurn = Pick<TurnRow, "lease_expires_at" | "sequence"> & { budgets: number };
-
-const noRow: InsertedTurn = { sequence: 0, lease_expires_at: 0, budgets: 0 };
+type InsertedTurn = Pick<TurnRow, "sequence"> & { lease_expires_at: number; budgets: number };
 
 /** Checks the limits, takes the position and inserts the turn. Returns what waits for the row of the turn. */
 async function sendOpening(
@@ -99,9 +94,8 @@ async function sendOpening(
 ): Promise<() => Promise<RowsOf>> {
   const limits = limitChecks(dialect, opening);
   if (mustLookFirst(opening)) {
-    await (
-      await sendTogether(tx, dialect, limits)
-    )();
+    const answers = await sendTogether(tx, dialect, limits);
+    for (const read of await answers()) read();
     await lookFirst(tx, dialect, opening);
     limits.length = 0;
   }
