@@ -129,6 +129,10 @@ test("[S9] [G1] a turn that its server prepares from memory follows what another
   await elsewhere.finished;
   const last = await (await engine.turns.run(owner, { instruction: "seven", sessionId })).finished;
   assert.equal(last.parentId, elsewhere.turnId);
+  await other.sessions.update(owner, sessionId, { name: "Another name" });
+  const seen = { instruction: "eight", sessionId, expectedHead: last.id };
+  assert.equal((await (await engine.turns.run(owner, seen)).finished).parentId, last.id);
+  await assert.rejects(engine.turns.run(owner, seen), { code: "head_moved" });
 });
 
 test("[V2] [R5] 64 sessions stream at the same time over PostgreSQL and S3, each whole and in order", async (t) => {

@@ -59,22 +59,29 @@ function mayFollowHead({ sessionId, expectedHead, rerun, after }: TurnRequest, e
 }
 
 async function placeAndLaunch(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
-  const { place, accepted } =
-    (await placeByMemory(core, caller, asked)) ??
-    (await placeAndAccept(core, caller, { request: asked, remembered: null }));
-  await mayGoOn();
-  return await launchTurn(core, { place, request: asked, accepted });
+  const byMemory = await placeByMemory(core, caller, asked);
+  if (byMemory !== null) {
+    try {
+      return await launch(core, asked, byMemory);
+    } catch (error) {
+      // What this process remembered no longer holds, so it is read.
+      if (!(error instanceof AptoveError) || error.code !== "head_moved") throw error;
+    }
+  }
+  return await launch(core, asked, await placeAndAccept(core, caller, { request: asked, remembered: null }));
 }
 
-/** Does the same without a read, for a request that names only the session. Null: this process does not remember enough. */
-async function placeByMemory(
-  core: EngineCore,
-  caller: Caller,
-  request: TurnRequest,
-): Promise<Pick<AcceptedTurn, "place" | "accepted"> | null> {
-  const { sessionId, expectedHead, rerun, retry, fork, after, fire } = request;
-  if (sessionId === undefined || expectedHead !== undefined || (rerun ?? retry ?? fork ?? after ?? fire) !== undefined)
-    return null;
+type PlacedTurn = Pick<AcceptedTurn, "place" | "accepted">;
+
+async function launch(core: EngineCore, request: TurnRequest, placed: PlacedTurn): Promise<RunningTurn> {
+  await mayGoOn();
+  return await launchTurn(core, { ...placed, request });
+}
+
+/** Finds the position without a read, for a request that continues a session. Null: this process does not remember enough, or refuses by it. */
+async function placeByMemory(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedTurn | null> {
+  const { sessionId, rerun, retry, fork, after, fire } = request;
+  if (sessionId === undefined || (rerun ?? retry ?? fork ?? after ?? fire) !== undefined) return null;
   const remembered = core.remembered.places.take(caller.orgId, sessionId);
   if (remembered === null) return null;
   try {
@@ -90,7 +97,7 @@ export async function placeAndAccept(
   core: EngineCore,
   caller: Caller,
   { request: asked, remembered }: PlaceRequest,
-): Promise<Pick<AcceptedTurn, "place" | "accepted">> {
+): Promise<PlacedTurn> {
   // The contexts do not depend on the position, so a store over a network is asked for both at once.
   const newestContexts =
     remembered === null
