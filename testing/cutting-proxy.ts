@@ -19,8 +19,8 @@ export type Cut = (typeof cuts)[number];
 export interface CuttingProxy {
   /** The URL of the database through this proxy. */
   url: string;
-  /** Cuts the connection at the next COMMIT. */
-  cutNext(cut: Cut): void;
+  /** Cuts the connection at the next COMMIT, or at the next ones. 0 times: at no further one. */
+  cutNext(cut: Cut, times?: number): void;
   /** Cuts the connection at the next COMMIT, and refuses new ones from then on. Resolves when the first was refused. */
   cutAndGoDown(cut: Cut): Promise<void>;
   /** True if a requested cut still waits for its COMMIT. */
@@ -36,6 +36,8 @@ export interface CuttingProxy {
 
 interface State {
   cut: Cut | null;
+  /** How many more COMMITs are cut like that. */
+  more: number;
   /** True if the cut takes the server down. */
   goesDown: boolean;
   isPartitioned: boolean;
@@ -53,7 +55,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   const socketFolder = server.searchParams.get("host") ?? "";
   const folder = await mkdtemp(join(tmpdir(), "cut-"));
   const sockets = new Set<Socket>();
-  const state: State = { cut: null, goesDown: false, isPartitioned: false, isDown: false, refused: null };
+  const state: State = { cut: null, more: 0, goesDown: false, isPartitioned: false, isDown: false, refused: null };
   const track = (socket: Socket): void => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
@@ -76,7 +78,10 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   };
   return {
     url: server.href,
-    cutNext: (cut) => void (state.cut = cut),
+    cutNext: (cut, times = 1) => {
+      state.cut = times === 0 ? null : cut;
+      state.more = times - 1;
+    },
     cutAndGoDown: async (cut) => {
       state.cut = cut;
       state.goesDown = true;
@@ -112,7 +117,8 @@ function connect(client: Socket, upstream: Socket, state: State): void {
     if (state.isPartitioned) return;
     const { cut } = state;
     if (cut === null || !chunk.includes(commit)) return void upstream.write(chunk);
-    state.cut = null;
+    if (state.more === 0) state.cut = null;
+    else state.more -= 1;
     state.isDown ||= state.goesDown;
     state.goesDown = false;
     isCut = true;

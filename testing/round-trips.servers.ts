@@ -125,6 +125,11 @@ test("[S9] [G1] a turn that its server prepares from memory follows what another
   const entry = { name: "Changed", provider: "offline", index: "local" };
   await other.contexts.put(owner, { kind: "agent", id: "default", entry });
   assert.notDeepEqual((await next("five")).context, context);
+  await other.contexts.put(owner, { kind: "agent", id: "fresh", entry });
+  const named = { instruction: "five and a half", sessionId, agentContextId: "fresh" };
+  const fresh = await (await engine.turns.run(owner, named)).finished;
+  assert.equal(fresh.manifest.agentContext.id, "fresh");
+  await assert.rejects(engine.turns.run(owner, { ...named, agentContextId: "none" }), { code: "context_unknown" });
   const elsewhere = await other.turns.run(owner, { instruction: "six", sessionId });
   await elsewhere.finished;
   const last = await (await engine.turns.run(owner, { instruction: "seven", sessionId })).finished;

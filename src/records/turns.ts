@@ -133,7 +133,7 @@ export interface RunLimits {
 /**
  * A refused opening changes nothing. `missing`: the session does not exist or is deleted; or the turn's author neither owns it
  * nor takes part in it, for example after a dismissal (S7); or the turn that a new session starts from is gone. `head_moved`:
- * the head is another one, or something else that the caller remembers; or there is still no head, but the session had its first turn, which failed, and the id of a first
+ * the head is another one; or the session or a context changed since the caller remembered it; or there is still no head, but the session had its first turn, which failed, and the id of a first
  * turn is taken (S4).
  */
 export type OpenResult =

@@ -85,9 +85,12 @@ async function placeByMemory(core: EngineCore, caller: Caller, request: TurnRequ
   const remembered = core.remembered.places.take(caller.orgId, sessionId);
   if (remembered === null) return null;
   try {
-    return await placeAndAccept(core, caller, { request, remembered });
-  } catch {
-    // What is remembered may be the reason, so it is read.
+    const placed = await placeAndAccept(core, caller, { request, remembered });
+    answerOpenCalls(placed.place.parent, placed.accepted.toolResults);
+    return placed;
+  } catch (error) {
+    // What is remembered may be the reason, but only if it no longer holds.
+    if (await core.remembered.places.stillHolds(core.deps.records, remembered)) throw error;
     return null;
   }
 }

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
 import type { ContextName, ContextPut, ContextRecords } from "../contexts.ts";
 import type { RememberedState } from "../turns.ts";
-import { plain, runPlain, type PlainSql } from "./plain/plain-sql.ts";
+import { plain, plainList, runPlain, type PlainSql } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { ContextVersionRow, Tables } from "./tables.ts";
 
@@ -44,8 +44,7 @@ export function contextRecords(db: Kysely<Tables>, dialect: SqlDialect): Context
 /** A condition: the org has no newer versions of contexts than these. */
 export function areNewestContexts({ orgId, contexts }: Pick<RememberedState, "orgId" | "contexts">): PlainSql {
   const known = contexts.map(({ kind, id, version }) => plain`(${kind}, ${id}, ${version})`);
-  const listed = plain(["", ...known.slice(1).map(() => ", "), ""], ...known);
-  const isNew = known.length === 0 ? plain`` : plain`and (kind, id, version) not in (${listed})`;
+  const isNew = known.length === 0 ? plain`` : plain`and (kind, id, version) not in (${plainList(known)})`;
   return plain`not exists (select 1 from contexts where org_id = ${orgId} ${isNew})`;
 }
 

@@ -1,5 +1,6 @@
 /** Classifies a database engine's errors: the few that the store reacts to, and the rest as errors of the catalogue. */
 import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { wrapMethods } from "../../system/wrap-methods.ts";
@@ -11,13 +12,15 @@ export class OutcomeUnknown extends AptoveError {
   }
 }
 
-/** Runs a change. If its outcome is unknown, `again` returns what the change did, or does it. */
+/** Runs a change. While its outcome is unknown, `again` returns what the change did, or does it, for a limited time. */
 export async function againIfUnknown<T>(change: () => Promise<T>, again: () => Promise<T>): Promise<T> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof OutcomeUnknown) return await again();
-    throw error;
+  const deadline = performance.now() + limits.recordsRetryMs;
+  for (let work = change; ; work = again) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown) || (work === again && performance.now() > deadline)) throw error;
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import type { ImportedMessage } from "../imports.ts";
 import type { SubagentRecords } from "../subagents.ts";
 import type { OpenResult, TurnOpening } from "../turns.ts";
 import { batchesOf, inBatches } from "./batches.ts";
-import { plain, plainRow, type PlainSql } from "./plain/plain-sql.ts";
+import { plain, plainList, plainRow, type PlainSql } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { MailboxRow, Tables } from "./tables.ts";
 import { rowToTurn } from "./rows/turn-row.ts";
@@ -87,8 +87,7 @@ async function mailRefusal(
 /** Returns the statements that take the messages. The session's row is locked, so the messages that waited still wait. */
 export function takeMail({ turn, mail = [] }: TurnOpening): PlainSql[] {
   return batchesOf([...new Set(mail)]).map((batch) => {
-    const ids = plain(["", ...batch.slice(1).map(() => ", "), ""], ...batch);
-    return plain`update mailbox set taken_by = ${turn.id} where turn_id in (${ids})`;
+    return plain`update mailbox set taken_by = ${turn.id} where turn_id in (${plainList(batch)})`;
   });
 }
 

@@ -3,6 +3,7 @@
  * turn of such a session reads nothing before it opens: its opening is refused if anything of this has changed since, on
  * whatever server, and then the turn reads (B1, K5). A store on the same machine gives nothing to remember.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { ContextVersionFacts } from "../../../domain/context.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
@@ -44,5 +45,16 @@ export class RememberedPlaces {
     if (contexts === undefined || ended === undefined || ended.session.orgId !== orgId) return null;
     const { session, head, version } = ended;
     return { session, head, contexts, state: { sessionVersion: version, orgId, contexts } };
+  }
+
+  /** Returns true if the stores have it like that, and keeps it again. */
+  async stillHolds(
+    { sessions, contexts }: Pick<RecordStore, "sessions" | "contexts">,
+    { session, head, contexts: known, state }: RememberedPlace,
+  ): Promise<boolean> {
+    const [found, newest] = await Promise.all([sessions.get(session.id), contexts.listNewest(session.orgId)]);
+    if (!isDeepStrictEqual([found, newest], [session, known])) return false;
+    this.#sessions.set(session.id, { session, head, version: state.sessionVersion }, 1);
+    return true;
   }
 }

@@ -28,20 +28,9 @@ export async function finishPrepared(
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
   const attempt = (): Promise<FinishResult> => finishOrRefuse(db, dialect, prepared);
-  const result = await againIfUnknown(attempt, async (): Promise<FinishResult> => {
-    // A turn ends once. If the first attempt counts, this one is refused because of it.
-    const again = await attempt();
-    return isRefusedByItself(again, prepared.finish) ? { outcome: "finished" } : again;
-  });
+  const result = await againIfUnknown(attempt, attempt);
   if (result.outcome === "finished") prepared.end.written?.();
   return result;
-}
-
-/** The digest covers all that is stored of a turn, but a turn that could not be sealed has none. */
-function isRefusedByItself(result: FinishResult, { turn: end }: TurnFinish): boolean {
-  if (result.outcome !== "refused" || result.turn === null || result.turn.status === "pending") return false;
-  const { digest, status, statusAt } = result.turn;
-  return digest === end.digest && status === end.status && statusAt === end.statusAt;
 }
 
 async function finishOrRefuse(
@@ -75,14 +64,16 @@ async function writeFinish(
 
 /** Returns the session as `growSession` left it, if it was asked for. The answer may be lost although the turn is finished. */
 function afterTurn([session]: readonly RowsOf[]): { after?: SessionAfterTurn } {
+  let rows: (SessionRow & { row_version: string })[];
   try {
-    const [row] = session?.<SessionRow & { row_version: string }>() ?? [];
-    if (row === undefined) return {};
-    const { row_version: version, ...stored } = row;
-    return { after: { session: rowToSession(stored), version } };
+    rows = session?.() ?? [];
   } catch {
     return {};
   }
+  const [row] = rows;
+  if (row === undefined) return {};
+  const { row_version: version, ...stored } = row;
+  return { after: { session: rowToSession(stored), version } };
 }
 
 /** Locks the turn before its controls are looked for, so that no process sends one between that and the end (R3). */
@@ -95,11 +86,16 @@ function mayFinish(dialect: SqlDialect, { turn: { id }, runnerId, controls }: Tu
 async function refusalOf(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  { turn: { id }, runnerId, controls }: TurnFinish,
+  { turn: { id, digest }, runnerId, controls }: TurnFinish,
 ): Promise<FinishResult> {
   const turn = await selectTurn(db, dialect, id);
-  const isOwn = turn?.status === "pending" && turn.runnerId === runnerId;
-  return isOwn && controls === "take first" ? { outcome: "controlled" } : { outcome: "refused", turn };
+  if (turn?.status === "pending") {
+    const isOwn = turn.runnerId === runnerId;
+    return isOwn && controls === "take first" ? { outcome: "controlled" } : { outcome: "refused", turn };
+  }
+  // A turn ends once. If an attempt whose answer was lost counts, this one is refused because of it.
+  const isThisEnd = turn !== null && digest !== null && turn.digest === digest;
+  return isThisEnd ? { outcome: "finished" } : { outcome: "refused", turn };
 }
 
 /** Updates the session of a finished turn: its tokens and its cost, its last use, and maybe its head (S5). */

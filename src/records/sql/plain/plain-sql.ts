@@ -53,6 +53,11 @@ export function plain(strings: readonly string[], ...given: readonly unknown[]):
   return new PlainSql([...texts, last], values);
 }
 
+/** Makes the list of an `in`, without its brackets. There is at least one value. */
+export function plainList(values: readonly unknown[]): PlainSql {
+  return plain(["", ...values.slice(1).map(() => ", "), ""], ...values);
+}
+
 /** Makes the part of an insert that names the columns of the row, and its values. */
 export function plainRow(row: object): PlainSql {
   const columns = Object.keys(row);

@@ -40,7 +40,7 @@ export function postgresDialect(connections: PostgresConnections): Dialect {
 
 class PostgresServerDriver implements Driver {
   readonly #connections: PostgresConnections;
-  /** The connections that are set up, each with its process on the server. */
+  /** The connections that are set up, each with what names it on the server. */
   readonly #ready = new WeakMap<PoolClient, PostgresProcess>();
 
   constructor(connections: PostgresConnections) {
@@ -109,6 +109,7 @@ class PostgresServerConnection implements SendingConnection {
   /** The statements of the transaction whose results the commit checks. */
   #unanswered: Promise<unknown>[] = [];
   #isLost = false;
+  #isReleased = false;
 
   constructor(client: PoolClient, process: PostgresProcess, connections: PostgresConnections) {
     this.#client = client;
@@ -150,7 +151,7 @@ class PostgresServerConnection implements SendingConnection {
   }
 
   async #begun(): Promise<string> {
-    const text = "begin; select pg_current_xact_id()::text as id";
+    const text = "begin read write; select pg_current_xact_id()::text as id";
     const results = await this.#guarded(() => this.#client.query<{ id: string }>(text));
     // Two statements have two results, but the types declare only one.
     return ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
@@ -166,11 +167,20 @@ class PostgresServerConnection implements SendingConnection {
     const failed = results.find((result) => result.status === "rejected");
     if (failed === undefined) {
       if ((await committed).command === "ROLLBACK") throw new AbortedTransactionError();
-    } else if (!isConnectionLost(failed.reason) || !(await this.#wasCommitted(results[0]))) throw failed.reason;
+      return;
+    }
+    if (!this.#isLost) {
+      // The transaction is still open if the commit itself was cancelled. Otherwise this changes nothing.
+      if (results.at(-1)?.status === "rejected") await this.#guarded(() => this.#client.query("rollback"));
+      throw failed.reason;
+    }
+    if (!isConnectionLost(failed.reason) || !(await this.#wasCommitted(results[0]))) throw failed.reason;
   }
 
   async #wasCommitted(number: PromiseSettledResult<string | null>): Promise<boolean> {
     const { pool, settleMs } = this.#connections;
+    // The pool has no room for the connection that asks while this one has its place.
+    this.release();
     const id = number.status === "fulfilled" ? (number.value ?? "") : "";
     if (id === "") return await endUnnumbered(pool, this.#process, settleMs);
     return await wasCommitted(pool, { id, process: this.#process }, settleMs);
@@ -185,7 +195,10 @@ class PostgresServerConnection implements SendingConnection {
     if (isOpen && !this.#isLost) await this.#guarded(() => this.#client.query("rollback"));
   }
 
+  /** Gives the connection back, once. A lost one leaves the pool. */
   release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
     this.#client.release(this.#isLost);
   }
 

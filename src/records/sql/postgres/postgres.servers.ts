@@ -217,7 +217,7 @@ async function changeEverything(
   assert.deepEqual(await store.runners.listControls(sampleRunnerId), [control]);
   await ask(() => store.runners.deleteControls([control.id]));
   assert.deepEqual(await store.runners.listControls(sampleRunnerId), []);
-  const end = turnFinishOf(completedSample(turn), {
+  const end = turnFinishOf(completedSample(turn, { digest: "d1" }), {
     steps: [stepOf(turn.id, 2)],
     text: { instruction: "a", answer: "b" },
   });
@@ -320,6 +320,48 @@ for (const cut of ["before", "after"] as const) {
     assert.equal((await store.turns.get(turn.id))?.status, "completed");
   });
 }
+
+test("[B3] [B4] a turn is opened and ended although its connection breaks several times, with room for one in the pool", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url, poolMax: 1, connectMs: 500 });
+  context.after(() => store.close());
+  for (const cut of cuts) {
+    const session = await startSession(store);
+    const opening = openingOf(draftOf(session), { leaseMs: 600_000 });
+    proxy.cutNext(cut, 3);
+    const turn = await openSampleTurn(store, opening);
+    assert.deepEqual(await store.turns.get(turn.id), turn);
+    // An opening that committed is looked for, and not sent again.
+    proxy.cutNext(cut, 3);
+    const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
+    assert.deepEqual(await store.turns.finish(finish), { outcome: "finished" });
+    proxy.cutNext(cut, 0);
+    assert.equal((await store.sessions.get(session.id))?.tokensTotal, 500, cut);
+  }
+});
+
+test("[B3] [T5] nothing of a turn is stored if its transaction cannot begin and the connection lives", async (context) => {
+  const store = await openPostgresRecords(newPlace());
+  context.after(() => store.close());
+  const session = await startSession(store);
+  const finished = await runSampleTurn(store, session.id);
+  const stored = await store.sessions.get(session.id);
+  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
+  const cancelled = Object.assign(new Error("canceling statement due to user request"), { code: "57014" });
+  const client = pg.Client.prototype as unknown as Record<string, never>;
+  context.mock.method(client, "query", function refuse(this: unknown, ...given: unknown[]) {
+    return String(given[0]).startsWith("begin") ? Promise.reject(cancelled) : query.apply(this, given);
+  } as never);
+  const opening = openingOf(draftOf(stored ?? assert.fail()));
+  await assert.rejects(store.turns.open(opening), { code: "storage_failed" });
+  await assert.rejects(store.turns.finish(turnFinishOf({ ...finished, digest: "late" })), { code: "storage_failed" });
+  context.mock.restoreAll();
+  assert.deepEqual(await store.sessions.get(session.id), stored);
+  assert.equal(await store.turns.get(opening.turn.id), null);
+  assert.deepEqual(await store.turns.get(finished.id), finished);
+  assert.equal((await store.turns.open(opening)).outcome, "opened");
+});
 
 test("[R3] an end that was sent while another server sends a message waits for it, and takes it first", async (context) => {
   const place = newPlace();

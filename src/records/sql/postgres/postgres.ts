@@ -183,6 +183,8 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
     statement_timeout: String(statementMs),
     lock_timeout: String(settings.lockMs),
     idle_in_transaction_session_timeout: String(settings.idleInTransactionMs),
+    // If the begin of a transaction fails, nothing that was sent behind it may write on its own.
+    default_transaction_read_only: "on",
     ...(schema !== undefined && { search_path: `"${schema.replaceAll('"', '""')}"` }),
   };
   return new Kysely<Tables>({

@@ -9,16 +9,16 @@
  * - A server that crashed lost the transactions that it had not written to its log yet, with their numbers, and gives those to
  *   the next ones. It begins its statistics anew, which no clean restart does (PostgreSQL, `pgstat_discard_stats`).
  */
+import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { systemCode } from "../../../system/system-error.ts";
 import { OutcomeUnknown } from "../faults.ts";
 
-/** The process of the server that serves one connection. */
+/** The session on the server that serves one connection. */
 export interface PostgresProcess {
-  processId: number;
-  /** The time at which it began, as the server writes it: the system gives a process id again. */
-  since: string;
+  /** The session holds an advisory lock on these two numbers: a process id is given again, and a pooler gives one process to many clients. */
+  lock: readonly [number, number];
   history: ServerHistory;
 }
 
@@ -46,13 +46,10 @@ export async function wasCommitted(
   );
 }
 
-/** Ends the process whose transaction got no number, and throws `OutcomeUnknown`: what was sent to it has happened, or never will. */
+/** Ends the session whose transaction got no number, and throws `OutcomeUnknown`. Once it is ended, what was sent has happened, or never will. */
 export async function endUnnumbered(pool: Pool, process: PostgresProcess, withinMs: number): Promise<never> {
   const { cause } = await settled(pool, withinMs, async (client) => {
-    const now = await serverHistoryOf(client);
-    // Another server cannot end it, and a crash has ended it.
-    if (!isSameHistory(now, process.history)) return "unknown";
-    const { rowCount } = await client.query(endingProcess, [process.processId, process.since]);
+    const { rowCount } = await client.query(endingSession, [...process.lock]);
     return rowCount === 0 ? "unknown" : "in progress";
   });
   throw new OutcomeUnknown("the connection broke between the begin of a transaction and the answer to its commit", {
@@ -95,16 +92,12 @@ async function withClient<T>(pool: Pool, ask: (client: PoolClient) => Promise<T>
 
 type TransactionOutcome = "committed" | "aborted" | "in progress" | "unknown";
 
-async function askOutcome(
-  client: PoolClient,
-  id: string,
-  { processId, history }: PostgresProcess,
-): Promise<TransactionOutcome> {
+async function askOutcome(client: PoolClient, id: string, { history }: PostgresProcess): Promise<TransactionOutcome> {
   const now = await serverHistoryOf(client);
   if (now.timeline !== history.timeline) return "unknown";
   const outcome = isSameHistory(now, history) ? await statusOf(client, id) : await outcomeAfterCrash(client, id);
   // The server's process has not noticed that its client is gone. It must not keep its locks, nor commit later.
-  if (outcome === "in progress") await client.query(ending, [processId, id]);
+  if (outcome === "in progress") await client.query(ending, [id]);
   return outcome;
 }
 
@@ -135,10 +128,12 @@ async function statusOf(client: PoolClient, id: string): Promise<TransactionOutc
   return rows[0]?.status ?? "unknown";
 }
 
-const ending = "select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_xid = $2::xid8::xid";
-/** The process is in this list until its transaction has ended. */
-const endingProcess =
-  "select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_start::text = $2";
+const ending = "select pg_terminate_backend(pid) from pg_stat_activity where backend_xid = $1::xid8::xid";
+/** A session gives its locks back after its transaction has ended. */
+const endingSession = `
+  select pg_terminate_backend(pid) from pg_locks
+  where locktype = 'advisory' and classid = $1::bigint::oid and objid = $2::bigint::oid and objsubid = 2
+    and database = (select oid from pg_database where datname = current_database())`;
 
 const askHistory = `
   select
@@ -152,9 +147,10 @@ async function serverHistoryOf(client: PoolClient): Promise<ServerHistory> {
 }
 
 export async function postgresProcessOf(client: PoolClient): Promise<PostgresProcess> {
-  const history = await serverHistoryOf(client);
-  const { rows } = await client.query<{ pid: number; since: string | null }>(
-    "select pid, backend_start::text as since from pg_stat_activity where pid = pg_backend_pid()",
-  );
-  return { processId: rows[0]?.pid ?? 0, since: rows[0]?.since ?? "", history };
+  const lock = [randomInt(lockNumbers), randomInt(lockNumbers)] as const;
+  await client.query("select pg_advisory_lock($1, $2)", [...lock]);
+  return { lock, history: await serverHistoryOf(client) };
 }
+
+/** The numbers of an advisory lock are integers of 32 bits. */
+const lockNumbers = 2 ** 31;

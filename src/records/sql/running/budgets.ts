@@ -10,7 +10,7 @@ import {
 } from "../../../domain/budget.ts";
 import type { BudgetRecords, BudgetReservation, CallKey, ReserveResult, UsedAmounts } from "../../budgets.ts";
 import { inBatches } from "../batches.ts";
-import { plain, type PlainSql } from "../plain/plain-sql.ts";
+import { plain, plainList, type PlainSql } from "../plain/plain-sql.ts";
 import type { SqlDialect } from "../sql-dialect.ts";
 import type { BudgetRow, Tables } from "../tables.ts";
 
@@ -48,9 +48,7 @@ export function budgetRecords(db: Kysely<Tables>, dialect: SqlDialect): BudgetRe
 /** Returns an expression that is true if the targets have a budget. It is a part of the statement that opens a turn. */
 export function budgetCount(targets: BudgetTargets | undefined): PlainSql {
   if (targets === undefined) return plain`0`;
-  const ids = targetIdsOf(targets);
-  const list = plain(["", ...ids.slice(1).map(() => ", "), ""], ...ids);
-  return plain`(select count(*) from budgets where target_id in (${list}))`;
+  return plain`(select count(*) from budgets where target_id in (${plainList(targetIdsOf(targets))}))`;
 }
 
 async function put(tx: Transaction<Tables>, dialect: SqlDialect, budget: Budget): Promise<BudgetState> {

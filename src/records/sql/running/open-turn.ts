@@ -92,17 +92,17 @@ async function sendOpening(
   dialect: SqlDialect,
   opening: TurnOpening,
 ): Promise<() => Promise<RowsOf>> {
+  const { turn, idempotency, remembered } = opening;
   const limits = limitChecks(dialect, opening);
-  if (mustLookFirst(opening)) {
+  const looksFirst = mustLookFirst(opening);
+  if (looksFirst) {
     const answers = await sendTogether(tx, dialect, limits);
     for (const read of await answers()) read();
     await lookFirst(tx, dialect, opening);
-    limits.length = 0;
   }
-  const { turn, idempotency, remembered } = opening;
-  if (remembered !== undefined) limits.push(dialect.check(areNewestContexts(remembered)));
   const before = [
-    ...limits,
+    ...(looksFirst ? [] : limits),
+    ...(remembered === undefined ? [] : [dialect.check(areNewestContexts(remembered))]),
     ...dialect.writesRow(takePosition(dialect, opening), { table: "sessions", id: turn.sessionId }),
   ];
   const after = [takePart(turn), ...takeMail(opening)];
