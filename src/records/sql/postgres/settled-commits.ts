@@ -1,8 +1,8 @@
 /**
  * The outcome of a transaction whose COMMIT got no response. The server remembers the outcome of every transaction by its
  * number, even after a restart, so another connection can ask for it: no process has to guess whether a turn was opened,
- * finished or claimed. If the connection broke before the number came, it is ended on the server, so that nothing of it happens
- * any more, and the caller looks for what it wrote.
+ * finished or claimed. If the connection broke before the number came, the session of the server is ended, so that nothing more of
+ * the transaction happens, and the caller looks for what it wrote.
  *
  * A number may have two owners in two cases, and then a commit may be that of the other one.
  * - A standby that was promoted may have lost the last transactions. Its timeline differs.
