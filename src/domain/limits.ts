@@ -343,7 +343,7 @@ export const limits = {
   contextBytesMax: 131_072,
   /** The caches of contexts of orgs, and of rules of sessions, that had turns recently. */
   contextCacheBytesMax: 67_108_864,
-  /** The sessions whose next turn needs no read, each with its head: some KB. */
+  /** The sessions whose next turn needs no read, each with its head (some KB), and the orgs whose newest contexts are known. */
   rememberedSessionsMax: 1_000,
   /** The boot prompts that are known to be stored. */
   keptPromptsMax: 1_000,

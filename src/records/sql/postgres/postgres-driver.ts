@@ -19,7 +19,7 @@ import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { SendingConnection } from "../plain/plain-sql.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
-import { endUnnumbered, postgresProcessOf, wasCommitted, type PostgresProcess } from "./settled-commits.ts";
+import { endUnnumbered, serverSessionOf, wasCommitted, type ServerSession } from "./settled-commits.ts";
 
 export interface PostgresConnections {
   pool: Pool;
@@ -41,7 +41,7 @@ export function postgresDialect(connections: PostgresConnections): Dialect {
 class PostgresServerDriver implements Driver {
   readonly #connections: PostgresConnections;
   /** The connections that are set up, each with what names it on the server. */
-  readonly #ready = new WeakMap<PoolClient, PostgresProcess>();
+  readonly #ready = new WeakMap<PoolClient, ServerSession>();
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
@@ -55,21 +55,21 @@ class PostgresServerDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     const client = await this.#connections.pool.connect();
     try {
-      const process = this.#ready.get(client) ?? (await this.#setUp(client));
-      return new PostgresServerConnection(client, process, this.#connections);
+      const session = this.#ready.get(client) ?? (await this.#setUp(client));
+      return new PostgresServerConnection(client, session, this.#connections);
     } catch (error) {
       client.release(true);
       throw error;
     }
   }
 
-  async #setUp(client: PoolClient): Promise<PostgresProcess> {
+  async #setUp(client: PoolClient): Promise<ServerSession> {
     const settings = Object.entries(this.#connections.settings);
     const calls = settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, false)`);
     await client.query(`select ${calls.join(", ")}`, settings.flat());
-    const process = await postgresProcessOf(client);
-    this.#ready.set(client, process);
-    return process;
+    const session = await serverSessionOf(client);
+    this.#ready.set(client, session);
+    return session;
   }
 
   async beginTransaction(connection: PostgresServerConnection): Promise<void> {
@@ -102,7 +102,7 @@ const writing = ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"];
  */
 class PostgresServerConnection implements SendingConnection {
   readonly #client: PoolClient;
-  readonly #process: PostgresProcess;
+  readonly #session: ServerSession;
   readonly #connections: PostgresConnections;
   /** The number of the running transaction. It has begun when the server says so. */
   #transaction: Promise<string> | null = null;
@@ -111,9 +111,9 @@ class PostgresServerConnection implements SendingConnection {
   #isLost = false;
   #isReleased = false;
 
-  constructor(client: PoolClient, process: PostgresProcess, connections: PostgresConnections) {
+  constructor(client: PoolClient, session: ServerSession, connections: PostgresConnections) {
     this.#client = client;
-    this.#process = process;
+    this.#session = session;
     this.#connections = connections;
   }
 
@@ -182,8 +182,8 @@ class PostgresServerConnection implements SendingConnection {
     // The pool has no room for the connection that asks while this one has its place.
     this.release();
     const id = number.status === "fulfilled" ? (number.value ?? "") : "";
-    if (id === "") return await endUnnumbered(pool, this.#process, settleMs);
-    return await wasCommitted(pool, { id, process: this.#process }, settleMs);
+    if (id === "") return await endUnnumbered(pool, this.#session, settleMs);
+    return await wasCommitted(pool, { id, session: this.#session }, settleMs);
   }
 
   /** Rolls the transaction back. If the connection is lost, the server does that by itself. */

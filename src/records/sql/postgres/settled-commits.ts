@@ -16,8 +16,8 @@ import { systemCode } from "../../../system/system-error.ts";
 import { OutcomeUnknown } from "../faults.ts";
 
 /** The session on the server that serves one connection. */
-export interface PostgresProcess {
-  /** The session holds an advisory lock on these two numbers: a process id is given again, and a pooler gives one process to many clients. */
+export interface ServerSession {
+  /** It holds an advisory lock on these two numbers. They name it, because a process id is given again, and a pooler gives one process to many clients. */
   lock: readonly [number, number];
   history: ServerHistory;
 }
@@ -35,10 +35,10 @@ const pauseMs = 50;
 /** Returns true if it was committed, and false if nothing of it was done and nothing will be. Throws `OutcomeUnknown` if the outcome is not known in time. */
 export async function wasCommitted(
   pool: Pool,
-  { id, process }: { id: string; process: PostgresProcess },
+  { id, session }: { id: string; session: ServerSession },
   withinMs: number,
 ): Promise<boolean> {
-  const outcome = await settled(pool, withinMs, (client) => askOutcome(client, id, process));
+  const outcome = await settled(pool, withinMs, (client) => askOutcome(client, id, session));
   if (outcome.is === "committed" || outcome.is === "aborted") return outcome.is === "committed";
   throw new OutcomeUnknown(
     `the connection broke during a commit, and it could not be learned whether transaction ${id} was committed`,
@@ -47,9 +47,9 @@ export async function wasCommitted(
 }
 
 /** Ends the session whose transaction got no number, and throws `OutcomeUnknown`. Once it is ended, what was sent has happened, or never will. */
-export async function endUnnumbered(pool: Pool, process: PostgresProcess, withinMs: number): Promise<never> {
+export async function endUnnumbered(pool: Pool, session: ServerSession, withinMs: number): Promise<never> {
   const { cause } = await settled(pool, withinMs, async (client) => {
-    const { rowCount } = await client.query(endingSession, [...process.lock]);
+    const { rowCount } = await client.query(endingSession, [...session.lock]);
     return rowCount === 0 ? "unknown" : "in progress";
   });
   throw new OutcomeUnknown("the connection broke between the begin of a transaction and the answer to its commit", {
@@ -92,7 +92,7 @@ async function withClient<T>(pool: Pool, ask: (client: PoolClient) => Promise<T>
 
 type TransactionOutcome = "committed" | "aborted" | "in progress" | "unknown";
 
-async function askOutcome(client: PoolClient, id: string, { history }: PostgresProcess): Promise<TransactionOutcome> {
+async function askOutcome(client: PoolClient, id: string, { history }: ServerSession): Promise<TransactionOutcome> {
   const now = await serverHistoryOf(client);
   if (now.timeline !== history.timeline) return "unknown";
   const outcome = isSameHistory(now, history) ? await statusOf(client, id) : await outcomeAfterCrash(client, id);
@@ -146,7 +146,7 @@ async function serverHistoryOf(client: PoolClient): Promise<ServerHistory> {
   return { timeline: rows[0]?.timeline ?? "", statisticsSince: rows[0]?.since ?? "" };
 }
 
-export async function postgresProcessOf(client: PoolClient): Promise<PostgresProcess> {
+export async function serverSessionOf(client: PoolClient): Promise<ServerSession> {
   const lock = [randomInt(lockNumbers), randomInt(lockNumbers)] as const;
   await client.query("select pg_advisory_lock($1, $2)", [...lock]);
   return { lock, history: await serverHistoryOf(client) };
