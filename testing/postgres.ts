@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { text } from "node:stream/consumers";
+import pg from "pg";
 import { mounting } from "./small-disk.ts";
 
 export interface TestPostgres {
@@ -48,6 +49,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Runs statements over a connection of their own. */
+export async function runStatements(url: string, statements: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statements);
+  await client.end();
 }
 
 interface User {

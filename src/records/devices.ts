@@ -19,7 +19,8 @@ export interface DeviceRecords {
   getCode(id: string): Promise<PairingCode | null>;
   /**
    * Gives a device its token for an open code. A code is open if it was not claimed, has not expired, and has tries left. If no
-   * open code with the label has the hash, every open code with the label loses a try.
+   * open code with the label has the hash, every open code with the label loses a try. The same claim, which its key names,
+   * may be made again, and returns the same result.
    */
   claimCode(claim: PairingClaim): Promise<ClaimResult>;
 }

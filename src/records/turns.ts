@@ -56,7 +56,8 @@ export interface TurnRecords {
 
   /**
    * Inserts a step when it ends, so that a crash of the runner loses only the running step (R2). Returns false and writes
-   * nothing if the turn is not pending, or is another runner's (R1). Throws `storage_failed` if the step exists.
+   * nothing if the turn is not pending, or is another runner's (R1). The same step may be inserted again, and changes nothing.
+   * Throws `storage_failed` if another step has its index.
    */
   insertStep(step: Step, runnerId: string): Promise<boolean>;
   /** Returns the steps in their order. */

@@ -1,7 +1,7 @@
 /** Devices and pairing codes in memory. */
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
-import type { DeviceOwner, DeviceRecords, PairingClaim } from "../devices.ts";
+import type { ClaimResult, DeviceOwner, DeviceRecords, PairingClaim } from "../devices.ts";
 import { insert, type Rows } from "./rows.ts";
 
 export function deviceRecords(rows: Rows): DeviceRecords {
@@ -24,6 +24,8 @@ export function deviceRecords(rows: Rows): DeviceRecords {
       );
       const code = open.find(({ hash }) => hash === claim.hash);
       if (code === undefined) {
+        const before = claimedBefore(rows, claim);
+        if (before !== null) return before;
         for (const each of open) rows.pairingCodes.set(each.id, { ...each, triesLeft: each.triesLeft - 1 });
         return { outcome: "refused" };
       }
@@ -32,6 +34,14 @@ export function deviceRecords(rows: Rows): DeviceRecords {
       return { outcome: "claimed", key, workspaceId: code.workspaceId };
     },
   };
+}
+
+/** Returns what an earlier call with the same claim did. Null: nothing. */
+function claimedBefore(rows: Rows, { key: { id } }: PairingClaim): ClaimResult | null {
+  const key = rows.keys.get(id);
+  const code = [...rows.pairingCodes.values()].find(({ keyId }) => keyId === id);
+  if (key === undefined || code === undefined) return null;
+  return { outcome: "claimed", key, workspaceId: code.workspaceId };
 }
 
 function isOpen(code: PairingCode, at: number): boolean {

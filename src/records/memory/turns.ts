@@ -1,4 +1,5 @@
 /** Turns and their steps in memory. */
+import { isDeepStrictEqual } from "node:util";
 import type { Step } from "../../domain/step.ts";
 import { archiveTurn, mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import {
@@ -72,7 +73,8 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     async insertStep(step, runnerId) {
       const turn = rows.turns.get(step.turnId);
       if (turn?.status !== "pending" || turn.runnerId !== runnerId) return false;
-      insertSteps(rows, [step]);
+      const isRepeated = isDeepStrictEqual(rows.steps.get(pairKey(step.turnId, step.index)), step);
+      if (!isRepeated) insertSteps(rows, [step]);
       return true;
     },
     async listSteps(turnId) {

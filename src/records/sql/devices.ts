@@ -23,17 +23,14 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
       const row = await db.selectFrom("pairing_codes").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : rowToCode(row);
     },
-    claimCode: (claim) => {
-      const attempt = (): Promise<ClaimResult> => db.transaction().execute((tx) => claimCode(tx, dialect, claim));
-      return againIfUnknown(attempt, async () => (await claimedBefore(db, claim)) ?? (await attempt()));
-    },
+    claimCode: (claim) => againIfUnknown(() => db.transaction().execute((tx) => claimCode(tx, dialect, claim))),
   };
 }
 
 /** Returns what an earlier attempt of the same claim did. Null: nothing. */
-async function claimedBefore(db: Kysely<Tables>, { key: { id } }: PairingClaim): Promise<ClaimResult | null> {
-  const key = await keyRecords(db).get(id);
-  const code = await db.selectFrom("pairing_codes").select("workspace_id").where("key_id", "=", id).executeTakeFirst();
+async function claimedBefore(tx: Transaction<Tables>, { key: { id } }: PairingClaim): Promise<ClaimResult | null> {
+  const key = await keyRecords(tx).get(id);
+  const code = await tx.selectFrom("pairing_codes").select("workspace_id").where("key_id", "=", id).executeTakeFirst();
   return key === null || code === undefined ? null : { outcome: "claimed", key, workspaceId: code.workspace_id };
 }
 
@@ -51,6 +48,8 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
     .execute();
   const code = open.find(({ hash }) => hash === claim.hash);
   if (code === undefined) {
+    const before = await claimedBefore(tx, claim);
+    if (before !== null) return before;
     await tx
       .updateTable("pairing_codes")
       .set((eb) => ({ tries_left: eb("tries_left", "-", 1) }))

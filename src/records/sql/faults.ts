@@ -12,14 +12,17 @@ export class OutcomeUnknown extends AptoveError {
   }
 }
 
-/** Runs a change. While its outcome is unknown, `again` returns what the change did, or does it, for a limited time. */
-export async function againIfUnknown<T>(change: () => Promise<T>, again: () => Promise<T>): Promise<T> {
+/**
+ * Repeats a change while its outcome is unknown, for a limited time. The change itself must look for what it did before: a
+ * caller that retries it for another reason does not know that it may have happened.
+ */
+export async function againIfUnknown<T>(change: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + limits.recordsRetryMs;
-  for (let work = change; ; work = again) {
+  for (let isFirst = true; ; isFirst = false) {
     try {
-      return await work();
+      return await change();
     } catch (error) {
-      if (!(error instanceof OutcomeUnknown) || (work === again && performance.now() > deadline)) throw error;
+      if (!(error instanceof OutcomeUnknown) || (!isFirst && performance.now() > deadline)) throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The steps of a run in SQL (R2). */
 import type { Kysely } from "kysely";
 import type { Step } from "../../domain/step.ts";
-import { againIfUnknown } from "./faults.ts";
+import { againIfUnknown, isUniqueViolation } from "./faults.ts";
 import { plain, runPlain, type Placeholders } from "./plain/plain-sql.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
@@ -10,11 +10,13 @@ import { pending } from "./turn-status.ts";
 
 /** Inserts the step. If another process ends the turn before this, the turn is not pending; otherwise that process waits (R1, T2). */
 export async function insertStep(db: Kysely<Tables>, dialect: SqlDialect, inserted: InsertedStep): Promise<boolean> {
-  const { turnId, index } = inserted.step;
-  const attempt = (): Promise<boolean> => tryToInsert(db, dialect, inserted);
-  return await againIfUnknown(attempt, async () => {
-    const stored = await selectSteps(db, dialect, turnId);
-    return stored.some((step) => step.index === index) || (await attempt());
+  return await againIfUnknown(async () => {
+    try {
+      return await tryToInsert(db, dialect, inserted);
+    } catch (error) {
+      if (isUniqueViolation(error) && (await isSameStored(db, inserted))) return true;
+      throw error;
+    }
   });
 }
 
@@ -44,6 +46,20 @@ async function tryToInsert(
     .expression((eb) => eb.selectFrom("own").select(["own.id", eb.lit(row.step).as("step"), eb.val(row.doc).as("doc")]))
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Returns whether the runner, which still has the turn, inserted exactly this step before. */
+async function isSameStored(db: Kysely<Tables>, { step, runnerId }: InsertedStep): Promise<boolean> {
+  const row = stepToRow(step);
+  const stored = await db
+    .selectFrom("steps")
+    .innerJoin("turns", "turns.id", "steps.turn_id")
+    .select("steps.doc")
+    .where("turns.id", "=", row.turn_id)
+    .where("turns.runner_id", "=", runnerId)
+    .where("steps.step", "=", row.step)
+    .executeTakeFirst();
+  return stored?.doc === row.doc;
 }
 
 export function stepToRow(step: Step): StepRow {

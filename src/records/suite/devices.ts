@@ -86,6 +86,7 @@ function codeTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(key, { ...claim.key, orgId: sampleOrgId, userId: bob, deviceId: "phone", roleMax: "member" });
     assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
+    assert.deepEqual(await store.devices.claimCode(claim), result, "the same claim, made again");
   });
 
   test("[P3] a code works once, and not after its expiry", async (context) => {

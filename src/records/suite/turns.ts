@@ -127,6 +127,9 @@ export function turnTests(open: OpenRecordsForTest<Parts>): void {
       code: "storage_failed",
     });
     assert.deepEqual(await store.turns.listSteps(turn.id), steps);
+    assert.equal(await store.turns.insertStep(broken, sampleRunnerId), true, "the same step, inserted again");
+    assert.equal(await store.turns.insertStep(broken, "another"), false);
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
   test("[T3] a pending turn comes back as it was opened, plain or with every field set", async (context) => {

@@ -1,6 +1,6 @@
 /**
- * Finishing a turn in SQL, in one transaction. Only the runner that holds the turn ends it, and not while a control waits. A check of
- * that undoes the end, so over a network everything is sent together with the commit. Only a refused end reads the reason.
+ * Finishing a turn in SQL, in one transaction. Only the runner that holds the turn ends it, and not while a control waits. A check that is
+ * not met undoes the end, so over a network everything is sent together with the commit. Only a refused end reads the reason.
  */
 import type { Kysely, Transaction } from "kysely";
 import { mayBeParent } from "../../../domain/turn.ts";
@@ -27,8 +27,7 @@ export async function finishPrepared(
   dialect: SqlDialect,
   prepared: PreparedFinish,
 ): Promise<FinishResult> {
-  const attempt = (): Promise<FinishResult> => finishOrRefuse(db, dialect, prepared);
-  const result = await againIfUnknown(attempt, attempt);
+  const result = await againIfUnknown(() => finishOrRefuse(db, dialect, prepared));
   if (result.outcome === "finished") prepared.end.written?.();
   return result;
 }

@@ -36,6 +36,9 @@ export interface PostgresOptions {
   keepAliveMs?: number;
   /** The name that the server's list of sessions shows. */
   applicationName?: string;
+  /** How long an operation that changed nothing is retried, and how long the outcome of an unanswered commit is asked for, in milliseconds. */
+  retryMs?: number;
+  settleMs?: number;
   /** How long opening waits for a server that does not answer yet, in milliseconds. `onWait` is called once with the reason. */
   openMs?: number;
   onWait?: (reason: unknown) => void;
@@ -80,6 +83,8 @@ const defaults = {
   idleInTransactionMs: limits.recordsIdleInTransactionMs,
   keepAliveMs: limits.recordsKeepAliveMs,
   applicationName: "aptove",
+  retryMs: limits.recordsRetryMs,
+  settleMs: limits.recordsSettleMs,
   openMs: limits.recordsRetryMs,
 };
 
@@ -103,9 +108,9 @@ export async function openPostgresRecords({
     forMigrating: () => open({ poolMax: 1, statementMs: 0, idleInTransactionMs: 0 }),
     retry: async (work) => {
       try {
-        return await retryFor(work, limits.recordsRetryMs);
+        return await retryFor(work, settings.retryMs);
       } catch (error) {
-        throw isAway(error) ? unavailable(error) : error;
+        throw isAway(error) ? unavailable(error, settings.retryMs) : error;
       }
     },
     retryOpening: (work) => retryFor(work, settings.openMs, onWait),
@@ -188,7 +193,7 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
     ...(schema !== undefined && { search_path: `"${schema.replaceAll('"', '""')}"` }),
   };
   return new Kysely<Tables>({
-    dialect: postgresDialect({ pool, settings: session, settleMs: limits.recordsSettleMs }),
+    dialect: postgresDialect({ pool, settings: session, settleMs: settings.settleMs }),
   });
 }
 
@@ -210,9 +215,9 @@ async function retryFor<T>(work: () => Promise<T>, withinMs: number, onWait?: (r
 }
 
 /** Returns the error of a server that stayed away for as long as a request waits. */
-function unavailable(error: unknown): AptoveError {
+function unavailable(error: unknown, retryMs: number): AptoveError {
   const why = error instanceof Error ? error.message : String(error);
-  const facts = { retryAfterSeconds: Math.ceil(limits.recordsRetryMs / 1_000) };
+  const facts = { retryAfterSeconds: Math.ceil(retryMs / 1_000) };
   return new AptoveError("records_unavailable", `the records cannot be used: ${why}`, { facts, cause: error });
 }
 

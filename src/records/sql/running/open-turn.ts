@@ -32,8 +32,7 @@ export interface OpeningInSql {
 }
 
 export async function openRow(db: Kysely<Tables>, dialect: SqlDialect, asked: OpeningInSql): Promise<OpenResult> {
-  const attempt = (): Promise<OpenResult> => openOrRefuse(db, dialect, asked);
-  return await againIfUnknown(attempt, attempt);
+  return await againIfUnknown(() => openOrRefuse(db, dialect, asked));
 }
 
 async function openOrRefuse(db: Kysely<Tables>, dialect: SqlDialect, asked: OpeningInSql): Promise<OpenResult> {
