@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import pg from "pg";
 import { isTerminal, joinDeltas, type SequencedEvent } from "../src/domain/events.ts";
-import { createAptove } from "../src/index.ts";
+import { openAiMount } from "../src/compose/mounts/openai.ts";
+import { httpDoor } from "../src/doors/http/door.ts";
+import { createAptove } from "../src/compose.ts";
 import { startFakeS3 } from "./fake-s3/fake-s3.ts";
 import { startPostgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -69,17 +71,31 @@ async function world(context: TestContext) {
     await Promise.all(started.map(({ engine }) => engine.close()));
     await Promise.all([postgres.stop(), fake.close()]);
   });
-  const { engine } = started[0] ?? assert.fail();
+  const [aptove = assert.fail()] = started;
+  const { engine } = aptove;
   const another = async () => {
     const other = await createAptove({ dataDir: await temporaryFolder(context), env, overrides });
     started.push(other);
     return other.engine;
   };
-  return { engine, owner: await engine.keys.owner(), another };
+  return { aptove, engine, owner: await engine.keys.owner(), another };
 }
 
-/** The live log is written beside the turn, and the others belong to no turn. */
-const notOfTheTurn = /live_events|pg_notify|^listen|from controls limit 1|runners|lease_expires_at =/i;
+/** Notes the statements to PostgreSQL and the requests to S3. */
+function notedStores(context: TestContext): Record<"statements" | "requests", RoundTrip[]> {
+  const statements = noted(context, pg.Client.prototype as unknown as Record<"query", unknown>, {
+    method: "query",
+    nameOf: (query) => (typeof query === "string" ? query : (query as { text: string }).text).trim(),
+  });
+  return {
+    statements,
+    requests: noted(context, globalThis, { method: "fetch", nameOf: (request) => (request as Request).url }),
+  };
+}
+
+/** The live log is written beside the turn, and the others belong to no turn: among them is what a new connection begins with. */
+const notOfTheTurn =
+  /live_events|pg_notify|^listen|from controls limit 1|runners|lease_expires_at =|set_config|pg_advisory_lock|stats_reset/i;
 
 test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for two to the database", async (t) => {
   const { engine, owner } = await world(t);
@@ -89,11 +105,7 @@ test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for t
   await (
     await engine.turns.run(owner, { instruction: "two", sessionId })
   ).finished;
-  const statements = noted(t, pg.Client.prototype as unknown as Record<"query", unknown>, {
-    method: "query",
-    nameOf: (query) => (typeof query === "string" ? query : (query as { text: string }).text).trim(),
-  });
-  const requests = noted(t, globalThis, { method: "fetch", nameOf: (request) => (request as Request).url });
+  const { statements, requests } = notedStores(t);
   const turn = await (await engine.turns.run(owner, { instruction: "three", sessionId })).finished;
   assert.equal(turn.status, "completed");
   const kinds = oneBehindTheOther(requests).map((url) => /(opening|run|state)\.json/.exec(url)?.[1] ?? url);
@@ -105,6 +117,44 @@ test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for t
     ["begin", "begin"],
     waits.join("\n"),
   );
+});
+
+test("[B1] [H1] [O1] the routes that wait for a turn read nothing of it after it has ended", async (t) => {
+  const { aptove, owner } = await world(t);
+  const { engine, report } = aptove;
+  const mount = openAiMount(aptove);
+  t.after(() => mount.close());
+  const door = httpDoor({ engine, report, mounts: [mount], authenticate: async () => owner });
+  const post = async (path: string, body: object): Promise<Record<string, string>> => {
+    const headers = { "content-type": "application/json", authorization: "Bearer aptove_owner" };
+    const response = await door.fetch(
+      new Request(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(body) }),
+    );
+    assert.equal(response.status, 200, path + (await response.clone().text()));
+    return (await response.json()) as Record<string, string>;
+  };
+  const { sessionId } = await post("/api/ai/agent/execute", { instruction: "one" });
+  await post("/api/ai/agent/execute", { instruction: "two", sessionId });
+  const first = await post("/v1/responses", { model: "offline-1", input: "one" });
+  const messages = [{ role: "user", content: "one" }];
+  // A model is looked for in the contexts. A response continues another one: its turn, the session, and what runs there.
+  const routes = [
+    ["/api/ai/agent/execute", { instruction: "three", sessionId }, 0],
+    ["/v1/responses", { model: "offline-1", input: "two", previous_response_id: first["id"] }, 4],
+    ["/v1/chat/completions", { model: "offline-1", messages }, 1],
+  ] as const;
+  for (const [path, body, reads] of routes) {
+    const { statements, requests } = notedStores(t);
+    await post(path, body);
+    const waits = oneBehindTheOther(statements.filter(({ what }) => !notOfTheTurn.test(what)));
+    assert.deepEqual(
+      [waits.length, waits.at(-2)?.slice(0, 5), waits.at(-1)?.slice(0, 5)],
+      [reads + 2, "begin", "begin"],
+      `${path}\n${waits.join("\n")}`,
+    );
+    assert.equal(requests.length, 3, path);
+    t.mock.restoreAll();
+  }
 });
 
 test("[S9] [G1] a turn that its server prepares from memory follows what another server changed since", async (t) => {

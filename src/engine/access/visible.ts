@@ -35,9 +35,18 @@ export async function maySee({ records }: EngineDependencies, caller: Caller, se
 
 /** Returns a turn of a session that the caller may see. Throws `not_found`. */
 export async function visibleTurn(deps: EngineDependencies, caller: Caller, id: string): Promise<Turn> {
+  return (await visibleTurnAndSession(deps, caller, id)).turn;
+}
+
+/** Returns the same, with the session. */
+export async function visibleTurnAndSession(
+  deps: EngineDependencies,
+  caller: Caller,
+  id: string,
+): Promise<{ turn: Turn; session: Session }> {
   const turn = isId(id) ? await deps.records.turns.get(id) : null;
   const session = turn === null ? null : await deps.records.sessions.get(turn.sessionId);
-  if (turn !== null && session?.deletedAt === null && (await maySee(deps, caller, session))) return turn;
+  if (turn !== null && session?.deletedAt === null && (await maySee(deps, caller, session))) return { turn, session };
   // A turn that is hidden and a turn that does not exist give the same error, which does not reveal the session's id.
   throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
 }

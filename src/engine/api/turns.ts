@@ -168,7 +168,8 @@ export interface RunningTurn {
   turnId: string;
   /** The session at the start of the turn, with the name that its first turn gives it (S2). Null for a repeat. */
   session: Pick<Session, "name" | "activeAt" | "costUsd"> | null;
-  model: string;
+  /** The turn as it was opened. The turn of a repeat may have ended. */
+  turn: Turn;
   /**
    * True if an earlier request made this turn: one with the same idempotency key (T13), or the request of the turn that
    * was steered (T5).
@@ -181,6 +182,11 @@ export interface RunningTurn {
    * fails, with the error of the store.
    */
   finished: Promise<FinishedTurn>;
+  /**
+   * Returns the turn as it is stored, with its whole answer, or the partial output of a failed turn. No store is read. Null: the turn
+   * runs, or this process did not store its end.
+   */
+  ended(): { turn: FinishedTurn; answer: string } | null;
 }
 
 /**

@@ -5,15 +5,16 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { isHidden, mayBeParent } from "../../domain/turn.ts";
-import { continuableWithHead, mayContinue, visibleSession, visibleTurn } from "../access/visible.ts";
+import type { Session } from "../../domain/session.ts";
+import { isHidden, mayBeParent, type Turn } from "../../domain/turn.ts";
+import { continuableWithHead, mayContinue, visibleTurnAndSession } from "../access/visible.ts";
 import type { TurnRequest } from "../engine.ts";
 import { undeliveredTexts } from "./kept/kept-steers.ts";
 import type { RememberedPlace } from "./kept/remembered-places.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { finishOf } from "./live/turn-events.ts";
 import { waitingMail } from "./mailbox-delivery.ts";
-import { continuable, existing, readParent } from "./parent-turn.ts";
+import { continuable, existing } from "./parent-turn.ts";
 import { newestAsRerun, placeRerun, type PlacedRequest } from "./place-rerun.ts";
 import { newRoot, type TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
@@ -99,9 +100,11 @@ async function placeContinue(
 
 /** Places the turn in a new session, below any finished turn that the caller may read. */
 async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): Promise<TurnPlacement> {
-  const origin = await visibleTurn(deps, caller, turnId);
-  const model = await visibleSession(deps, caller, origin.sessionId);
-  return { ...newRoot, model, parent: continuable(origin), originTurnId: origin.id };
+  return forkOf(await visibleTurnAndSession(deps, caller, turnId));
+}
+
+function forkOf({ turn, session }: { turn: Turn; session: Session }): TurnPlacement {
+  return { ...newRoot, model: session, parent: continuable(turn), originTurnId: turn.id };
 }
 
 /**
@@ -114,14 +117,17 @@ async function placeAfter(
   { turnId, withdrawn }: Withdrawable & { turnId: string },
 ): Promise<TurnPlacement> {
   const { deps } = core;
-  const found = await visibleTurn(deps, caller, turnId);
-  if (isHidden(found)) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(turnId)}`);
-  if (found.status === "pending" && found.kind === "agent") await whileWanted(finishOf(core, turnId), { withdrawn });
-  const session = await visibleSession(deps, caller, found.sessionId);
+  const found = await visibleTurnAndSession(deps, caller, turnId);
+  const { turn, session } = found;
+  if (isHidden(turn)) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(turnId)}`);
+  if (turn.status === "pending" && turn.kind === "agent") {
+    await whileWanted(finishOf(core, turnId), { withdrawn });
+    return await placeAfter(core, caller, { turnId, withdrawn });
+  }
   const isFree = session.archivedAt === null && (await runningTurnOf(core, session.id)) === null;
   const isHere = isFree && session.headTurnId === turnId && (await mayContinue(deps, caller, session));
-  if (!isHere) return await placeFork(core, caller, turnId);
-  return { ...newRoot, session, model: session, head: turnId, parent: await readParent(core, turnId) };
+  if (!isHere) return forkOf(found);
+  return { ...newRoot, session, model: session, head: turnId, parent: continuable(turn) };
 }
 
 async function runningTurnOf({ deps, live }: EngineCore, sessionId: string): Promise<string | null> {

@@ -44,10 +44,11 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
     sessionId: turn.sessionId,
     turnId,
     session: null,
-    model: turn.model,
+    turn,
     isRepeat: true,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished,
+    ended: () => null,
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { answerOf } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FinishedTurn } from "../../domain/turn.ts";
@@ -189,11 +190,16 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
     sessionId,
     turnId,
     session: opened.session,
-    model: accepted.model,
+    turn: opened.pending,
     isRepeat: false,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished,
+    ended: () => endedHere(live),
   };
+}
+
+function endedHere({ state }: LiveTurn): ReturnType<RunningTurn["ended"]> {
+  return state.name === "stored" ? { turn: state.turn, answer: answerOf(state.events) } : null;
 }
 
 /** Runs the turn to its end. Never rejects: if anything fails, the turn ends, and its end states the reason (T11). */

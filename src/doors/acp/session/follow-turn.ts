@@ -27,7 +27,8 @@ export interface ShownTurn {
 /** Shows the turn of a prompt. Returns its terminal event, or null if the client has left; the turn then continues without it (R5). */
 export async function followTurn(following: FollowContext, running: RunningTurn): Promise<FollowedEnd | null> {
   const { client } = following;
-  const { turnId, model, session } = running;
+  const { turnId, session } = running;
+  const { model } = running.turn;
   const ended = Promise.withResolvers<FollowedEnd | null>();
   following.session.followed = { turnId, isAttached: false, end: ended.promise, detach: () => {} };
   const past = { seq: 0, isShown: true };

@@ -99,16 +99,19 @@ async function deliver(door: HandlerDependencies, { call, running, as }: Deliver
 }
 
 /**
- * Waits for the turn and returns its stored answer. A turn whose end could not be stored has failed, and its answer says so: an error
- * would not say that the turn was accepted, and invite the client to run it twice. Throws the fault of a store that cannot be read.
+ * Waits for the turn and returns its answer as it is stored. It is read back only if this process did not store the end. A turn whose
+ * end could not be stored has failed, and its answer says so: an error would not say that the turn was accepted, and invite the client
+ * to run it twice. Throws the fault of a store that cannot be read.
  */
 async function completeAnswer(
   { engine }: HandlerDependencies,
   caller: Caller,
-  { turnId, finished }: RunningTurn,
+  { turnId, finished, ended: endedHere }: RunningTurn,
 ): Promise<Response> {
   try {
     const ended = await finished;
+    const here = endedHere();
+    if (here !== null) return answer("execute", await executeAnswerOf({ ...here, answer: async () => here.answer }));
     const reading = engine.turns.read(caller, turnId);
     const reader = ended.status === "failed" ? await reading.catch(() => null) : await reading;
     if (reader !== null && reader.turn.status !== "pending") return answer("execute", await executeAnswerOf(reader));

@@ -36,7 +36,7 @@ async function answerChat(parts: OpenAiParts, call: DoorCall, asked: CreateChat)
   const { running, request } = await startChat(parts, call, asked).catch((error: unknown) => {
     throw aboutMessages(error);
   });
-  const turn = await parts.engine.turns.get(call.caller, running.turnId);
+  const { turn } = running;
   const allowed = request.allowedTools ?? (request.tools ?? []).map(({ name }) => name);
   const names = new Set(allowed);
   const chat: RunningChat = {

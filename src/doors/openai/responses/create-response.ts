@@ -82,6 +82,6 @@ async function begin(
   };
   const listening = asked.background === true ? { ...client, request: null } : client;
   const running = await startResponse(parts, listening, request);
-  const followed = await followRunning(engine, caller, { turnId: running.turnId, request });
+  const followed = followRunning(running, request);
   return { asked, running, followed, events: wireEvents(engine, caller, { followed, source: running.events(signal) }) };
 }

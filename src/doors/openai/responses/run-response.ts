@@ -70,32 +70,37 @@ function continuationError(thrown: unknown, { after, sessionId }: TurnRequest): 
 /** A turn with the events of its response. */
 export interface FollowedResponse {
   turn: Turn;
+  /** Returns the turn as it ended, if this process knows it. */
+  ended: RunningTurn["ended"];
   echo: RequestEcho;
   events: ResponseEvents;
 }
 
 /** Returns the response of a turn that this door has just started, of which it knows the request. */
-export async function followRunning(
-  engine: Engine,
-  caller: Caller,
-  { turnId, request }: { turnId: string; request: TurnRequest },
-): Promise<FollowedResponse> {
+export function followRunning({ turn, ended }: RunningTurn, request: TurnRequest): FollowedResponse {
   const { instructions = null, tools = [], clientData = {}, earlier = [], toolResults = [] } = request;
-  const turn = await engine.turns.get(caller, turnId);
-  return followed(turn, { instructions, tools, clientData, toolResults, earlier: earlier as [] });
+  return followedResponse({ turn, ended }, { instructions, tools, clientData, toolResults, earlier: earlier as [] });
 }
 
 /** Returns the response of a stored turn. */
 export async function followStored(engine: Engine, caller: Caller, turn: Turn): Promise<FollowedResponse> {
-  return followed(turn, await (await engine.turns.read(caller, turn.id)).asked());
+  return followedResponse({ turn, ended: () => null }, await (await engine.turns.read(caller, turn.id)).asked());
 }
 
-function followed(turn: Turn, asked: AskedOfTurn): FollowedResponse {
+function followedResponse(
+  { turn, ended }: Pick<FollowedResponse, "turn" | "ended">,
+  asked: AskedOfTurn,
+): FollowedResponse {
   const echo = keptEcho(asked);
   const allowed = allowedNames(echo);
   const names = new Set(asked.tools.map(({ name }) => name).filter((name) => allowed?.includes(name) ?? true));
   const frame = responseFrame(factsOfTurn(turn, asked));
-  return { turn, echo, events: new ResponseEvents({ frame, turnId: turn.id, isClients: (name) => names.has(name) }) };
+  return {
+    turn,
+    ended,
+    echo,
+    events: new ResponseEvents({ frame, turnId: turn.id, isClients: (name) => names.has(name) }),
+  };
 }
 
 function allowedNames({ tool_choice: choice }: RequestEcho): string[] | null {
@@ -107,16 +112,16 @@ function allowedNames({ tool_choice: choice }: RequestEcho): string[] | null {
 export async function* wireEvents(
   engine: Engine,
   caller: Caller,
-  { followed: { turn, events }, source }: { followed: FollowedResponse; source: AsyncIterable<SequencedEvent> },
+  { followed, source }: { followed: FollowedResponse; source: AsyncIterable<SequencedEvent> },
 ): AsyncGenerator<WireEvent> {
   for await (const { event } of source) {
-    const endedAt = isTerminal(event) ? await endOf(engine, caller, turn) : 0;
-    yield* events.push(event, () => endedAt);
+    const endedAt = isTerminal(event) ? await endOf(engine, caller, followed) : 0;
+    yield* followed.events.push(event, () => endedAt);
   }
 }
 
-async function endOf(engine: Engine, caller: Caller, turn: Turn): Promise<number> {
-  const ended = turn.status === "pending" ? await engine.turns.get(caller, turn.id) : turn;
+async function endOf(engine: Engine, caller: Caller, { turn, ended: endedHere }: FollowedResponse): Promise<number> {
+  const ended = turn.status === "pending" ? (endedHere()?.turn ?? (await engine.turns.get(caller, turn.id))) : turn;
   return seconds(ended.status === "pending" ? ended.createdAt : (ended.answeredAt ?? ended.statusAt));
 }
 

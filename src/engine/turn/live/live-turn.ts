@@ -51,6 +51,7 @@ export interface SettlingState {
 /** The end is in the store. The session is free, although the live log may still exist (T5). */
 export interface StoredState {
   name: "stored";
+  turn: FinishedTurn;
   /** All events of the turn. A listener in this process need not read them from the store. */
   events: readonly TurnEvent[];
 }
@@ -124,9 +125,9 @@ export function toSettling(state: LiveTurnState): LiveTurnState {
   }
 }
 
-/** Returns the state after the store has accepted the end. `events` are all events of the turn. */
-export function toStored(_state: LiveTurnState, events: readonly TurnEvent[]): LiveTurnState {
-  return { name: "stored", events };
+/** Returns the state after the store has accepted the end. */
+export function toStored(_state: LiveTurnState, end: Omit<StoredState, "name">): LiveTurnState {
+  return { name: "stored", ...end };
 }
 
 /**
@@ -275,8 +276,8 @@ export class LiveTurn {
     this.#move(toSettling(this.#state));
   }
 
-  store(events: readonly TurnEvent[]): void {
-    this.#move(toStored(this.#state, events));
+  store(end: Omit<StoredState, "name">): void {
+    this.#move(toStored(this.#state, end));
   }
 
   leaveUnwritten(reason: Failure): void {

@@ -66,8 +66,11 @@ class PostgresServerDriver implements Driver {
   async #setUp(client: PoolClient): Promise<ServerSession> {
     const settings = Object.entries(this.#connections.settings);
     const calls = settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, false)`);
-    await client.query(`select ${calls.join(", ")}`, settings.flat());
-    const session = await serverSessionOf(client);
+    // All of it is sent at once, so a new connection costs one more round trip.
+    const [, session] = await Promise.all([
+      client.query(`select ${calls.join(", ")}`, settings.flat()),
+      serverSessionOf(client),
+    ]);
     this.#ready.set(client, session);
     return session;
   }

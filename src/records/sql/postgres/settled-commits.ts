@@ -148,8 +148,11 @@ async function serverHistoryOf(client: PoolClient): Promise<ServerHistory> {
 
 export async function serverSessionOf(client: PoolClient): Promise<ServerSession> {
   const lock = [randomInt(lockNumbers), randomInt(lockNumbers)] as const;
-  await client.query("select pg_advisory_lock($1, $2)", [...lock]);
-  return { lock, history: await serverHistoryOf(client) };
+  const [history] = await Promise.all([
+    serverHistoryOf(client),
+    client.query("select pg_advisory_lock($1, $2)", [...lock]),
+  ]);
+  return { lock, history };
 }
 
 /** The numbers of an advisory lock are integers of 32 bits. */
