@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, realpathSync } from "node:fs";
-import { chown, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, chown, cp, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -21,6 +21,12 @@ export interface TestPostgres {
   crash(): Promise<void>;
   /** Starts the server again after `crash`, with the same data at the same address. */
   start(): Promise<void>;
+  /**
+   * Crashes the server and starts it again, and keeps a copy of the data between the two, as a standby has it that receives nothing more.
+   * Resolves with the function that starts the copy at the same address after the next crash: a promoted standby, which lacks what was
+   * committed since.
+   */
+  leaveStandby(): Promise<() => Promise<void>>;
   /** Stops the server and removes all that it wrote. */
   stop(): Promise<void>;
 }
@@ -155,18 +161,35 @@ async function startServer(place: Place, { isDurable = false, diskSize }: Postgr
   ];
   let running = await startOne(place, server);
   const crashed = join(place.folder, "crashed");
+  const [data, copy] = [join(place.folder, "data"), join(place.folder, "standby")];
+  const crash = async (): Promise<void> => {
+    await writeFile(crashed, "");
+    const [pid] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n");
+    process.kill(Number(pid), "SIGQUIT");
+    await running.ended;
+    running.child.stdin?.end();
+  };
+  const start = async (): Promise<void> => {
+    await rm(crashed, { force: true });
+    running = await startOne(place, server);
+  };
   return {
     url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(place.folder)}`,
-    async crash() {
-      await writeFile(crashed, "");
-      const [pid] = (await readFile(join(place.folder, "data", "postmaster.pid"), "utf8")).split("\n");
-      process.kill(Number(pid), "SIGQUIT");
-      await running.ended;
-      running.child.stdin?.end();
-    },
-    async start() {
-      await rm(crashed, { force: true });
-      running = await startOne(place, server);
+    crash,
+    start,
+    async leaveStandby() {
+      await crash();
+      // The copy needs the owner of the original.
+      spawnSync("cp", ["-a", data, copy]);
+      await start();
+      return async () => {
+        await rm(data, { recursive: true });
+        await rename(copy, data);
+        // A server that recovers from an archive, and finds nothing there, ends the recovery as a promoted standby does.
+        await appendFile(join(data, "postgresql.auto.conf"), "restore_command = 'false'\n");
+        await writeFile(join(data, "recovery.signal"), "");
+        await start();
+      };
     },
     async stop() {
       running.child.stdin?.end();

@@ -208,6 +208,39 @@ for (const cut of ["before", "after"] as const) {
   });
 }
 
+test("[B3] [R6] [P3] what a promoted standby has lost is done again, and counts once", async (context) => {
+  const own = await startPostgres();
+  context.after(() => own.stop());
+  const { store, proxy } = await openBehindProxy(context, { settleMs: 600_000, retryMs: 600_000 }, own);
+  const failOverDuring = async <T>(change: () => Promise<T>): Promise<T> => {
+    const promote = await own.leaveStandby();
+    const isDown = proxy.cutAndGoDown("begun");
+    const changing = change();
+    await isDown;
+    await own.crash();
+    await promote();
+    // The number of the transaction is that of another one now.
+    await useNumbers(own, 50);
+    proxy.comeBack();
+    return await changing;
+  };
+  const session = await startSession(store);
+  const opening = openingOf(draftOf(session), { leaseMs: 600_000 });
+  const turn = await failOverDuring(() => openSampleTurn(store, opening));
+  assert.equal(turn.sequence, 1);
+  const step = stepOf(turn.id, 1);
+  assert.equal(await failOverDuring(() => store.turns.insertStep(step, turn.runnerId)), true);
+  assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
+  const { user, code, claim } = pairingOf();
+  await store.people.insertUser(user);
+  await store.devices.insertCode(code);
+  assert.equal((await failOverDuring(() => store.devices.claimCode(claim))).outcome, "claimed");
+  const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
+  assert.deepEqual(await failOverDuring(() => store.turns.finish(finish)), { outcome: "finished" });
+  assert.equal((await store.sessions.get(session.id))?.tokensTotal, 500);
+  assert.equal((await store.turns.get(turn.id))?.status, "completed");
+});
+
 test("[B3] [B4] a turn is opened and ended although its connection breaks several times, with room for one in the pool", async (context) => {
   const { store, proxy } = await openBehindProxy(context, { poolMax: 1, connectMs: 500 });
   for (const cut of cuts) {
