@@ -93,11 +93,15 @@ export interface SequencedEvent {
 
 /** Returns the messages of an answer, in order, with one blank line between two messages. */
 export function answerOf(events: readonly TurnEvent[]): string {
-  const messages = new Map<string, string>();
+  const messages = new Map<string, string[]>();
   for (const event of events) {
-    if (event.type === "text_delta") messages.set(event.messageId, (messages.get(event.messageId) ?? "") + event.delta);
+    if (event.type !== "text_delta") continue;
+    const pieces = messages.get(event.messageId) ?? [];
+    messages.set(event.messageId, pieces);
+    pieces.push(event.delta);
   }
-  return [...messages.values()].join("\n\n");
+  // A text that grew by `+` would keep all its pieces in memory.
+  return [...messages.values()].map((pieces) => pieces.join("")).join("\n\n");
 }
 
 /** Returns true for the last event of a turn. */

@@ -19,8 +19,9 @@ export interface DeviceRecords {
   getCode(id: string): Promise<PairingCode | null>;
   /**
    * Gives a device its token for an open code. A code is open if it was not claimed, has not expired, and has tries left. If no
-   * open code with the label has the hash, every open code with the label loses a try. The same claim, which its key names,
-   * may be made again, and returns the same result.
+   * open code with the label has the hash, every open code with the label loses a try. The same claim, with the same
+   * code and key, may be made again, and returns the same result. A wrong one costs a try each time, also if it is made again only because
+   * its outcome was not known.
    */
   claimCode(claim: PairingClaim): Promise<ClaimResult>;
 }

@@ -183,10 +183,16 @@ export interface RunningTurn {
    */
   finished: Promise<FinishedTurn>;
   /**
-   * Returns the turn as it is stored, with its whole answer, or the partial output of a failed turn. No store is read. Null: the turn
-   * runs, or this process did not store its end.
+   * Returns how the turn ended, without a store, if this process knows it. Null: the turn runs; this is a repeat; the end was stored by
+   * another process, or without its events; or the caller does not own the session, and may have lost the right to see it (H4).
    */
-  ended(): { turn: FinishedTurn; answer: string } | null;
+  ended(): EndedTurn | null;
+}
+
+/** A turn as it is stored, and its whole answer, or the partial output of a failed one. */
+export interface EndedTurn {
+  turn: FinishedTurn;
+  answer: string;
 }
 
 /**

@@ -12,7 +12,7 @@ import { acceptRequest } from "./prepare/accept.ts";
 import { withEarlierTurns } from "./prepare/summarised/turn-tool.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { KeptRules } from "./kept/kept-rules.ts";
-import type { RunningTurn, TurnRequest } from "../engine.ts";
+import type { EndedTurn, RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { clientToolsOf } from "./prepare/client-tools.ts";
 import { openTurn } from "./open-turn.ts";
@@ -167,7 +167,7 @@ function register(core: EngineCore, { place, accepted }: AcceptedTurn): LiveTurn
 }
 
 async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise<RunningTurn> {
-  const { live, accepted } = registered;
+  const { live, accepted, place } = registered;
   const { turnId, sessionId, watch } = live;
   const prepared = await tryToPlan(core, registered);
   refuseWithoutIndex(registered, prepared);
@@ -182,8 +182,10 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   await mayGoOn();
   live.run(opened);
   const begun = recordBeginning(opened);
+  let ended: EndedTurn | null = null;
+  const mayKnow = place.session === null || place.session.userId === accepted.caller.userId;
   // The model need not wait for the log.
-  const finished = runToEnd(core, opened);
+  const finished = runToEnd(core, opened, (end) => (ended = mayKnow ? end : null));
   await begun;
   core.changes.changed(accepted.caller.orgId);
   return {
@@ -194,16 +196,19 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
     isRepeat: false,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished,
-    ended: () => endedHere(live),
+    ended: () => ended,
   };
 }
 
-function endedHere({ state }: LiveTurn): ReturnType<RunningTurn["ended"]> {
-  return state.name === "stored" ? { turn: state.turn, answer: answerOf(state.events) } : null;
-}
-
-/** Runs the turn to its end. Never rejects: if anything fails, the turn ends, and its end states the reason (T11). */
-async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedTurn> {
+/**
+ * Runs the turn to its end. Never rejects: if anything fails, the turn ends, and its end states the reason (T11). `onStored` is called if
+ * the end was stored here with its events.
+ */
+async function runToEnd(
+  core: EngineCore,
+  opened: OpenedTurn,
+  onStored: (end: EndedTurn) => void,
+): Promise<FinishedTurn> {
   const { live } = opened;
   let idle = Promise.resolve();
   try {
@@ -211,6 +216,7 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
     await mayStart();
     const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
     idle = logDropped;
+    if (live.state.name === "stored") onStored({ turn, answer: answerOf(live.state.events) });
     live.finish(turn);
     live.watch.finished(turn);
     core.changes.changed(opened.accepted.caller.orgId);

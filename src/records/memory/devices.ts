@@ -37,11 +37,11 @@ export function deviceRecords(rows: Rows): DeviceRecords {
 }
 
 /** Returns what an earlier call with the same claim did. Null: nothing. */
-function claimedBefore(rows: Rows, { key: { id } }: PairingClaim): ClaimResult | null {
-  const key = rows.keys.get(id);
-  const code = [...rows.pairingCodes.values()].find(({ keyId }) => keyId === id);
-  if (key === undefined || code === undefined) return null;
-  return { outcome: "claimed", key, workspaceId: code.workspaceId };
+function claimedBefore(rows: Rows, { hash, key }: PairingClaim): ClaimResult | null {
+  const made = rows.keys.get(key.id);
+  const code = [...rows.pairingCodes.values()].find((each) => each.keyId === key.id && each.hash === hash);
+  if (made?.hash !== key.hash || code === undefined) return null;
+  return { outcome: "claimed", key: made, workspaceId: code.workspaceId };
 }
 
 function isOpen(code: PairingCode, at: number): boolean {

@@ -28,10 +28,16 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
 }
 
 /** Returns what an earlier attempt of the same claim did. Null: nothing. */
-async function claimedBefore(tx: Transaction<Tables>, { key: { id } }: PairingClaim): Promise<ClaimResult | null> {
-  const key = await keyRecords(tx).get(id);
-  const code = await tx.selectFrom("pairing_codes").select("workspace_id").where("key_id", "=", id).executeTakeFirst();
-  return key === null || code === undefined ? null : { outcome: "claimed", key, workspaceId: code.workspace_id };
+async function claimedBefore(tx: Transaction<Tables>, { hash, key }: PairingClaim): Promise<ClaimResult | null> {
+  const made = await keyRecords(tx).get(key.id);
+  const code = await tx
+    .selectFrom("pairing_codes")
+    .select("workspace_id")
+    .where("key_id", "=", key.id)
+    .where("hash", "=", hash)
+    .executeTakeFirst();
+  if (made?.hash !== key.hash || code === undefined) return null;
+  return { outcome: "claimed", key: made, workspaceId: code.workspace_id };
 }
 
 /** Locks all open codes with the label for the whole transaction, so that simultaneous guesses are counted one by one. */

@@ -13,8 +13,8 @@ export class OutcomeUnknown extends AptoveError {
 }
 
 /**
- * Repeats a change while its outcome is unknown, for a limited time. The change itself must look for what it did before: a
- * caller that retries it for another reason does not know that it may have happened.
+ * Repeats a change while its outcome is unknown, for a limited time. The change must itself find what an earlier attempt did,
+ * because other retries call it too.
  */
 export async function againIfUnknown<T>(change: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + limits.recordsRetryMs;

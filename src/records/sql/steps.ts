@@ -14,8 +14,9 @@ export async function insertStep(db: Kysely<Tables>, dialect: SqlDialect, insert
     try {
       return await tryToInsert(db, dialect, inserted);
     } catch (error) {
-      if (isUniqueViolation(error) && (await isSameStored(db, inserted))) return true;
-      throw error;
+      const repeated = isUniqueViolation(error) ? await repeatedStep(db, inserted) : null;
+      if (repeated === null) throw error;
+      return repeated;
     }
   });
 }
@@ -48,18 +49,18 @@ async function tryToInsert(
   return numInsertedOrUpdatedRows === 1n;
 }
 
-/** Returns whether the runner, which still has the turn, inserted exactly this step before. */
-async function isSameStored(db: Kysely<Tables>, { step, runnerId }: InsertedStep): Promise<boolean> {
+/** Returns what `insertStep` returns if the step has been stored. Null: another step has its index. */
+async function repeatedStep(db: Kysely<Tables>, { step, runnerId }: InsertedStep): Promise<boolean | null> {
   const row = stepToRow(step);
   const stored = await db
     .selectFrom("steps")
     .innerJoin("turns", "turns.id", "steps.turn_id")
-    .select("steps.doc")
+    .select(["steps.doc", "turns.status", "turns.runner_id"])
     .where("turns.id", "=", row.turn_id)
-    .where("turns.runner_id", "=", runnerId)
     .where("steps.step", "=", row.step)
     .executeTakeFirst();
-  return stored?.doc === row.doc;
+  if (stored?.status !== "pending" || stored.runner_id !== runnerId) return false;
+  return stored.doc === row.doc ? true : null;
 }
 
 export function stepToRow(step: Step): StepRow {

@@ -87,6 +87,11 @@ function codeTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
     assert.deepEqual(await store.devices.claimCode(claim), result, "the same claim, made again");
+    const others = [
+      { ...claim, hash: "wrong" },
+      { ...claim, key: { ...claim.key, hash: "another token" } },
+    ];
+    for (const other of others) assert.deepEqual(await store.devices.claimCode(other), { outcome: "refused" });
   });
 
   test("[P3] a code works once, and not after its expiry", async (context) => {

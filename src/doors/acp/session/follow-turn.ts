@@ -27,12 +27,11 @@ export interface ShownTurn {
 /** Shows the turn of a prompt. Returns its terminal event, or null if the client has left; the turn then continues without it (R5). */
 export async function followTurn(following: FollowContext, running: RunningTurn): Promise<FollowedEnd | null> {
   const { client } = following;
-  const { turnId, session } = running;
-  const { model } = running.turn;
+  const { turnId, session, turn } = running;
   const ended = Promise.withResolvers<FollowedEnd | null>();
   following.session.followed = { turnId, isAttached: false, end: ended.promise, detach: () => {} };
   const past = { seq: 0, isShown: true };
-  const shown = { turnId, model, session, past, isOwnPrompt: true, events: running.events(client.gone) };
+  const shown = { turnId, model: turn.model, session, past, isOwnPrompt: true, events: running.events(client.gone) };
   try {
     const end = await showTurn(following, shown, new TurnFeed(turnId));
     ended.resolve(end);

@@ -1,7 +1,7 @@
-/** Builds the answer of the execute route from a stored turn. It is the same at any later time (H1). */
+/** Builds the answer of the execute route from a stored turn. Who may still see the turn gets the same at any later time (H1, H4). */
 import { AptoveError, type Warning } from "../../../domain/errors.ts";
 import { parseFileBundle, type FileBundle } from "../../../domain/file-bundle.ts";
-import type { Turn } from "../../../domain/turn.ts";
+import type { PendingTurn, Turn } from "../../../domain/turn.ts";
 import type { TurnReader } from "../../../engine/engine.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
 import { turnOutcome, type TurnOutcome } from "../../../protocol/turn.ts";
@@ -12,8 +12,12 @@ import { toWireFailure } from "../../../protocol/wire-failure.ts";
 export async function executeAnswerOf(reader: Pick<TurnReader, "turn" | "answer">): Promise<ExecuteAnswer> {
   const { turn } = reader;
   if (turn.status === "pending") throw new AptoveError("turn_not_finished", "read its events until it has finished");
+  return executeAnswer(turn, await reader.answer());
+}
+
+/** Returns the same for a turn whose whole answer is known. */
+export function executeAnswer(turn: Exclude<Turn, PendingTurn>, text: string): ExecuteAnswer {
   const outcome = turnOutcome(turn);
-  const text = await reader.answer();
   const { bundle, warnings } = proposedFiles(turn, outcome, text);
   const [failure] = outcome.failures;
   return {

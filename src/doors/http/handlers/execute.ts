@@ -4,7 +4,7 @@ import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { streamKey } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
-import { executeAnswerOf } from "./execute-answer.ts";
+import { executeAnswer, executeAnswerOf } from "./execute-answer.ts";
 import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { readExecuteRequest, type ParsedExecuteRequest } from "../request/execute-request.ts";
 import { runAnswer } from "./streams.ts";
@@ -99,26 +99,24 @@ async function deliver(door: HandlerDependencies, { call, running, as }: Deliver
 }
 
 /**
- * Waits for the turn and returns its answer as it is stored. It is read back only if this process did not store the end. A turn whose
+ * Waits for the turn and returns its answer as it is stored. It is read back only if the engine does not know the end. A turn whose
  * end could not be stored has failed, and its answer says so: an error would not say that the turn was accepted, and invite the client
  * to run it twice. Throws the fault of a store that cannot be read.
  */
 async function completeAnswer(
   { engine }: HandlerDependencies,
   caller: Caller,
-  { turnId, finished, ended: endedHere }: RunningTurn,
+  running: RunningTurn,
 ): Promise<Response> {
+  const { turnId } = running;
   try {
-    const ended = await finished;
-    const here = endedHere();
-    if (here !== null) return answer("execute", await executeAnswerOf({ ...here, answer: async () => here.answer }));
+    const turn = await running.finished;
+    const ended = running.ended();
+    if (ended !== null) return answer("execute", executeAnswer(ended.turn, ended.answer));
     const reading = engine.turns.read(caller, turnId);
-    const reader = ended.status === "failed" ? await reading.catch(() => null) : await reading;
+    const reader = turn.status === "failed" ? await reading.catch(() => null) : await reading;
     if (reader !== null && reader.turn.status !== "pending") return answer("execute", await executeAnswerOf(reader));
-    return answer(
-      "execute",
-      await executeAnswerOf({ turn: ended, answer: async () => (await reader?.answer()) ?? "" }),
-    );
+    return answer("execute", executeAnswer(turn, (await reader?.answer()) ?? ""));
   } catch (error) {
     if (!(error instanceof AptoveError)) throw error;
     throw new AptoveError(error.code, error.detail, { facts: { ...error.facts, turnId }, cause: error });

@@ -141,6 +141,27 @@ test("[S7] an owner shares with the org and invites; an invited user continues i
   ]);
 });
 
+test("[H4] [S7] who is dismissed while their turn runs gets no answer of it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let owned = false;
+  const door = await testDoor(t, {
+    script: () => (owned ? (begun.resolve(), [{ says: ["a", held.promise, " b"] }]) : "ok"),
+  });
+  t.after(() => held.resolve());
+  const [owner, friend] = [await door.person("member"), await door.person("member")];
+  const { sessionId } = await (await door.engine.turns.run(owner, { instruction: "hello" })).finished;
+  owned = true;
+  await door.engine.sharing.change(owner, sessionId, { invite: [friend.userId] });
+  const go = { as: friend, json: { instruction: "on", sessionId } };
+  const refused = door.refused("not_found", "POST /api/ai/agent/execute", go);
+  await begun.promise;
+  await door.engine.sharing.change(owner, sessionId, { dismiss: [friend.userId] });
+  held.resolve();
+  const { turnId } = await refused;
+  assert.equal((await door.engine.turns.get(owner, String(turnId))).status, "completed");
+});
+
 test("[P3] a device sees only its own workspace, whatever it requests, and creates nothing elsewhere", async (t) => {
   const door = await testDoor(t);
   const owner = await door.person("member");

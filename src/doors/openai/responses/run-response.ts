@@ -3,7 +3,7 @@ import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import type { Turn } from "../../../domain/turn.ts";
-import type { AskedOfTurn, Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
+import type { AskedOfTurn, EndedTurn, Engine, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { DoorCall, OpenAiParts } from "../door-call.ts";
 import { noPrevious, noSuch } from "../wire-error.ts";
 import { responseId, conversationId } from "../wire-ids.ts";
@@ -71,7 +71,7 @@ function continuationError(thrown: unknown, { after, sessionId }: TurnRequest): 
 export interface FollowedResponse {
   turn: Turn;
   /** Returns the turn as it ended, if this process knows it. */
-  ended: RunningTurn["ended"];
+  ended(this: void): EndedTurn | null;
   echo: RequestEcho;
   events: ResponseEvents;
 }

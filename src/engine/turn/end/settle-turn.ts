@@ -103,7 +103,7 @@ async function storeEnd(core: EngineCore, settling: SettlingTurn, end: TurnEnd):
       core.remembered.places.ended(turn, result.after);
       remember(core, settling, { turn, state });
       writeDown(core, settling, { turn, state });
-      live.store({ turn, events });
+      live.store(events);
       return settled(turn, dropFlushed(core, settling));
     }
     if (result.outcome === "refused") {

@@ -31,7 +31,7 @@ const states = {
   lost: { name: "lost" },
   settling: { name: "settling", wasLost: false },
   "settling, lost": { name: "settling", wasLost: true },
-  stored: { name: "stored", turn: never(), events: [] },
+  stored: { name: "stored", events: [] },
   unwritten: { name: "unwritten", reason },
   closed: { name: "closed", wasLost: false },
   "closed, lost": { name: "closed", wasLost: true },
@@ -65,7 +65,7 @@ const ways: Record<string, [(state: LiveTurnState) => LiveTurnState, string[]]> 
       "closed, lost",
     ],
   ],
-  store: [(state) => toStored(state, { turn: never(), events: [] }), Array.from({ length: 9 }, () => "stored")],
+  store: [(state) => toStored(state, []), Array.from({ length: 9 }, () => "stored")],
   "leave unwritten": [
     (state) => toUnwritten(state, reason),
     [
@@ -113,7 +113,7 @@ test("[T5] [R1] each state tells whether its session is busy, its listeners are 
 test("[T11] [V2] states that cannot be do not type-check", () => {
   const impossible: LiveTurnState[] = [
     // @ts-expect-error a stored turn has its events
-    { name: "stored", turn: never() },
+    { name: "stored" },
     // @ts-expect-error an end that could not be written has a reason
     { name: "unwritten" },
     // @ts-expect-error a turn that is being prepared has no events
@@ -121,7 +121,7 @@ test("[T11] [V2] states that cannot be do not type-check", () => {
     // @ts-expect-error a lost turn has no run that could begin something
     { name: "lost", accepted: never(), recorder: never(), subagentsBegun: 0 },
     // @ts-expect-error an end that is in the store was written
-    { name: "stored", turn: never(), events: [], reason },
+    { name: "stored", events: [], reason },
   ];
   const state: LiveTurnState = impossible[0] ?? states.lost;
   // @ts-expect-error only a running turn has a recorder
@@ -138,7 +138,7 @@ test("[R3] [R4] what waits for a state is woken by it, and by the end of the tur
   live.run(run);
   await opened;
   live.settle();
-  live.store({ turn: never(), events: [] });
+  live.store([]);
   assert.equal(turns.ofSession("s"), undefined, "the session is free before the turn has left");
   assert.equal(turns.count, 1);
   turns.end(live);

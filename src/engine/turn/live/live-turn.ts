@@ -51,7 +51,6 @@ export interface SettlingState {
 /** The end is in the store. The session is free, although the live log may still exist (T5). */
 export interface StoredState {
   name: "stored";
-  turn: FinishedTurn;
   /** All events of the turn. A listener in this process need not read them from the store. */
   events: readonly TurnEvent[];
 }
@@ -125,9 +124,9 @@ export function toSettling(state: LiveTurnState): LiveTurnState {
   }
 }
 
-/** Returns the state after the store has accepted the end. */
-export function toStored(_state: LiveTurnState, end: Omit<StoredState, "name">): LiveTurnState {
-  return { name: "stored", ...end };
+/** Returns the state after the store has accepted the end. `events` are all events of the turn. */
+export function toStored(_state: LiveTurnState, events: readonly TurnEvent[]): LiveTurnState {
+  return { name: "stored", events };
 }
 
 /**
@@ -276,8 +275,8 @@ export class LiveTurn {
     this.#move(toSettling(this.#state));
   }
 
-  store(end: Omit<StoredState, "name">): void {
-    this.#move(toStored(this.#state, end));
+  store(events: readonly TurnEvent[]): void {
+    this.#move(toStored(this.#state, events));
   }
 
   leaveUnwritten(reason: Failure): void {

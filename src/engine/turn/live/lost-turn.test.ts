@@ -46,7 +46,7 @@ test("[R1] [V2] a lease that is not renewed because the end was just stored brea
   live.settle();
   live.lose();
   await endOfRound();
-  live.store({ turn: Object.create(null), events: [first, last] });
+  live.store([first, last]);
   assert.deepEqual((await next).value, { seq: 2, event: last });
   core.live.end(live);
 });

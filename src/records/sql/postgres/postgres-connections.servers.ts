@@ -64,6 +64,43 @@ test("[B4] a store survives the loss of its connections", async (context) => {
   await runSampleTurn(store, session.id);
 });
 
+test("[B1] a new connection waits once for what it begins with", async (context) => {
+  const order: string[] = [];
+  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
+  context.mock.method(pg.Client.prototype as unknown as Record<string, never>, "query", async function noted(
+    this: unknown,
+    ...given: unknown[]
+  ) {
+    const what = /set_config|pg_advisory_lock|stats_reset/.exec(String(given[0]))?.[0];
+    if (what !== undefined) order.push(`${what} sent`);
+    const answer = await query.apply(this, given);
+    if (what !== undefined) order.push("answered");
+    return answer;
+  } as never);
+  await openBehindProxy(context);
+  assert.deepEqual(order.slice(0, 4), ["set_config sent", "stats_reset sent", "pg_advisory_lock sent", "answered"]);
+});
+
+test("[R1] [R2] a step that is inserted again while another server takes the turn is refused, as any step then", async (context) => {
+  const { store } = await openBehindProxy(context);
+  const opening = openingOf(draftOf(await startSession(store)), { leaseMs: 600_000 });
+  const turn = await openSampleTurn(store, opening);
+  const step = stepOf(turn.id, 1);
+  assert.equal(await store.turns.insertStep(step, turn.runnerId), true);
+  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
+  context.mock.method(pg.Client.prototype as unknown as Record<string, never>, "query", async function take(
+    this: unknown,
+    ...given: unknown[]
+  ) {
+    if (String(given[0]).startsWith("select") && String(given[0]).includes('"steps"."doc"')) {
+      await query.call(this, "begin read write; update turns set runner_id = 'rescuer'; commit");
+    }
+    return await query.apply(this, given);
+  } as never);
+  assert.equal(await store.turns.insertStep(step, turn.runnerId), false);
+  assert.equal(await store.turns.insertStep(step, "rescuer"), true);
+});
+
 /** Calls every method that changes data, in an order in which each has something to change, and checks each result of a first call or a retry. */
 async function changeEverything(
   store: RecordStore,
