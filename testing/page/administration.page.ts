@@ -81,13 +81,13 @@ test("[U10] [U13] an admin makes a key, watches an index being built, reads what
   await tab.getByRole("link", { name: "Contexts" }).click();
   await tab.getByRole("link", { name: "default" }).last().click();
   const field = tab.getByRole("textbox");
-  for (const [from, to] of [
-    ["Be careful.", "Be brief.\\nBe kind."],
-    ["Be kind.", "Be exact."],
+  for (const [from, to, version] of [
+    ["Be careful.", "Be brief.\\nBe kind.", "Version 1"],
+    ["Be kind.", "Be exact.", "Version 2"],
   ] as const) {
     await field.fill((await field.inputValue()).replace(from, to));
     await tab.getByRole("button", { name: "Save a new version" }).click();
-    await tab.getByRole("button", { name: "Save a new version", disabled: true }).waitFor();
+    await tab.getByText(version).first().waitFor();
   }
   await tab.getByRole("button", { name: "What changed" }).first().click();
   const comparison = tab.getByRole("region", { name: "Comparison" });
@@ -196,5 +196,33 @@ test("[U10] [G1] [U13] a context that another admin changed meanwhile shows both
     .getByText(/This is not JSON, so nothing was saved/)
     .waitFor();
   assert.equal(await field.inputValue(), "{ nothing");
+  assert.deepEqual(tab.faults, []);
+});
+
+test("[U10] [G1] [U13] a context that was saved never shows its former text again, and what is typed meanwhile is based on it", async (t) => {
+  const { engine, owner, ...world } = await adminWorld(t);
+  const tab = await world.tab();
+  await tab.goto(`${world.url}/admin/contexts/conversation/default`);
+  const field = tab.getByRole("textbox");
+  const save = tab.getByRole("button", { name: "Save a new version" });
+  await field.fill((await field.inputValue()).replace("Be careful.", "Be brief."));
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await tab.route("**/api/contexts/conversation/default/versions*", async (route) => {
+    asked.resolve();
+    await held.promise;
+    await route.continue();
+  });
+  await save.click();
+  await asked.promise;
+  assert.equal(await save.isDisabled(), true);
+  assert.match(await field.inputValue(), /Be brief\./);
+  await field.fill((await field.inputValue()).replace("Be brief.", "Be exact."));
+  held.resolve();
+  await tab.getByText("Version 1").first().waitFor();
+  await save.click();
+  await tab.getByText("Version 2").first().waitFor();
+  assert.equal(await tab.getByRole("region", { name: "Conflict" }).count(), 0);
+  const { content } = await engine.contexts.get(owner, { kind: "conversation", id: "default" });
+  assert.ok(content !== null && "bootPrompt" in content && content.bootPrompt === "Be exact.");
   assert.deepEqual(tab.faults, []);
 });

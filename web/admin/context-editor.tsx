@@ -36,23 +36,37 @@ export function ContextEditor({ kind, id }: { kind: string; id: string }) {
   const { list, fault, act } = usePart(`${of} ${id}`, () => read(of, id));
   const draft = useSignal<Draft | null>(null);
   const hasConflict = useSignal(false);
-  const put = async (content: Record<string, unknown>, basedOn: number | null): Promise<void> => {
+  const isSaving = useSignal(false);
+  /** Returns the version that was made. Null: another admin was first. */
+  const put = async (content: Record<string, unknown>, basedOn: number | null): Promise<number | null> => {
     hasConflict.value = false;
     const expected = basedOn === null ? {} : { expectedVersion: basedOn };
     try {
-      await client.contexts.put(of, id, { content, ...expected });
-      draft.value = null;
+      return (await client.contexts.put(of, id, { content, ...expected })).version;
     } catch (error) {
-      // Another admin was first. What this one wrote stays, beside what is there now.
+      // What this one wrote stays, beside what is there now.
       if (codeOf(error) !== "context_changed") throw error;
       hasConflict.value = draft.value !== null;
       if (!hasConflict.value) throw error;
+      return null;
     }
+  };
+  const save = async ({ text }: Draft, basedOn: number | null): Promise<void> => {
+    isSaving.value = true;
+    let made: number | null = null;
+    const isRead = await act(async () => {
+      made = await put(contentIn(text), basedOn);
+      // What is typed from now on is based on the new version.
+      if (made !== null && draft.value !== null) draft.value = { ...draft.value, basedOn: made };
+    });
+    // The field shows what was sent until the new version is read: it never shows the former text again.
+    if (isRead && made !== null && draft.value?.text === text) draft.value = null;
+    isSaving.value = false;
   };
   const goBack = (version: number, newest: number | null): void =>
     void act(async () => {
       const { content } = await client.contexts.get(of, id, { version });
-      await put({ ...content }, newest);
+      if ((await put({ ...content }, newest)) !== null) draft.value = null;
     });
   return (
     <>
@@ -79,10 +93,8 @@ export function ContextEditor({ kind, id }: { kind: string; id: string }) {
             <Content
               context={current}
               draft={draft}
-              save={({ text, basedOn }) => {
-                const base = hasConflict.value ? current.version : basedOn;
-                void act(() => put(contentIn(text), base));
-              }}
+              isSaving={isSaving.value}
+              save={(sent) => void save(sent, hasConflict.value ? current.version : sent.basedOn)}
               retire={(expected) => void act(() => client.contexts.retire(of, id, expected))}
             />
             <Versions
@@ -116,11 +128,12 @@ function textOf(content: WireContext["content"]): string {
 interface ContentProps {
   context: WireContext;
   draft: Signal<Draft | null>;
+  isSaving: boolean;
   save(draft: Draft): void;
   retire(expected: { expectedVersion?: number }): void;
 }
 
-function Content({ context: { version, content }, draft, save, retire }: ContentProps) {
+function Content({ context: { version, content }, draft, isSaving, save, retire }: ContentProps) {
   const text = draft.value?.text ?? textOf(content);
   if (!isAdmin.value) return <pre class="output">{text}</pre>;
   return (
@@ -142,7 +155,7 @@ function Content({ context: { version, content }, draft, save, retire }: Content
         />
       </label>
       <p class="row-of">
-        <button type="submit" class="primary" disabled={text === textOf(content)}>
+        <button type="submit" class="primary" disabled={isSaving || text === textOf(content)}>
           Save a new version
         </button>
         {version !== null && (
