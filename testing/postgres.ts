@@ -180,7 +180,8 @@ async function startServer(place: Place, { isDurable = false, diskSize }: Postgr
     async leaveStandby() {
       await crash();
       // The copy needs the owner of the original.
-      spawnSync("cp", ["-a", data, copy]);
+      const { status } = spawnSync("cp", ["-a", data, copy]);
+      if (status !== 0) throw new Error(`the data of PostgreSQL could not be copied: cp ended with ${status}`);
       await start();
       return async () => {
         await rm(data, { recursive: true });

@@ -183,9 +183,10 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   live.run(opened);
   const begun = recordBeginning(opened);
   let ended: EndedTurn | null = null;
-  const mayKnow = place.session === null || place.session.userId === accepted.caller.userId;
+  // Only the owner cannot lose the session while the turn runs (H4).
+  const isOwner = place.session === null || place.session.userId === accepted.caller.userId;
   // The model need not wait for the log.
-  const finished = runToEnd(core, opened, (end) => (ended = mayKnow ? end : null));
+  const finished = runToEnd(core, opened, (end) => (ended = isOwner ? end : null));
   await begun;
   core.changes.changed(accepted.caller.orgId);
   return {

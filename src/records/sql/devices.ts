@@ -29,14 +29,16 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
 
 /** Returns what an earlier attempt of the same claim did. Null: nothing. */
 async function claimedBefore(tx: Transaction<Tables>, { hash, key }: PairingClaim): Promise<ClaimResult | null> {
-  const made = await keyRecords(tx).get(key.id);
   const code = await tx
     .selectFrom("pairing_codes")
     .select("workspace_id")
     .where("key_id", "=", key.id)
     .where("hash", "=", hash)
     .executeTakeFirst();
-  if (made?.hash !== key.hash || code === undefined) return null;
+  // A wrong guess ends here.
+  if (code === undefined) return null;
+  const made = await keyRecords(tx).get(key.id);
+  if (made?.hash !== key.hash) return null;
   return { outcome: "claimed", key: made, workspaceId: code.workspace_id };
 }
 

@@ -50,6 +50,18 @@ async function openBehindProxy(
 }
 let schemas = 0;
 
+/** Replaces how every connection sends a query. `send` sends it as it is, or another text on the same connection. */
+function replaceQueries(
+  context: TestContext,
+  ask: (text: string, send: (other?: string) => Promise<unknown>) => Promise<unknown>,
+): void {
+  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
+  const client = pg.Client.prototype as unknown as Record<string, never>;
+  context.mock.method(client, "query", function asked(this: unknown, ...given: unknown[]) {
+    return ask(String(given[0]), (other) => query.apply(this, other === undefined ? given : [other]));
+  } as never);
+}
+
 test("[B4] a store survives the loss of its connections", async (context) => {
   const { store } = await openBehindProxy(context);
   const session = await startSession(store);
@@ -66,17 +78,13 @@ test("[B4] a store survives the loss of its connections", async (context) => {
 
 test("[B1] a new connection waits once for what it begins with", async (context) => {
   const order: string[] = [];
-  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
-  context.mock.method(pg.Client.prototype as unknown as Record<string, never>, "query", async function noted(
-    this: unknown,
-    ...given: unknown[]
-  ) {
-    const what = /set_config|pg_advisory_lock|stats_reset/.exec(String(given[0]))?.[0];
+  replaceQueries(context, async (text, send) => {
+    const what = /set_config|pg_advisory_lock|stats_reset/.exec(text)?.[0];
     if (what !== undefined) order.push(`${what} sent`);
-    const answer = await query.apply(this, given);
+    const answer = await send();
     if (what !== undefined) order.push("answered");
     return answer;
-  } as never);
+  });
   await openBehindProxy(context);
   assert.deepEqual(order.slice(0, 4), ["set_config sent", "stats_reset sent", "pg_advisory_lock sent", "answered"]);
 });
@@ -87,16 +95,11 @@ test("[R1] [R2] a step that is inserted again while another server takes the tur
   const turn = await openSampleTurn(store, opening);
   const step = stepOf(turn.id, 1);
   assert.equal(await store.turns.insertStep(step, turn.runnerId), true);
-  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
-  context.mock.method(pg.Client.prototype as unknown as Record<string, never>, "query", async function take(
-    this: unknown,
-    ...given: unknown[]
-  ) {
-    if (String(given[0]).startsWith("select") && String(given[0]).includes('"steps"."doc"')) {
-      await query.call(this, "begin read write; update turns set runner_id = 'rescuer'; commit");
-    }
-    return await query.apply(this, given);
-  } as never);
+  replaceQueries(context, async (text, send) => {
+    const looks = text.startsWith("select") && text.includes('"steps"."doc"');
+    if (looks) await send("begin read write; update turns set runner_id = 'rescuer'; commit");
+    return await send();
+  });
   assert.equal(await store.turns.insertStep(step, turn.runnerId), false);
   assert.equal(await store.turns.insertStep(step, "rescuer"), true);
 });
@@ -186,28 +189,38 @@ test("[B3] [T13] a commit without a response is looked up: each request happens 
   }
 });
 
+/** Runs a turn of one step, and pairs a device. Each change is made through `ask`, must return what it returns at the first time, and counts once. */
+async function runAndPair(store: RecordStore, ask: <T>(change: () => Promise<T>) => Promise<T>): Promise<void> {
+  const session = await startSession(store);
+  const turn = await ask(() => openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 })));
+  assert.equal(turn.sequence, 1);
+  const step = stepOf(turn.id, 1);
+  assert.equal(await ask(() => store.turns.insertStep(step, turn.runnerId)), true);
+  assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
+  const { user, code, claim } = pairingOf();
+  await store.people.insertUser(user);
+  await store.devices.insertCode(code);
+  const { outcome } = await ask(() => store.devices.claimCode(claim));
+  assert.deepEqual([outcome, (await store.keys.get(claim.key.id))?.userId], ["claimed", user.id]);
+  const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
+  assert.deepEqual(await ask(() => store.turns.finish(finish)), { outcome: "finished" });
+  assert.equal((await store.turns.get(turn.id))?.status, "completed");
+  assert.equal((await store.sessions.get(session.id))?.tokensTotal, 500);
+}
+
+/** However long a server takes to start, it is asked. */
+const patient = { settleMs: 600_000, retryMs: 600_000 };
+
 test("[B3] [P3] [R2] [T13] what a request did is found, although the server is away for longer than its outcome is asked for", async (context) => {
-  const { store, proxy } = await openBehindProxy(context, { settleMs: 0, retryMs: 600_000 });
+  const { store, proxy } = await openBehindProxy(context, { ...patient, settleMs: 0 });
   for (const cut of ["before", "after"] as const) {
-    const ask = async <T>(method: () => Promise<T>): Promise<T> => {
+    await runAndPair(store, async (change) => {
       const isDown = proxy.cutAndGoDown(cut);
-      const asked = method();
+      const changing = change();
       await isDown;
       proxy.comeBack();
-      return await asked;
-    };
-    const session = await startSession(store);
-    const turn = await ask(() => openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 })));
-    const step = stepOf(turn.id, 1);
-    assert.equal(await ask(() => store.turns.insertStep(step, turn.runnerId)), true);
-    assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
-    const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
-    assert.deepEqual(await ask(() => store.turns.finish(finish)), { outcome: "finished" });
-    const { user, code, claim } = pairingOf();
-    await store.people.insertUser(user);
-    await store.devices.insertCode(code);
-    const { outcome } = await ask(() => store.devices.claimCode(claim));
-    assert.deepEqual([outcome, (await store.keys.get(claim.key.id))?.userId], ["claimed", user.id]);
+      return await changing;
+    });
   }
 });
 
@@ -215,13 +228,10 @@ for (const cut of ["before", "after"] as const) {
   test(`[B3] [R6] [P3] a transaction whose number the server may have given to another one is not taken for committed (${cut} the commit)`, async (context) => {
     const own = await startPostgres();
     context.after(() => own.stop());
-    // However long the server takes to start, its outcome is asked for.
-    const { store, proxy } = await openBehindProxy(context, { settleMs: 600_000, retryMs: 600_000 }, own);
-    const session = await startSession(store);
-    const turn = await openSampleTurn(store, openingOf(draftOf(session), { leaseMs: 600_000 }));
+    const { store, proxy } = await openBehindProxy(context, patient, own);
     // The log of the server has what was committed, and nothing else.
     await onlyWriteCommits(own);
-    const crashDuring = async <T>(change: () => Promise<T>): Promise<T> => {
+    await runAndPair(store, async (change) => {
       const isDown = proxy.cutAndGoDown(cut);
       const changing = change();
       await isDown;
@@ -230,26 +240,15 @@ for (const cut of ["before", "after"] as const) {
       await useNumbers(own, 50);
       proxy.comeBack();
       return await changing;
-    };
-    const step = stepOf(turn.id, 1);
-    assert.equal(await crashDuring(() => store.turns.insertStep(step, turn.runnerId)), true);
-    assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
-    const { user, code, claim } = pairingOf();
-    await store.people.insertUser(user);
-    await store.devices.insertCode(code);
-    const { outcome } = await crashDuring(() => store.devices.claimCode(claim));
-    assert.deepEqual([outcome, (await store.keys.get(claim.key.id))?.userId], ["claimed", user.id]);
-    const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
-    assert.deepEqual(await crashDuring(() => store.turns.finish(finish)), { outcome: "finished" });
-    assert.equal((await store.turns.get(turn.id))?.status, "completed");
+    });
   });
 }
 
 test("[B3] [R6] [P3] what a promoted standby has lost is done again, and counts once", async (context) => {
   const own = await startPostgres();
   context.after(() => own.stop());
-  const { store, proxy } = await openBehindProxy(context, { settleMs: 600_000, retryMs: 600_000 }, own);
-  const failOverDuring = async <T>(change: () => Promise<T>): Promise<T> => {
+  const { store, proxy } = await openBehindProxy(context, patient, own);
+  await runAndPair(store, async (change) => {
     const promote = await own.leaveStandby();
     const isDown = proxy.cutAndGoDown("begun");
     const changing = change();
@@ -260,22 +259,7 @@ test("[B3] [R6] [P3] what a promoted standby has lost is done again, and counts 
     await useNumbers(own, 50);
     proxy.comeBack();
     return await changing;
-  };
-  const session = await startSession(store);
-  const opening = openingOf(draftOf(session), { leaseMs: 600_000 });
-  const turn = await failOverDuring(() => openSampleTurn(store, opening));
-  assert.equal(turn.sequence, 1);
-  const step = stepOf(turn.id, 1);
-  assert.equal(await failOverDuring(() => store.turns.insertStep(step, turn.runnerId)), true);
-  assert.deepEqual(await store.turns.listSteps(turn.id), [step]);
-  const { user, code, claim } = pairingOf();
-  await store.people.insertUser(user);
-  await store.devices.insertCode(code);
-  assert.equal((await failOverDuring(() => store.devices.claimCode(claim))).outcome, "claimed");
-  const finish = turnFinishOf(completedSample(turn, { digest: "d1" }));
-  assert.deepEqual(await failOverDuring(() => store.turns.finish(finish)), { outcome: "finished" });
-  assert.equal((await store.sessions.get(session.id))?.tokensTotal, 500);
-  assert.equal((await store.turns.get(turn.id))?.status, "completed");
+  });
 });
 
 test("[B3] [B4] a turn is opened and ended although its connection breaks several times, with room for one in the pool", async (context) => {
@@ -300,12 +284,8 @@ test("[B3] [T5] nothing of a turn is stored if its transaction cannot begin and 
   const session = await startSession(store);
   const finished = await runSampleTurn(store, session.id);
   const stored = await store.sessions.get(session.id);
-  const query = pg.Client.prototype.query as (...given: unknown[]) => Promise<unknown>;
   const cancelled = Object.assign(new Error("canceling statement due to user request"), { code: "57014" });
-  const client = pg.Client.prototype as unknown as Record<string, never>;
-  context.mock.method(client, "query", function refuse(this: unknown, ...given: unknown[]) {
-    return String(given[0]).startsWith("begin") ? Promise.reject(cancelled) : query.apply(this, given);
-  } as never);
+  replaceQueries(context, (text, send) => (text.startsWith("begin") ? Promise.reject(cancelled) : send()));
   const opening = openingOf(draftOf(stored ?? assert.fail()));
   await assert.rejects(store.turns.open(opening), { code: "storage_failed" });
   await assert.rejects(store.turns.finish(turnFinishOf({ ...finished, digest: "late" })), { code: "storage_failed" });
