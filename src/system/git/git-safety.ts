@@ -5,18 +5,15 @@
  * repository chooses, so their names are read first and each is replaced by nothing.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { devNull } from "node:os";
 import { delimiter, dirname } from "node:path";
 import { locateRepository } from "./git-repository.ts";
-import { endIfSilent } from "./git-silence.ts";
-import { systemCode } from "../system-error.ts";
-
-type Environment = Record<string, string | undefined>;
+import type { GitEnvironment } from "./git-call.ts";
+import { runGitCall } from "./git-run.ts";
 
 /** A call that is ready to be run, about the repository in `root`, or the reason why git is not asked. `missing`: git is not installed. */
 export type SafeCall =
-  | { outcome: "ready"; args: readonly string[]; cwd: string; env: Environment; root: string }
+  | { outcome: "ready"; args: readonly string[]; cwd: string; env: GitEnvironment; root: string }
   | { outcome: "missing" }
   | { outcome: "failed"; reason: string };
 
@@ -64,7 +61,7 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
  * Returns the environment without the variables that point git at another repository. The folder with the repository is
  * the working copy, whatever its configuration says, and no folder above it is searched.
  */
-function safeEnvironment(own: Environment, root: string): Environment {
+function safeEnvironment(own: GitEnvironment, root: string): GitEnvironment {
   // The user's own configuration stays in effect, and so does the folder at which git stops searching for a repository.
   const kept = Object.entries(own).filter(([name]) => !/^GIT_(?!CONFIG_|CEILING_)/.test(name));
   const ceilings = [dirname(root), own["GIT_CEILING_DIRECTORIES"] ?? ""];
@@ -86,34 +83,26 @@ type ReadyCall = Extract<SafeCall, { outcome: "ready" }>;
 type Names = string[] | Exclude<SafeCall, { outcome: "ready" }>;
 
 /** Returns the names of all filters that are configured for a repository, from whichever file. */
-function filterNames({ cwd, env, root }: ReadyCall, signal?: AbortSignal): Promise<Names> {
+async function filterNames(call: ReadyCall, signal?: AbortSignal): Promise<Names> {
   const args = [...safeOptions, "config", "-z", "--name-only", "--get-regexp", "^filter\\."];
-  return new Promise((resolve) => {
-    const options = { cwd, env, signal, maxBuffer: filterNamesBytesMax };
-    const child = execFile("git", args, options, (error, text) => {
-      // 1: there are none.
-      if (error?.code === 1 && text === "") return resolve([]);
-      if (error !== null) return resolve(noFilterNames(error));
-      const keys = text.split("\0").filter((key) => key !== "");
-      const names = [...new Set(keys.map((key) => key.slice("filter.".length, key.lastIndexOf("."))))];
-      // A name that is not text cannot be written to the environment, so its filter could not be replaced.
-      const isUsable = names.length <= filtersMax && !names.some((name) => name.includes("\ufffd"));
-      resolve(isUsable ? names : { outcome: "failed", reason: "the filters of the repository cannot be switched off" });
-    });
-    endIfSilent(child, root);
-  });
-}
-
-function noFilterNames(error: Error): Names {
-  if (systemCode(error) === "ENOENT") return { outcome: "missing" };
-  return { outcome: "failed", reason: "the filters of the repository cannot be read" };
+  const ran = await runGitCall({ ...call, args, outputBytesMax: filterNamesBytesMax, signal });
+  if (ran.outcome === "missing") return ran;
+  // 1: there are none.
+  if (ran.outcome === "ended" && ran.exit === 1 && ran.stdout === "") return [];
+  if (ran.outcome === "stopped" || ran.exit !== 0)
+    return { outcome: "failed", reason: "the filters of the repository cannot be read" };
+  const keys = ran.stdout.split("\0").filter((key) => key !== "");
+  const names = [...new Set(keys.map((key) => key.slice("filter.".length, key.lastIndexOf("."))))];
+  // A name that is not text cannot be written to the environment, so its filter could not be replaced.
+  const isUsable = names.length <= filtersMax && !names.some((name) => name.includes("\ufffd"));
+  return isUsable ? names : { outcome: "failed", reason: "the filters of the repository cannot be switched off" };
 }
 
 /**
  * Replaces each filter by one that does nothing. Variables of the environment keep name and value apart: in an option,
  * a name with an equals sign would be cut there.
  */
-function withoutFilters(env: Environment, filters: readonly string[]): Environment {
+function withoutFilters(env: GitEnvironment, filters: readonly string[]): GitEnvironment {
   const settings = filters.flatMap((name) => [
     ...["clean", "smudge", "process"].map((kind) => [`filter.${name}.${kind}`, ""]),
     [`filter.${name}.required`, "false"],

@@ -20,6 +20,30 @@ export function silenceOf(root: string): string | null {
   return null;
 }
 
+/** The wait for the next output of one git. */
+export interface SilenceWatch {
+  /** Git has written something. */
+  spoke(): void;
+  /** Git has ended. */
+  end(): void;
+}
+
+/** Calls `stop` if git says nothing for too long. `root` is the repository that it is asked about. */
+export function watchSilence(root: string, stop: () => void): SilenceWatch {
+  const refuse = (): void => {
+    refusedUntil.set(root, performance.now() + refusalMs);
+    stop();
+  };
+  let timer = setTimeout(refuse, gitSilenceMsMax);
+  return {
+    spoke: () => {
+      clearTimeout(timer);
+      timer = setTimeout(refuse, gitSilenceMsMax);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
 interface RunningGit {
   kill(signal: NodeJS.Signals): boolean;
   stdout: { on(event: "data", listener: () => void): unknown } | null;
@@ -28,14 +52,7 @@ interface RunningGit {
 
 /** Kills the process if it says nothing for too long. `root` is the repository that it is asked about. */
 export function endIfSilent(child: RunningGit, root: string): void {
-  const stop = (): void => {
-    refusedUntil.set(root, performance.now() + refusalMs);
-    child.kill("SIGKILL");
-  };
-  let timer = setTimeout(stop, gitSilenceMsMax);
-  child.stdout?.on("data", () => {
-    clearTimeout(timer);
-    timer = setTimeout(stop, gitSilenceMsMax);
-  });
-  for (const event of ["close", "error"] as const) child.on(event, () => clearTimeout(timer));
+  const watch = watchSilence(root, () => child.kill("SIGKILL"));
+  child.stdout?.on("data", () => watch.spoke());
+  for (const event of ["close", "error"] as const) child.on(event, () => watch.end());
 }

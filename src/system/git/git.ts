@@ -3,12 +3,13 @@
  * repository says runs a program, points at another repository, or keeps git waiting for ever (`git-safety.ts`,
  * `git-repository.ts`, `git-silence.ts`). No file is written or locked, nothing is fetched, no password is requested. Failures are data: the caller decides what they mean.
  */
-import { execFile, spawn, type ChildProcessByStdio } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onAbort } from "../abort.ts";
+import type { GitRan } from "./git-call.ts";
+import { runGitCall } from "./git-run.ts";
 import { safeCall } from "./git-safety.ts";
 import { endIfSilent, silenceOf } from "./git-silence.ts";
-import { systemCode } from "../system-error.ts";
 
 /** The outcome of a question. `missing`: git is not installed. `failed`: the reason is the first line of its error output, or why it ended or was not run. */
 export type GitAnswer =
@@ -22,7 +23,7 @@ export interface GitQuestion {
   args: readonly string[];
   /** The largest size of an answer in bytes. A larger answer is a failure. */
   answerBytesMax: number;
-  /** What git reads on its standard input. */
+  /** What git reads on its standard input: lines, each with its end. */
   input?: string;
   /** Ends git when it aborts. The answer is then a failure. */
   signal?: AbortSignal | undefined;
@@ -33,27 +34,15 @@ export async function askGit(question: GitQuestion): Promise<GitAnswer> {
   const { folder, args, answerBytesMax, input = "", signal } = question;
   const call = await safeCall(folder, args, signal);
   if (call.outcome !== "ready") return call;
-  const { cwd, env, root } = call;
-  return await new Promise((resolve) => {
-    const failed = (error: Error, stderr = ""): void => {
-      const silence = silenceOf(root);
-      if (systemCode(error) === "ENOENT") resolve({ outcome: "missing" });
-      else resolve({ outcome: "failed", reason: silence ?? (stderr.trim().split("\n")[0] || String(error)) });
-    };
-    try {
-      const options = { cwd, env, maxBuffer: answerBytesMax, signal };
-      const child = execFile("git", call.args, options, (error, text, stderr) => {
-        if (error === null) resolve({ outcome: "answered", text });
-        else failed(error, stderr);
-      });
-      endIfSilent(child, root);
-      // A git that ends early closes its input. What it says about that is the answer.
-      child.stdin?.on("error", () => undefined).end(input);
-    } catch (error) {
-      // Arguments with a NUL are refused before a process starts.
-      failed(error as Error);
-    }
-  });
+  const ran = await runGitCall({ ...call, input, outputBytesMax: answerBytesMax, signal });
+  if (ran.outcome === "missing") return ran;
+  if (ran.outcome === "ended" && ran.exit === 0) return { outcome: "answered", text: ran.stdout };
+  return { outcome: "failed", reason: silenceOf(call.root) ?? reasonOf(ran) };
+}
+
+function reasonOf(ran: Exclude<GitRan, { outcome: "missing" }>): string {
+  if (ran.outcome === "stopped") return ran.reason;
+  return ran.stderr.trim().split("\n")[0] || `git ended with exit code ${ran.exit}`;
 }
 
 export interface GitStream {

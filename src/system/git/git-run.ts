@@ -1,0 +1,38 @@
+/**
+ * Runs git to its end. A system that starts a process by copying the page tables of the process that starts it stands still
+ * for as long as that takes, and a server has many of them. There a shell starts git (docs/decisions/0058).
+ */
+import { execFile } from "node:child_process";
+import { systemCode } from "../system-error.ts";
+import type { GitRan, GitRun } from "./git-call.ts";
+import { runByShell } from "./git-shells.ts";
+import { endIfSilent } from "./git-silence.ts";
+
+/** macOS and Windows start a process without a copy. */
+const startsByCopy = !["darwin", "win32"].includes(process.platform);
+
+/** Runs git to its end. Never rejects. */
+export async function runGitCall(run: GitRun): Promise<GitRan> {
+  return (startsByCopy ? await runByShell(run) : null) ?? (await runDirectly(run));
+}
+
+/** Runs git as a child of this process. */
+export async function runDirectly(run: GitRun): Promise<GitRan> {
+  const { args, cwd, env, root, input = "", outputBytesMax: maxBuffer, signal } = run;
+  return await new Promise((resolve) => {
+    try {
+      const child = execFile("git", args, { cwd, env, maxBuffer, signal }, (error, stdout, stderr) => {
+        const exit = error === null ? 0 : error.code;
+        if (typeof exit === "number") resolve({ outcome: "ended", exit, stdout, stderr });
+        else if (exit === "ENOENT") resolve({ outcome: "missing" });
+        else resolve({ outcome: "stopped", reason: String(error) });
+      });
+      endIfSilent(child, root);
+      // A git that ends early closes its input. What it says about that is the answer.
+      child.stdin?.on("error", () => undefined).end(input);
+    } catch (error) {
+      // Arguments with a NUL are refused before a process starts.
+      resolve(systemCode(error) === "ENOENT" ? { outcome: "missing" } : { outcome: "stopped", reason: String(error) });
+    }
+  });
+}
