@@ -102,18 +102,32 @@ for (const [way, run] of [
       assert.deepEqual(await run(callIn(folder, ["rev-parse", "HEAD"], { env })), { outcome: "missing" });
       assert.equal(outputOf(await run(callIn(folder, ["rev-parse", "--is-inside-work-tree"]))), "true\n");
     });
-
-    test("answers many questions at once, each its own", async (t) => {
-      const folder = await repository(t);
-      const asked = Array.from({ length: 30 }, (_, at) => run(callIn(folder, ["rev-parse", "--sq-quote", `${at}`])));
-      const answers = (await Promise.all(asked)).map(outputOf);
-      assert.deepEqual(
-        answers,
-        asked.map((_, at) => ` '${at}'\n`),
-      );
-    });
   });
 }
+
+test("many questions at once get an answer each, although few shells are there", async (t) => {
+  const folder = await repository(t);
+  const numbers = Array.from({ length: 30 }, (_, at) => `${at}`);
+  const asked = numbers.map((number) => runGitCall(callIn(folder, ["rev-parse", "--sq-quote", number])));
+  assert.deepEqual(
+    (await Promise.all(asked)).map(outputOf),
+    numbers.map((number) => ` '${number}'\n`),
+  );
+  const shells = shellsOfThisProcess().length;
+  assert(shells <= 8, `${shells} shells`);
+});
+
+test("[P5] questions do not wait for a repository that lets git hang", withShell, async (t) => {
+  const folder = await repository(t);
+  execFileSync("mkfifo", [join(folder, "fifo")]);
+  const withdrawn = new AbortController();
+  const hanging = Array.from({ length: 12 }, () =>
+    runGitCall(callIn(folder, ["hash-object", "fifo"], { signal: withdrawn.signal })),
+  );
+  assert.equal(outputOf(await runGitCall(callIn(folder, ["rev-parse", "--is-inside-work-tree"]))), "true\n");
+  withdrawn.abort();
+  assert((await Promise.all(hanging)).every(({ outcome }) => outcome === "stopped"));
+});
 
 test("a shell gets no call that it cannot run as it is", withShell, async (t) => {
   const folder = await repository(t);

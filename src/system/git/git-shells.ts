@@ -1,7 +1,8 @@
-/** The shells that run git for this process. A shell that waits for long ends; a question that finds all of them busy waits for one. */
-import type { GitRan, GitRun } from "./git-call.ts";
+/** The shells that run git for this process. A shell that waits for long ends. */
+import type { GitEnvironment, GitRan, GitRun } from "./git-call.ts";
 import { GitShell, shellCommand, shellEnvironment } from "./git-shell.ts";
 
+/** A git that hangs keeps its shell for as long as it may be silent. The questions of others do not wait for it. */
 const shellsMax = 8;
 /** A person asks again within this time, or after a longer pause. */
 const idleMsMax = 30_000;
@@ -12,25 +13,29 @@ interface IdleShell {
 }
 
 const idle: IdleShell[] = [];
-const waiting: (() => void)[] = [];
 let busy = 0;
 
-/** Runs git by a shell. Null if no shell has run it to its end: there is none, or it cannot be given the call. Never rejects. */
+/** Runs git by a shell. Null if no shell has run it to its end: there is none, all are busy, or none can be given the call. Never rejects. */
 export async function runByShell(run: GitRun): Promise<GitRan | null> {
-  if (busy >= shellsMax) await new Promise<void>((resolve) => waiting.push(resolve));
-  else busy += 1;
+  if (run.signal?.aborted === true) return { outcome: "stopped", reason: "the question was withdrawn" };
+  if (busy >= shellsMax) return null;
+  const shell = takeIdle() ?? newShell(run.env);
+  if (shell === null) return null;
+  const command = shellCommand(run, shell.environment);
+  busy += 1;
+  const ran = command === null ? null : await shell.run(command, run);
+  busy -= 1;
+  keep(shell);
+  return ran;
+}
+
+/** Returns null if the system starts no process, for example because it has no memory or no descriptors for one. */
+function newShell(env: GitEnvironment): GitShell | null {
   try {
-    if (run.signal?.aborted === true) return { outcome: "stopped", reason: "the question was withdrawn" };
-    const shell = takeIdle() ?? new GitShell(shellEnvironment(run.env));
-    const command = shellCommand(run, shell.environment);
-    const ran = command === null ? null : await shell.run(command, run);
-    keep(shell);
-    return ran;
-  } finally {
-    // The place goes to the one that waits, so that no other takes it.
-    const next = waiting.shift();
-    if (next === undefined) busy -= 1;
-    else next();
+    return new GitShell(shellEnvironment(env));
+  } catch {
+    // git is started directly, and says what is wrong.
+    return null;
   }
 }
 
