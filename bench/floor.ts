@@ -16,6 +16,8 @@ import { surroundings, type Surroundings } from "./subjects/surroundings.ts";
 
 const doors = ["ACP", "HTTP", "library"] as const;
 const measured: readonly SubjectName[] = ["floor", ...doors];
+/** A turn that also asks git what has changed. */
+const inRepository = "ACP in a repository" satisfies SubjectName;
 const firstTurns = 20;
 const longTurns = 1_000;
 /** The turns of one round: as many as have every kind of base once (K2). */
@@ -55,6 +57,11 @@ function note(figures: Figures, name: SubjectName, value: number): void {
   figures.set(name, [...(figures.get(name) ?? []), value]);
 }
 
+function repositoryRow(figures: Figures, what: string): BenchRow {
+  const [taken = [], floor = []] = [figures.get(inRepository), figures.get("floor")];
+  return { name: `${what}, ${inRepository}`, value: median(taken), unit: "ms", ratio: medianRatio(taken, floor) };
+}
+
 function rowsOf(figures: Figures, what: string, bounds: { limit?: number; aim?: number } = {}): BenchRow[] {
   const of = (name: SubjectName): number[] => figures.get(name) ?? [];
   return measured.map((name) => ({
@@ -70,7 +77,7 @@ async function newSessions(at: Surroundings, rounds: number): Promise<BenchRow[]
   const times: Figures = new Map();
   const memory: Figures = new Map();
   for (let round = 0; round < rounds; round += 1) {
-    for (const name of inTurn(measured, round)) {
+    for (const name of inTurn([...measured, inRepository], round)) {
       const subject = await startSubject(name, { at, model: "words" });
       const turns = await run(await subject.open(), firstTurns);
       note(times, name, median(turns.slice(5, 10)));
@@ -86,7 +93,8 @@ async function newSessions(at: Surroundings, rounds: number): Promise<BenchRow[]
     };
     return name === "floor" ? row : { ...row, limit: 110, aim: 95 };
   });
-  return [...rowsOf(times, "turn 10 of a new process", { limit: 2.5, aim: 2 }), ...memoryRows];
+  const what = "turn 10 of a new process";
+  return [...rowsOf(times, what, { limit: 2.5, aim: 2 }), repositoryRow(times, what), ...memoryRows];
 }
 
 /** Measures turn 1,000: its time, and the processor time, which other load of the machine raises less. */

@@ -18,7 +18,7 @@ export interface Subject {
   end(): Promise<void>;
 }
 
-export type SubjectName = "floor" | "floor over HTTP" | "ACP" | "HTTP" | "library";
+export type SubjectName = "floor" | "floor over HTTP" | "ACP" | "ACP in a repository" | "HTTP" | "library";
 
 export interface Setting {
   at: Surroundings;
@@ -32,7 +32,8 @@ const configuration = "[limits]\nconcurrent_runs_per_user_max = 1000\nrequests_p
 const starts: Record<SubjectName, (setting: Setting) => Promise<Omit<Subject, "name">>> = {
   floor: (setting) => startFloor(setting),
   "floor over HTTP": (setting) => startHttpFloor(setting),
-  ACP: (setting) => startAcp(setting),
+  ACP: (setting) => startAcp(setting, setting.at.project),
+  "ACP in a repository": (setting) => startAcp(setting, setting.at.repository()),
   HTTP: (setting) => startHttp(setting),
   library: (setting) => startLibrary(setting),
 };
@@ -117,19 +118,19 @@ export async function libraryProgram(dataDir: string, { model, core }: { model: 
   return { child, pipe: linePipe(child) };
 }
 
-async function startAcp({ at, model, core }: Setting): Promise<Omit<Subject, "name">> {
+async function startAcp({ at, model, core }: Setting, project: string): Promise<Omit<Subject, "name">> {
   const dataDir = at.newFolder();
   writeFileSync(join(dataDir, "config.toml"), configuration, { mode: 0o600 });
   const env = { ...at.env(model), APTOVE_DATA_DIR: dataDir };
   const child = start(join(root, "bin", "aptove"), {
     args: ["acp"],
     env,
-    cwd: at.project,
+    cwd: project,
     ...(core !== undefined && { core }),
   });
   const agent = acpAgent(child);
   await agent.initialize();
-  return { ...parts(child, dataDir), open: async () => await agent.open(at.project) };
+  return { ...parts(child, dataDir), open: async () => await agent.open(project) };
 }
 
 async function startHttp({ at, model, core }: Setting): Promise<Omit<Subject, "name">> {
