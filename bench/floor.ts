@@ -17,7 +17,7 @@ import { surroundings, type Surroundings } from "./subjects/surroundings.ts";
 const doors = ["ACP", "HTTP", "library"] as const;
 const measured: readonly SubjectName[] = ["floor", ...doors];
 /** A turn that also asks git what has changed. */
-const inRepository = "ACP in a repository" satisfies SubjectName;
+const inRepository: SubjectName = "ACP in a repository";
 const firstTurns = 20;
 const longTurns = 1_000;
 /** The turns of one round: as many as have every kind of base once (K2). */

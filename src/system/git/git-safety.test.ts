@@ -140,16 +140,97 @@ for (const kind of ["clean", "process"]) {
 }
 
 for (const [what, plant] of Object.entries(plants)) {
-  test(`[P5] no question to git runs what a repository names: ${what}`, async (t) => {
-    process.env["GIT_COMMITTER_NAME"] = process.env["GIT_COMMITTER_EMAIL"] = "a";
-    t.after(() => ["GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].forEach((name) => delete process.env[name]));
-    const all = await planted(t);
-    plant(all);
-    touch(all);
-    await askAll(all);
-    assert.ok(!all.wasRun());
-  });
+  for (const isAskedBefore of [false, true]) {
+    const when = isAskedBefore ? ", later than it was asked first" : "";
+    test(`[P5] no question to git runs what a repository names: ${what}${when}`, async (t) => {
+      process.env["GIT_COMMITTER_NAME"] = process.env["GIT_COMMITTER_EMAIL"] = "a";
+      t.after(() => ["GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].forEach((name) => delete process.env[name]));
+      const all = await planted(t);
+      if (isAskedBefore) {
+        afterAMinute(t);
+        await askAll(all);
+      }
+      plant(all);
+      touch(all);
+      await askAll(all);
+      assert.ok(!all.wasRun());
+    });
+  }
 }
+
+/** What a repository says is only remembered once its files have been unchanged for a moment. */
+function afterAMinute(t: TestContext): void {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
+}
+
+test("[P5] a filter that gets another name in a file of the same size and time is switched off", async (t) => {
+  const all = await planted(t);
+  const config = join(all.inside, ".git/config");
+  const text = readFileSync(config, "utf8");
+  const named = (name: string): void => {
+    writeFileSync(config, `${text}[filter "${name}"]\n\tclean = ${all.program}\n`);
+    utimesSync(config, 1_000_000, 1_000_000);
+  };
+  named("good");
+  writeFileSync(join(all.inside, ".gitattributes"), "* filter=evil\n");
+  afterAMinute(t);
+  await askAll(all);
+  named("evil");
+  touch(all);
+  await askAll(all);
+  assert.ok(!all.wasRun());
+});
+
+/** Puts a git in front of git that notes its calls. Returns how often the names of filters were read since the last time. */
+function countReadings(t: TestContext, folder: string): () => number {
+  const { PATH } = process.env;
+  t.after(() => void (process.env["PATH"] = PATH));
+  const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+  const [programs, calls] = [join(folder, "programs"), join(folder, "calls")];
+  mkdirSync(programs);
+  writeFileSync(join(programs, "git"), `#!/bin/sh\necho "$*" >> '${calls}'\nexec '${real}' "$@"\n`, { mode: 0o700 });
+  process.env["PATH"] = `${programs}:${PATH}`;
+  return () => {
+    const lines = existsSync(calls) ? readFileSync(calls, "utf8").split("\n") : [];
+    rmSync(calls, { force: true });
+    return lines.filter((line) => line.includes("--get-regexp")).length;
+  };
+}
+
+test("[X1] [P5] the names of filters are read again when a file changes that they may come from, and not else", async (t) => {
+  const all = await planted(t);
+  const home = join(all.folder, "home");
+  mkdirSync(home);
+  for (const [name, value] of Object.entries({ HOME: home, XDG_CONFIG_HOME: join(home, "xdg") })) {
+    const { [name]: former } = process.env;
+    t.after(() => (former === undefined ? delete process.env[name] : (process.env[name] = former)));
+    process.env[name] = value;
+  }
+  const readings = countReadings(t, all.folder);
+  const ask = async (): Promise<number> => {
+    await askGit({ folder: all.inside, args: modified, answerBytesMax });
+    return readings();
+  };
+  assert.deepEqual([await ask(), await ask()], [1, 1], "files that have just changed");
+  afterAMinute(t);
+  assert.deepEqual([await ask(), await ask()], [1, 0]);
+  mkdirSync(join(home, "xdg/git"), { recursive: true });
+  for (const file of [
+    join(home, ".gitconfig"),
+    join(home, "xdg/git/config"),
+    join(all.inside, ".git/config.worktree"),
+  ]) {
+    writeFileSync(file, "[some]\n\tname = value\n");
+    assert.deepEqual([await ask(), await ask()], [1, 0], file);
+  }
+  process.env["GIT_CONFIG_COUNT"] = "0";
+  t.after(() => void delete process.env["GIT_CONFIG_COUNT"]);
+  assert.deepEqual([await ask(), await ask()], [1, 0], "a variable");
+  t.mock.timers.tick(600_000);
+  assert.deepEqual([await ask(), await ask()], [1, 0], "a long time");
+  all.git("config", "include.path", "../more");
+  assert.deepEqual([await ask(), await ask()], [1, 1], "what includes other files");
+});
 
 test("[P5] the planted filters are real: git itself runs them", async (t) => {
   const all = await planted(t);

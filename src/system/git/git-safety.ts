@@ -9,7 +9,7 @@ import { devNull } from "node:os";
 import { delimiter, dirname } from "node:path";
 import { locateRepository } from "./git-repository.ts";
 import type { GitEnvironment } from "./git-call.ts";
-import { runGitCall } from "./git-run.ts";
+import { filterNames, withoutFilters } from "./git-filters.ts";
 
 /** A call that is ready to be run, about the repository in `root`, or the reason why git is not asked. `missing`: git is not installed. */
 export type SafeCall =
@@ -35,9 +35,6 @@ const safeOptions: readonly string[] = [
   ...["-c", "safe.bareRepository=explicit"],
 ];
 
-const filterNamesBytesMax = 1_048_576;
-const filtersMax = 1_000;
-
 /** Prepares a call of git in a folder. Never rejects. */
 export async function safeCall(folder: string, args: readonly string[], signal?: AbortSignal): Promise<SafeCall> {
   const [command = "", ...options] = args;
@@ -50,10 +47,10 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
   if (place.outcome === "none") return { outcome: "failed", reason: "not a git repository" };
   const { root } = place;
   const env = safeEnvironment(process.env, root);
-  const ready: ReadyCall = { outcome: "ready", args: [...safeOptions, ...args], cwd: folder, env, root };
+  const ready = { outcome: "ready" as const, args: [...safeOptions, ...args], cwd: folder, env, root };
   if (!isComparing) return ready;
-  const filters = await filterNames(ready, signal);
-  if (!Array.isArray(filters)) return filters;
+  const filters = await filterNames({ ...ready, args: safeOptions }, signal);
+  if ("outcome" in filters) return filters;
   return { ...ready, env: { ...env, ...withoutFilters(env, filters) } };
 }
 
@@ -77,40 +74,4 @@ function safeEnvironment(own: GitEnvironment, root: string): GitEnvironment {
     GIT_TERMINAL_PROMPT: "0",
     LC_ALL: "C",
   };
-}
-
-type ReadyCall = Extract<SafeCall, { outcome: "ready" }>;
-type Names = string[] | Exclude<SafeCall, { outcome: "ready" }>;
-
-/** Returns the names of all filters that are configured for a repository, from whichever file. */
-async function filterNames(call: ReadyCall, signal?: AbortSignal): Promise<Names> {
-  const args = [...safeOptions, "config", "-z", "--name-only", "--get-regexp", "^filter\\."];
-  const ran = await runGitCall({ ...call, args, outputBytesMax: filterNamesBytesMax, signal });
-  if (ran.outcome === "missing") return ran;
-  // 1: there are none.
-  if (ran.outcome === "ended" && ran.exit === 1 && ran.stdout === "") return [];
-  if (ran.outcome === "stopped" || ran.exit !== 0)
-    return { outcome: "failed", reason: "the filters of the repository cannot be read" };
-  const keys = ran.stdout.split("\0").filter((key) => key !== "");
-  const names = [...new Set(keys.map((key) => key.slice("filter.".length, key.lastIndexOf("."))))];
-  // A name that is not text cannot be written to the environment, so its filter could not be replaced.
-  const isUsable = names.length <= filtersMax && !names.some((name) => name.includes("\ufffd"));
-  return isUsable ? names : { outcome: "failed", reason: "the filters of the repository cannot be switched off" };
-}
-
-/**
- * Replaces each filter by one that does nothing. Variables of the environment keep name and value apart: in an option,
- * a name with an equals sign would be cut there.
- */
-function withoutFilters(env: GitEnvironment, filters: readonly string[]): GitEnvironment {
-  const settings = filters.flatMap((name) => [
-    ...["clean", "smudge", "process"].map((kind) => [`filter.${name}.${kind}`, ""]),
-    [`filter.${name}.required`, "false"],
-  ]);
-  const first = Number(env["GIT_CONFIG_COUNT"] || 0);
-  const variables = settings.flatMap(([key, value], at) => [
-    [`GIT_CONFIG_KEY_${first + at}`, key],
-    [`GIT_CONFIG_VALUE_${first + at}`, value],
-  ]);
-  return { ...Object.fromEntries(variables), GIT_CONFIG_COUNT: String(first + settings.length) };
 }

@@ -97,7 +97,7 @@ const failures: [mode: string, words: RegExp][] = [
   ["huge-line", /sent a message of more than 16777216 bytes$/],
 ];
 
-const patient = { timeMs: 20_000 };
+const patient = { timeMs: 40_000 };
 
 test("[P5] whatever a server does to a call, the model gets an error, and the other servers continue", async (context) => {
   const world = mcpWorld(context, [
@@ -148,11 +148,11 @@ test("[P5] servers that do not start cost only their own tools and a limited tim
   const missing: McpServer = { type: "stdio", name: "missing", command: "no-such-command-anywhere", args: [], env: {} };
   const never = hostile("never-starts");
   const servers = [never, hostile("ends-at-once"), missing, hostile("obeys"), hostile("obeys")];
-  const slow = mcpWorld(context, servers, { times: { waitMs: 20_000, startMs: 1_500 } });
+  const slow = mcpWorld(context, servers, { times: { waitMs: 20_000, startMs: 5_000 } });
   assert.deepEqual(await slow.names(), ["obeys__ask", "obeys__change"]);
   assert.deepEqual(slow.mcp.warnings(), [
     'the MCP server "obeys" is left out: another server has the same name',
-    'the MCP server "never-starts" did not start within 2 s',
+    'the MCP server "never-starts" did not start within 5 s',
     'the MCP server "ends-at-once" ended with exit code 1',
     'the MCP server "missing" cannot be started: there is no such command or folder',
   ]);
