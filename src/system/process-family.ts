@@ -40,13 +40,14 @@ export async function endFamily(family: ProcessFamily, graceMs: number): Promise
 async function signalAll(family: ProcessFamily, signal: NodeJS.Signals | 0): Promise<boolean> {
   const members = process.platform === "linux" ? await membersOf(family) : [];
   // The group is signalled first, in one call, so that no process in it can start another in the meantime.
-  const isGroupThere = sent(-family.pid, signal);
-  const reached = members.filter((pid) => sent(pid, signal));
+  const isGroupThere = sendSignal(-family.pid, signal);
+  const reached = members.filter((pid) => sendSignal(pid, signal));
   // A group may consist of dead processes that their parent has not collected. Only Linux shows that.
   return process.platform === "linux" ? reached.length > 0 : isGroupThere;
 }
 
-function sent(target: number, signal: NodeJS.Signals | 0): boolean {
+/** Signals a process, or the group `-target`. Returns true if there is one that this process may signal. */
+export function sendSignal(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);
   } catch {

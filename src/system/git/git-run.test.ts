@@ -1,14 +1,20 @@
 /** Both ways to run git give the same answers, and a shell is given nothing that it could read as its own. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import path, { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { suite, test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import type { GitRan, GitRun } from "./git-call.ts";
 import { runDirectly, runGitCall } from "./git-run.ts";
 import { runByShell } from "./git-shells.ts";
 
+const childProgram = fileURLToPath(new URL("../../../testing/children/ask-git.ts", import.meta.url));
 const hasShell = process.platform === "linux";
 const withShell = { skip: !hasShell };
 
@@ -27,6 +33,14 @@ async function byShell(run: GitRun): Promise<GitRan> {
   const ran = await runByShell(run);
   assert(ran !== null, "no shell has run git");
   return ran;
+}
+
+/** Puts a script in the place of git. Returns the PATH on which it is first. */
+function fakeGit(folder: string, script: string): string {
+  const programs = join(folder, `programs-${randomUUID()}`);
+  mkdirSync(programs);
+  writeFileSync(join(programs, "git"), `#!/bin/sh\n${script}\n`, { mode: 0o700 });
+  return `${programs}:${process.env["PATH"]}`;
 }
 
 const outputOf = (ran: GitRan): string => (ran.outcome === "ended" ? ran.stdout : `${ran.outcome}`);
@@ -92,20 +106,29 @@ for (const [way, run] of [
       const withdrawn = new AbortController();
       const asked = run({ ...waits, signal: withdrawn.signal });
       withdrawn.abort();
-      assert.equal((await asked).outcome, "stopped");
+      const ran = await asked;
+      assert.match(ran.outcome === "stopped" ? ran.reason : ran.outcome, /withdrawn|aborted/);
       assert.equal(outputOf(await run(callIn(folder, ["rev-parse", "--is-inside-work-tree"]))), "true\n");
     });
 
-    test("is missing if there is no git, and is there afterwards", async (t) => {
+    test("gives git the environment, the folder, the arguments and the input that it is to have", async (t) => {
       const folder = await repository(t);
-      const env = { ...process.env, PATH: folder };
-      assert.deepEqual(await run(callIn(folder, ["rev-parse", "HEAD"], { env })), { outcome: "missing" });
-      assert.equal(outputOf(await run(callIn(folder, ["rev-parse", "--is-inside-work-tree"]))), "true\n");
+      const shown = `env -0 | grep -zvE '^(PWD|OLDPWD|SHLVL|_)=' | sort -z | tr '\\0' '\\n'`;
+      const PATH = fakeGit(folder, `${shown}\npwd -P\nprintf '%s\\n' "$@"\ncat`);
+      const own = { code: "5", cd: "no", A_B: "it's\nodd \\", GIT_ODD: "$(touch made)\n", LC_ALL: "C" };
+      const env = { ...process.env, ...own, PATH };
+      for (let times = 0; times < 2; times += 1) {
+        const ran = await run(callIn(folder, ["a b", "'", ""], { env, input: "one\ntwo\n" }));
+        const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+        const others = lines.filter((line) => !/^(?:PWD|OLDPWD|SHLVL|_)=/.test(line));
+        const expected = Buffer.concat(others.map((line) => Buffer.from(`${line}\n`)).toSorted(Buffer.compare));
+        assert.equal(outputOf(ran), `${expected.toString()}${folder}\na b\n'\n\none\ntwo\n`);
+      }
     });
   });
 }
 
-test("many questions at once get an answer each, although few shells are there", async (t) => {
+test("many questions at once get an answer each, although few shells are there", withShell, async (t) => {
   const folder = await repository(t);
   const numbers = Array.from({ length: 30 }, (_, at) => `${at}`);
   const asked = numbers.map((number) => runGitCall(callIn(folder, ["rev-parse", "--sq-quote", number])));
@@ -129,13 +152,44 @@ test("[P5] questions do not wait for a repository that lets git hang", withShell
   assert((await Promise.all(hanging)).every(({ outcome }) => outcome === "stopped"));
 });
 
-test("a shell gets no call that it cannot run as it is", withShell, async (t) => {
+test("without git the answer is that it is missing, and a git that is there later is found", async (t) => {
   const folder = await repository(t);
-  assert.equal(await runByShell(callIn(folder, ["rev-parse", "\0"])), null);
-  const env = { ...process.env, "A-B": "1" };
-  await runByShell(callIn(folder, ["rev-parse", "HEAD"]));
-  assert.equal(await runByShell(callIn(folder, ["rev-parse", "HEAD"], { env })), null);
-  assert.equal(outputOf(await runGitCall(callIn(folder, ["rev-parse", "--is-inside-work-tree"], { env }))), "true\n");
+  const env = { ...process.env, PATH: folder };
+  assert.deepEqual(await runGitCall(callIn(folder, ["rev-parse", "HEAD"], { env })), { outcome: "missing" });
+  assert.equal(outputOf(await runGitCall(callIn(folder, ["rev-parse", "--is-inside-work-tree"]))), "true\n");
+});
+
+test(
+  "[P5] a shell answers only for a git that it has started, and gets no call that it cannot run as it is",
+  withShell,
+  async (t) => {
+    const folder = await repository(t);
+    const args = ["rev-parse", "--is-inside-work-tree"];
+    const long = "x".repeat(100_000);
+    for (const call of [
+      callIn(join(folder, "nowhere"), args),
+      callIn(folder, args, { env: { ...process.env, PATH: folder } }),
+      callIn(folder, ["rev-parse", "\0"]),
+      callIn(folder, ["rev-parse", long]),
+      callIn(folder, ["hash-object", "--stdin-paths"], { input: `${long}\n` }),
+      callIn(folder, ["hash-object", "--stdin-paths"], { input: "no end of line" }),
+      callIn(folder, args, { env: { ...process.env, PATH: fakeGit(folder, "kill -9 $$") } }),
+    ])
+      assert.equal(await runByShell(call), null);
+    const relative = callIn(path.relative(process.cwd(), folder), args);
+    assert.equal(outputOf(await byShell(relative)), "true\n");
+  },
+);
+
+test("what a process writes that git has left is in no other answer", withShell, async (t) => {
+  const folder = await repository(t);
+  execFileSync("mkfifo", [join(folder, "fifo")]);
+  const late = `(read line <'${folder}/fifo'; echo late; echo late >&2) &\necho "answer $1"`;
+  const env = { ...process.env, PATH: fakeGit(folder, late) };
+  for (const number of ["1", "2", "3", "4"]) {
+    assert.equal(outputOf(await runGitCall(callIn(folder, [number], { env }))), `answer ${number}\n`);
+    writeFileSync(join(folder, "fifo"), "go\n");
+  }
 });
 
 test("a shell that was killed loses no question", withShell, async (t) => {
@@ -159,6 +213,51 @@ function shellsOfThisProcess(): number[] {
     } catch {
       // It has ended meanwhile.
       return false;
+    }
+  });
+}
+
+function askInChild(what: string, folder: string) {
+  const child = spawn(process.execPath, [childProgram, what, folder], { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(child, "exit") as Promise<[number | null]>;
+  return { child, ended };
+}
+
+test("a question keeps the process alive, and a shell that waits does not", async (t) => {
+  const { child, ended } = askInChild("answer", await repository(t));
+  const before = performance.now();
+  assert.deepEqual(JSON.parse(await text(child.stdout)), { outcome: "ended", exit: 0, stdout: "true\n", stderr: "" });
+  assert.deepEqual([(await ended)[0], performance.now() - before < 20_000], [0, true]);
+});
+
+test("a process without a free descriptor gets an error as its answer, and later the answer", withShell, async (t) => {
+  const { child, ended } = askInChild("full", await repository(t));
+  const answers = JSON.parse(await text(child.stdout)) as unknown;
+  assert.deepEqual(answers, ["stopped", { outcome: "ended", exit: 0, stdout: "true\n", stderr: "" }]);
+  assert.equal((await ended)[0], 0);
+});
+
+test("a git that hangs ends with the process that asked", withShell, async (t) => {
+  const folder = await repository(t);
+  const fifo = join(folder, "fifo");
+  execFileSync("mkfifo", [fifo]);
+  const { child, ended } = askInChild("exit", folder);
+  const hangs = (): boolean => commandsOfAll().some((words) => words[0] === "git" && words.at(-2) === fifo);
+  while (!hangs()) await setImmediate();
+  child.stdin.end();
+  assert.equal((await ended)[0], 0);
+  while (hangs()) await setImmediate();
+});
+
+/** The words of all commands of this machine that can be read; the last one is empty. */
+function commandsOfAll(): string[][] {
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return ids.map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    } catch {
+      // It has ended meanwhile.
+      return [];
     }
   });
 }

@@ -2,17 +2,20 @@
  * Runs git to its end. A system that starts a process by copying the page tables of the process that starts it stands still
  * for as long as that takes, and a server has many of them. There a shell starts git (docs/decisions/0058).
  */
+import { constants } from "node:buffer";
 import { execFile } from "node:child_process";
 import { systemCode } from "../system-error.ts";
 import type { GitRan, GitRun } from "./git-call.ts";
 import { runByShell } from "./git-shells.ts";
 import { endIfSilent } from "./git-silence.ts";
 
-/** macOS and Windows start a process without a copy. */
-const startsByCopy = !["darwin", "win32"].includes(process.platform);
+/** The other systems of our users start a process without a copy. */
+const startsByCopy = process.platform === "linux";
 
 /** Runs git to its end. Never rejects. */
-export async function runGitCall(run: GitRun): Promise<GitRan> {
+export async function runGitCall(asked: GitRun): Promise<GitRan> {
+  // No text is longer.
+  const run = { ...asked, outputBytesMax: Math.min(asked.outputBytesMax, constants.MAX_STRING_LENGTH) };
   return (startsByCopy ? await runByShell(run) : null) ?? (await runDirectly(run));
 }
 

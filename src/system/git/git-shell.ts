@@ -1,116 +1,99 @@
 /**
- * A shell that runs one git after the other. It reads commands, and writes a mark after the output of each: a number that
- * no repository can guess, and git's exit code.
+ * A shell that runs one git after the other. It reads commands on its standard input. On both of its outputs it writes a mark
+ * directly before git, and another one with the exit code after it.
  */
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import type { Readable, Writable } from "node:stream";
+import { resolve as absolute } from "node:path";
 import { onAbort } from "../abort.ts";
-import { endFamily } from "../process-family.ts";
+import { sendSignal } from "../process-family.ts";
 import type { GitEnvironment, GitRan, GitRun } from "./git-call.ts";
 import { watchSilence, type SilenceWatch } from "./git-silence.ts";
+import { MarkedOutput } from "./marked-output.ts";
 
-/** Exit codes of a shell: the folder cannot be entered (our own), and the program is missing. */
-const noFolder = 125;
-const noProgram = 127;
-/** The longest end of an output: the mark, a space, the exit code and the end of the line. */
-const markBytesMax = 32 + " 255\n".length;
-/** Variables that change what a shell does, or that it changes. git reads none of them. */
-const ofShells = /^(?:ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|IFS|CDPATH|PWD|OLDPWD|SHLVL|_)$/;
+/** Most shells read their commands byte by byte, and write a longer input to a file. */
+const commandLengthMax = 65_536;
+const inputLengthMax = 4_096;
+/** A shell that has not begun within this time is stopped, or the machine is. */
+const startMsMax = 5_000;
+/** Greater exit codes are those of signals. git has 128 and 129 of its own. */
+const ownExitMax = 129;
+/** The shell could not start git. */
+const notStarted: readonly number[] = [126, 127];
+
+/** A variable of git, which each call sets for itself. */
+const variableOfGit = /^(?:GIT_[A-Z0-9_]+|LC_ALL)$/;
 const nameOfVariable = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Variables that change what a shell does, or that it changes. */
+const variableOfShells =
+  /^(?:ENV|BASH_ENV|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|PS4|IFS|OPTIND|CDPATH|PWD|OLDPWD|SHLVL|_)$/;
 
-/** The environment of a shell for git. */
+/** Returns the environment of a shell for calls with this environment. What no shell keeps, as exported functions, is not in it. */
 export function shellEnvironment(env: GitEnvironment): GitEnvironment {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !ofShells.test(name)));
+  const isKept = (name: string): boolean =>
+    nameOfVariable.test(name) && !variableOfShells.test(name) && !variableOfGit.test(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)));
 }
 
-/** Returns the commands that run git once, without its mark. Null if a shell cannot be given them. `shell` is its environment. */
-export function shellCommand({ args, cwd, env, input }: GitRun, shell: GitEnvironment): string | null {
-  const wanted = shellEnvironment(env);
-  const names = [...new Set([...Object.keys(shell), ...Object.keys(wanted)])];
-  const changed = names.filter((name) => shell[name] !== wanted[name]);
-  if (!changed.every((name) => nameOfVariable.test(name))) return null;
-  const variables = changed.map((name) => {
-    const value = wanted[name];
-    return value === undefined ? `unset ${name}` : `export ${name}=${quoted(value)}`;
-  });
-  const enter = `cd -P -- ${quoted(cwd)} || exit ${noFolder}`;
-  const git = ["exec", "git", ...args.map(quoted)].join(" ");
-  const lines = input === undefined || input === "" ? `${git} </dev/null` : withInput(git, input);
-  const command = `(\n${[...variables, enter, lines].join("\n")}\n)\n`;
-  return command.includes("\0") ? null : command;
+/** Returns the commands of a call. Null if a shell cannot be given them as they are. */
+function shellCommand({ args, cwd, env, input = "" }: GitRun, mark: string): string | null {
+  const variables = Object.entries(env).flatMap(([name, value]) =>
+    variableOfGit.test(name) && value !== undefined ? [`export ${name}=${quoted(value)}`] : [],
+  );
+  const end = `end-${mark}`;
+  const begin = `printf '%s\\n' ${mark}`;
+  const finish = `printf '%s %d\\n' ${mark} "$1"`;
+  const command = [
+    "(",
+    ...variables,
+    `cd -P -- ${quoted(absolute(cwd))} || exit`,
+    input === "" ? "exec </dev/null" : `exec <<'${end}'\n${input}${end}`,
+    `${begin}; ${begin} >&2`,
+    `exec git ${args.map(quoted).join(" ")}`,
+    ")",
+    "set -- $?",
+    `${finish}; ${finish} >&2\n`,
+  ].join("\n");
+  const isLine = input === "" || input.endsWith("\n");
+  const isShort = input.length <= inputLengthMax && command.length <= commandLengthMax;
+  return isLine && isShort && !command.includes("\0") ? command : null;
 }
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The end of the input is a line that is not in it. */
-function withInput(command: string, input: string): string {
-  const end = `end-${newMark()}`;
-  return `${command} <<'${end}'\n${input}${input.endsWith("\n") ? "" : "\n"}${end}`;
-}
-
-function newMark(): string {
-  return randomBytes(16).toString("hex");
-}
-
-/** What a shell writes during one run of git. */
-class Output {
-  #pieces: Buffer[] = [];
-  /** The last characters, in which the mark would be. */
-  #tail = "";
-  bytes = 0;
-  /** git's exit code, which follows the mark. Null: git has not ended. */
-  exit: number | null = null;
-  readonly #mark: string;
-
-  constructor(mark: string) {
-    this.#mark = `${mark} `;
-  }
-
-  add(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.bytes += piece.length;
-    const last = piece.toString("latin1", Math.max(0, piece.length - markBytesMax));
-    this.#tail = (this.#tail + last).slice(-markBytesMax);
-    const at = this.#tail.lastIndexOf(this.#mark);
-    if (at === -1 || !this.#tail.endsWith("\n")) return;
-    this.exit = Number(this.#tail.slice(at + this.#mark.length));
-    this.bytes -= this.#tail.length - at;
-  }
-
-  /** What was written before the mark. */
-  get text(): string {
-    return Buffer.concat(this.#pieces).toString("utf8", 0, this.bytes);
-  }
-}
-
 interface Running {
-  stdout: Output;
-  stderr: Output;
+  stdout: MarkedOutput;
+  stderr: MarkedOutput;
   bytesMax: number;
-  silence: SilenceWatch;
-  settle(ran: GitRan | null): void;
+  /** Stops a shell that does not begin. */
+  start: NodeJS.Timeout;
+  silence: SilenceWatch | null;
+  root: string;
+  resolve(ran: GitRan | null): void;
 }
 
 export class GitShell {
-  readonly environment: GitEnvironment;
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #child: ChildProcess;
   #running: Running | null = null;
   #isOpen = true;
 
   constructor(environment: GitEnvironment) {
-    this.environment = environment;
     // A group of its own, so that the git that it runs can be killed with it.
-    const child = spawn("/bin/sh", [], { cwd: "/", env: environment, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-    this.#child = child;
-    // A shell that has ended ends its run too.
-    child.stdin.on("error", () => undefined);
-    for (const event of ["error", "close"] as const) child.on(event, () => this.#ended());
-    child.stdout.on("data", (piece: Buffer) => this.#received("stdout", piece));
-    child.stderr.on("data", (piece: Buffer) => this.#received("stderr", piece));
+    this.#child = spawn("/bin/sh", [], { cwd: "/", env: environment, detached: true, stdio: "pipe" });
+    // Its outputs may stay open in a process that git has left, so they are not waited for.
+    for (const event of ["error", "exit"] as const) this.#child.on(event, () => this.#gone());
+    const { stdin, stdout, stderr } = this.#child;
+    // A system without free descriptors makes no pipes.
+    if (!stdin || !stdout || !stderr) {
+      this.#isOpen = false;
+      return;
+    }
+    stdin.on("error", () => this.#gone());
+    stdout.on("data", (piece: Buffer) => this.#received("stdout", piece));
+    stderr.on("data", (piece: Buffer) => this.#received("stderr", piece));
     this.#hold(false);
   }
 
@@ -119,19 +102,20 @@ export class GitShell {
     return this.#isOpen;
   }
 
-  /**
-   * Runs commands that `shellCommand` has made of the call. The shell runs nothing else meanwhile. Null if the shell has ended by
-   * itself, or was never there. Never rejects.
-   */
-  async run(command: string, { root, outputBytesMax: bytesMax, signal }: GitRun): Promise<GitRan | null> {
-    const mark = newMark();
+  /** Runs a call. Null if the shell cannot say how git ended: then git is to be run again. One call at a time. Never rejects. */
+  async run(call: GitRun): Promise<GitRan | null> {
+    const mark = randomBytes(16).toString("hex");
+    const command = shellCommand(call, mark);
+    if (command === null || !this.#isOpen) return null;
     const { promise, resolve } = Promise.withResolvers<GitRan | null>();
-    const silence = watchSilence(root, () => this.#kill("git was silent for too long"));
-    this.#running = { stdout: new Output(mark), stderr: new Output(mark), bytesMax, silence, settle: resolve };
+    const { root, outputBytesMax: bytesMax, signal } = call;
+    const start = setTimeout(() => this.#kill(null), startMsMax);
+    const outputs = { stdout: new MarkedOutput(mark), stderr: new MarkedOutput(mark) };
+    this.#running = { ...outputs, bytesMax, start, silence: null, root, resolve };
     this.#hold(true);
-    const print = `printf '%s %d\\n' ${mark} "$code"`;
-    this.#child.stdin.write(`${command}code=$?\n${print}\n${print} >&2\n`);
-    const remove = signal === undefined ? null : onAbort(signal, () => this.#kill("the question was withdrawn"));
+    this.#child.stdin?.write(command);
+    const withdrawn: GitRan = { outcome: "stopped", reason: "the question was withdrawn" };
+    const remove = signal === undefined ? null : onAbort(signal, () => this.#kill(withdrawn));
     const ran = await promise;
     remove?.();
     return ran;
@@ -140,38 +124,55 @@ export class GitShell {
   /** Ends the shell when it has run what it has. */
   close(): void {
     this.#isOpen = false;
-    this.#child.stdin.end();
+    this.#child.stdin?.end();
   }
 
-  /** The process does not stay for a shell that waits. */
+  /** Ends the shell and the git that it runs. */
+  kill(): void {
+    this.#kill(null);
+  }
+
+  /** The process stays for a shell that runs git, and not for one that waits. */
   #hold(isHeld: boolean): void {
-    const { stdin, stdout, stderr } = this.#child as unknown as Record<"stdin" | "stdout" | "stderr", Socket>;
-    for (const handle of [this.#child, stdin, stdout, stderr]) {
-      if (isHeld) handle.ref();
-      else handle.unref();
+    const { stdin, stdout, stderr } = this.#child;
+    for (const handle of [this.#child, ...([stdin, stdout, stderr] as (Socket | null)[])]) {
+      if (isHeld) handle?.ref();
+      else handle?.unref();
     }
   }
 
   #received(from: "stdout" | "stderr", piece: Buffer): void {
     const running = this.#running;
-    if (running === null) return;
-    const { stdout, stderr, silence, bytesMax } = running;
-    silence.spoke();
-    const output = running[from];
-    output.add(piece);
-    const isTooMuch = output.bytes > bytesMax + (output.exit === null ? markBytesMax : 0);
-    if (isTooMuch) this.#kill(`git wrote more than ${bytesMax} bytes`);
-    else if (stdout.exit !== null && stderr.exit !== null) this.#settle(ranWith(stdout.exit, running));
+    // A process that git has left writes to the output of later calls too.
+    if (running === null) return void (this.#isOpen = false);
+    const { stdout, stderr, bytesMax, root } = running;
+    running[from].add(piece);
+    if (stdout.hasBegun) {
+      clearTimeout(running.start);
+      running.silence ??= watchSilence(root, () => this.#kill(stopped("git was silent for too long")));
+      running.silence.spoke();
+    }
+    const isTooMuch = Math.max(stdout.bytes, stderr.bytes) > bytesMax;
+    if (isTooMuch) this.#kill(stopped(`git wrote more than ${bytesMax} bytes`));
+    else if (stdout.exit !== null && stderr.exit !== null) this.#finish(running);
   }
 
-  #kill(reason: string): void {
+  #finish({ stdout, stderr }: Running): void {
+    if (stdout.hasMore || stderr.hasMore) this.close();
+    const exit = stdout.exit ?? 0;
+    const isOfGit = stdout.hasBegun && exit <= ownExitMax && !notStarted.includes(exit);
+    this.#settle(isOfGit ? { outcome: "ended", exit, stdout: stdout.text, stderr: stderr.text } : null);
+  }
+
+  #kill(ran: GitRan | null): void {
     this.#isOpen = false;
     const { pid } = this.#child;
-    if (pid !== undefined) void endFamily({ pid, mark: null }, 0);
-    this.#settle({ outcome: "stopped", reason });
+    // Without an id it was never started.
+    if (pid !== undefined) sendSignal(-pid, "SIGKILL");
+    this.#settle(ran);
   }
 
-  #ended(): void {
+  #gone(): void {
     this.#isOpen = false;
     this.#settle(null);
   }
@@ -180,13 +181,13 @@ export class GitShell {
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
-    running.silence.end();
+    clearTimeout(running.start);
+    running.silence?.end();
     this.#hold(false);
-    running.settle(ran);
+    running.resolve(ran);
   }
 }
 
-function ranWith(exit: number, { stdout, stderr }: Pick<Running, "stdout" | "stderr">): GitRan {
-  if (exit === noProgram) return { outcome: "missing" };
-  return { outcome: "ended", exit, stdout: stdout.text, stderr: stderr.text };
+function stopped(reason: string): GitRan {
+  return { outcome: "stopped", reason };
 }

@@ -1,6 +1,6 @@
 /** The shells that run git for this process. A shell that waits for long ends. */
 import type { GitEnvironment, GitRan, GitRun } from "./git-call.ts";
-import { GitShell, shellCommand, shellEnvironment } from "./git-shell.ts";
+import { GitShell, shellEnvironment } from "./git-shell.ts";
 
 /** A git that hangs keeps its shell for as long as it may be silent. The questions of others do not wait for it. */
 const shellsMax = 8;
@@ -9,51 +9,64 @@ const idleMsMax = 30_000;
 
 interface IdleShell {
   shell: GitShell;
+  /** The environment of the shell, as text. */
+  environment: string;
   timer: NodeJS.Timeout;
 }
 
 const idle: IdleShell[] = [];
-let busy = 0;
+const busy = new Set<GitShell>();
 
-/** Runs git by a shell. Null if no shell has run it to its end: there is none, all are busy, or none can be given the call. Never rejects. */
+// A git that hangs would stay for ever.
+process.on("exit", () => busy.forEach((shell) => shell.kill()));
+
+/**
+ * Runs git by a shell. Null if no shell has run it to its end: there is none, all are busy, it cannot be given the call, or it does
+ * not know how git ended. Never rejects.
+ */
 export async function runByShell(run: GitRun): Promise<GitRan | null> {
   if (run.signal?.aborted === true) return { outcome: "stopped", reason: "the question was withdrawn" };
-  if (busy >= shellsMax) return null;
-  const shell = takeIdle() ?? newShell(run.env);
+  if (busy.size >= shellsMax) return null;
+  const env = shellEnvironment(run.env);
+  const environment = JSON.stringify(env);
+  const shell = takeIdle(environment) ?? newShell(env);
   if (shell === null) return null;
-  const command = shellCommand(run, shell.environment);
-  busy += 1;
-  const ran = command === null ? null : await shell.run(command, run);
-  busy -= 1;
-  keep(shell);
-  return ran;
-}
-
-/** Returns null if the system starts no process, for example because it has no memory or no descriptors for one. */
-function newShell(env: GitEnvironment): GitShell | null {
+  busy.add(shell);
   try {
-    return new GitShell(shellEnvironment(env));
-  } catch {
-    // git is started directly, and says what is wrong.
-    return null;
+    return await shell.run(run);
+  } finally {
+    busy.delete(shell);
+    if (shell.isOpen) keep(shell, environment);
   }
 }
 
-function takeIdle(): GitShell | null {
+/** Returns a shell with this environment. Those with another one end: the environment of the process has changed since. */
+function takeIdle(environment: string): GitShell | null {
   for (let entry = idle.pop(); entry !== undefined; entry = idle.pop()) {
     clearTimeout(entry.timer);
-    if (entry.shell.isOpen) return entry.shell;
+    if (entry.shell.isOpen && entry.environment === environment) return entry.shell;
+    entry.shell.close();
   }
   return null;
 }
 
-function keep(shell: GitShell): void {
-  if (!shell.isOpen) return;
-  const entry: IdleShell = { shell, timer: setTimeout(() => end(entry), idleMsMax).unref() };
+/** Returns null if the system starts no process. Then git is started directly, and says what is wrong. */
+function newShell(env: GitEnvironment): GitShell | null {
+  try {
+    const shell = new GitShell(env);
+    return shell.isOpen ? shell : null;
+  } catch {
+    // Node throws some errors of the system, for example that there is no memory, and reports others.
+    return null;
+  }
+}
+
+function keep(shell: GitShell, environment: string): void {
+  const entry: IdleShell = { shell, environment, timer: setTimeout(() => endIdle(entry), idleMsMax).unref() };
   idle.push(entry);
 }
 
-function end(entry: IdleShell): void {
+function endIdle(entry: IdleShell): void {
   const at = idle.indexOf(entry);
   if (at !== -1) idle.splice(at, 1);
   entry.shell.close();
