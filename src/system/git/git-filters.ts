@@ -3,11 +3,11 @@
  * each is switched off by its name.
  *
  * The names are remembered as long as every file that git can read them from is unchanged: a turn in a repository compares files
- * twice, and git needs as long for the names as for the files.
+ * once or twice, and git needs as long for the names as for the files.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { BoundedCache } from "../bounded-cache.ts";
 import type { GitEnvironment, GitRun } from "./git-call.ts";
 import { runGitCall } from "./git-run.ts";
@@ -69,7 +69,8 @@ function sourcesOf(root: string, env: GitEnvironment): string | null {
   const settings = Object.entries(env).filter(([name]) => name.startsWith("GIT_CONFIG_"));
   try {
     if (statSync(join(root, ".git"), { throwIfNoEntry: false })?.isDirectory() !== true) return null;
-    const states = configurationFiles(root, env).map(settledState);
+    const files = configurationFiles(root, env);
+    const states = files.map((file) => (isAbsolute(file) ? settledState(file) : null));
     return states.includes(null) ? null : JSON.stringify([settings, states]);
   } catch {
     // git is asked, and says what is wrong.
