@@ -46,7 +46,7 @@ async function signalAll(family: ProcessFamily, signal: NodeJS.Signals | 0): Pro
   return process.platform === "linux" ? reached.length > 0 : isGroupThere;
 }
 
-/** Signals a process, or the group `-target`. Returns true if there is one that this process may signal. */
+/** Signals the process with this id; a negative id names a group. Returns false if there is none that this process may signal. */
 export function sendSignal(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);

@@ -13,6 +13,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import type { GitRan, GitRun } from "./git-call.ts";
 import { runDirectly, runGitCall } from "./git-run.ts";
 import { runByShell } from "./git-shells.ts";
+import { silenceOf } from "./git-silence.ts";
 
 const childProgram = fileURLToPath(new URL("../../../testing/children/ask-git.ts", import.meta.url));
 const hasShell = process.platform === "linux";
@@ -137,7 +138,28 @@ test("many questions at once get an answer each, although few shells are there",
     numbers.map((number) => ` '${number}'\n`),
   );
   const shells = shellsOfThisProcess().length;
-  assert(shells <= 8, `${shells} shells`);
+  assert(shells > 0 && shells <= 8, `${shells} shells`);
+});
+
+test("a shell without a question ends after a while", withShell, async (t) => {
+  const folder = await repository(t);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  await runGitCall(callIn(folder, ["rev-parse", "--is-inside-work-tree"]));
+  const before = shellsOfThisProcess().length;
+  t.mock.timers.tick(30_000);
+  while (shellsOfThisProcess().length >= before) await setImmediate();
+});
+
+test("[R5] a shell that is stopped is replaced, and is no fault of the repository", withShell, async (t) => {
+  const folder = await repository(t);
+  const question = callIn(folder, ["rev-parse", "--is-inside-work-tree"]);
+  await runGitCall(question);
+  for (const pid of shellsOfThisProcess()) process.kill(pid, "SIGSTOP");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const asked = runGitCall(question);
+  t.mock.timers.tick(5_000);
+  assert.equal(outputOf(await asked), "true\n");
+  assert.equal(silenceOf(folder), null);
 });
 
 test("[P5] questions do not wait for a repository that lets git hang", withShell, async (t) => {
@@ -189,6 +211,7 @@ test("what a process writes that git has left is in no other answer", withShell,
   for (const number of ["1", "2", "3", "4"]) {
     assert.equal(outputOf(await runGitCall(callIn(folder, [number], { env }))), `answer ${number}\n`);
     writeFileSync(join(folder, "fifo"), "go\n");
+    while (commandsOfAll().some((words) => words.some((word) => word.startsWith(folder)))) await setImmediate();
   }
 });
 

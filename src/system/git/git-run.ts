@@ -9,12 +9,12 @@ import type { GitRan, GitRun } from "./git-call.ts";
 import { runByShell } from "./git-shells.ts";
 import { endIfSilent } from "./git-silence.ts";
 
-/** The other systems of our users start a process without a copy. */
+/** macOS and Windows start a process without a copy. */
 const startsByCopy = process.platform === "linux";
 
 /** Runs git to its end. Never rejects. */
 export async function runGitCall(asked: GitRun): Promise<GitRan> {
-  // No text is longer.
+  // The answer is one text, and a longer one would throw.
   const run = { ...asked, outputBytesMax: Math.min(asked.outputBytesMax, constants.MAX_STRING_LENGTH) };
   return (startsByCopy ? await runByShell(run) : null) ?? (await runDirectly(run));
 }

@@ -2,7 +2,7 @@
  * What makes a call of git safe in a repository from a stranger: the only commands that are ever run, the options and
  * the environment. A repository names programs in its configuration: filters of contents, hooks, a watcher of files. The
  * commands here run no hook, because none of them writes. The watcher is switched off. Filters have names that the
- * repository chooses, so their names are read first and each is replaced by nothing.
+ * repository chooses, so their names are read first and each is replaced by nothing (`git-filters.ts`).
  */
 import assert from "node:assert/strict";
 import { devNull } from "node:os";

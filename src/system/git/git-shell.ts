@@ -12,14 +12,14 @@ import type { GitEnvironment, GitRan, GitRun } from "./git-call.ts";
 import { watchSilence, type SilenceWatch } from "./git-silence.ts";
 import { MarkedOutput } from "./marked-output.ts";
 
-/** Most shells read their commands byte by byte, and write a longer input to a file. */
-const commandLengthMax = 65_536;
-const inputLengthMax = 4_096;
+/** Many shells read their commands byte by byte, and write a longer input to a file. In bytes. */
+const commandBytesMax = 65_536;
+const inputBytesMax = 4_096;
 /** A shell that has not begun within this time is stopped, or the machine is. */
 const startMsMax = 5_000;
-/** Greater exit codes are those of signals. git has 128 and 129 of its own. */
+/** git's own exit codes end here: greater ones are those of signals. */
 const ownExitMax = 129;
-/** The shell could not start git. */
+/** Exit codes of a shell that could not start git. */
 const notStarted: readonly number[] = [126, 127];
 
 /** A variable of git, which each call sets for itself. */
@@ -29,7 +29,7 @@ const nameOfVariable = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const variableOfShells =
   /^(?:ENV|BASH_ENV|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|PS4|IFS|OPTIND|CDPATH|PWD|OLDPWD|SHLVL|_)$/;
 
-/** Returns the environment of a shell for calls with this environment. What no shell keeps, as exported functions, is not in it. */
+/** Returns the environment of a shell for calls with this environment. What no shell keeps, such as exported functions, is not in it. */
 export function shellEnvironment(env: GitEnvironment): GitEnvironment {
   const isKept = (name: string): boolean =>
     nameOfVariable.test(name) && !variableOfShells.test(name) && !variableOfGit.test(name);
@@ -56,7 +56,7 @@ function shellCommand({ args, cwd, env, input = "" }: GitRun, mark: string): str
     `${finish}; ${finish} >&2\n`,
   ].join("\n");
   const isLine = input === "" || input.endsWith("\n");
-  const isShort = input.length <= inputLengthMax && command.length <= commandLengthMax;
+  const isShort = Buffer.byteLength(input) <= inputBytesMax && Buffer.byteLength(command) <= commandBytesMax;
   return isLine && isShort && !command.includes("\0") ? command : null;
 }
 
@@ -110,7 +110,7 @@ export class GitShell {
     const { promise, resolve } = Promise.withResolvers<GitRan | null>();
     const { root, outputBytesMax: bytesMax, signal } = call;
     const start = setTimeout(() => this.#kill(null), startMsMax);
-    const outputs = { stdout: new MarkedOutput(mark), stderr: new MarkedOutput(mark) };
+    const outputs = { stdout: new MarkedOutput(mark, bytesMax), stderr: new MarkedOutput(mark, bytesMax) };
     this.#running = { ...outputs, bytesMax, start, silence: null, root, resolve };
     this.#hold(true);
     this.#child.stdin?.write(command);
@@ -152,8 +152,7 @@ export class GitShell {
       running.silence ??= watchSilence(root, () => this.#kill(stopped("git was silent for too long")));
       running.silence.spoke();
     }
-    const isTooMuch = Math.max(stdout.bytes, stderr.bytes) > bytesMax;
-    if (isTooMuch) this.#kill(stopped(`git wrote more than ${bytesMax} bytes`));
+    if (running[from].isTooLong) this.#kill(stopped(`git wrote more than ${bytesMax} bytes`));
     else if (stdout.exit !== null && stderr.exit !== null) this.#finish(running);
   }
 

@@ -1,7 +1,7 @@
 /**
- * Asks git about a folder that any person or program may have made. All calls of git are made here. Nothing that the
- * repository says runs a program, points at another repository, or keeps git waiting for ever (`git-safety.ts`,
- * `git-repository.ts`, `git-silence.ts`). No file is written or locked, nothing is fetched, no password is requested. Failures are data: the caller decides what they mean.
+ * Asks git about a folder that any person or program may have made. Everything else asks git through this file. Nothing that
+ * the repository says runs a program, points at another repository, or keeps git waiting for ever (`git-safety.ts`,
+ * `git-repository.ts`, `git-silence.ts`). How git is started is in `git-run.ts`. No file is written or locked, nothing is fetched, no password is requested. Failures are data: the caller decides what they mean.
  */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";

@@ -12,15 +12,22 @@ export class MarkedOutput {
   /** True if something came after the end: another process writes to this output too. */
   hasMore = false;
   text = "";
-  bytes = 0;
+  #bytes = 0;
+  readonly #bytesMax: number;
 
-  constructor(mark: string) {
+  constructor(mark: string, bytesMax: number) {
+    this.#bytesMax = bytesMax;
     this.#begin = Buffer.from(`${mark}\n`);
     this.#end = Buffer.from(`${mark} `);
   }
 
   get hasBegun(): boolean {
     return this.#hasBegun;
+  }
+
+  /** True if there is more than the most that may be written. `text` then lacks it. */
+  get isTooLong(): boolean {
+    return this.#bytes > this.#bytesMax;
   }
 
   /** The exit code. Null: the call has not ended. */
@@ -48,8 +55,9 @@ export class MarkedOutput {
   #addInside(bytes: Buffer): void {
     const at = bytes.indexOf(this.#end);
     const whole = at === -1 ? Math.max(0, bytes.length - this.#end.length) : at;
-    this.text += this.#decoder.write(bytes.subarray(0, whole));
-    this.bytes += whole;
+    this.#bytes += whole;
+    // A text that is too long for the engine throws.
+    if (!this.isTooLong) this.text += this.#decoder.write(bytes.subarray(0, whole));
     this.#held = bytes.subarray(whole);
     const lineEnd = at === -1 ? -1 : bytes.indexOf("\n", at);
     if (lineEnd === -1) return;
