@@ -94,7 +94,8 @@ export class GitShell {
     stdin.on("error", () => this.#gone());
     stdout.on("data", (piece: Buffer) => this.#received("stdout", piece));
     stderr.on("data", (piece: Buffer) => this.#received("stderr", piece));
-    this.#hold(false);
+    // The process does not stay for a shell that waits. A call has a timer, which keeps it.
+    for (const handle of [this.#child, stdin, stdout, stderr] as (ChildProcess | Socket)[]) handle.unref();
   }
 
   /** False once it can run nothing more. */
@@ -112,7 +113,6 @@ export class GitShell {
     const start = setTimeout(() => this.#kill(null), startMsMax);
     const outputs = { stdout: new MarkedOutput(mark, bytesMax), stderr: new MarkedOutput(mark, bytesMax) };
     this.#running = { ...outputs, bytesMax, start, silence: null, root, resolve };
-    this.#hold(true);
     this.#child.stdin?.write(command);
     const withdrawn: GitRan = { outcome: "stopped", reason: "the question was withdrawn" };
     const remove = signal === undefined ? null : onAbort(signal, () => this.#kill(withdrawn));
@@ -130,15 +130,6 @@ export class GitShell {
   /** Ends the shell and the git that it runs. */
   kill(): void {
     this.#kill(null);
-  }
-
-  /** The process stays for a shell that runs git, and not for one that waits. */
-  #hold(isHeld: boolean): void {
-    const { stdin, stdout, stderr } = this.#child;
-    for (const handle of [this.#child, ...([stdin, stdout, stderr] as (Socket | null)[])]) {
-      if (isHeld) handle?.ref();
-      else handle?.unref();
-    }
   }
 
   #received(from: "stdout" | "stderr", piece: Buffer): void {
@@ -182,7 +173,6 @@ export class GitShell {
     this.#running = null;
     clearTimeout(running.start);
     running.silence?.end();
-    this.#hold(false);
     running.resolve(ran);
   }
 }
