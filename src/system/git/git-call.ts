@@ -12,8 +12,13 @@ export interface GitRun {
   root: string;
   /** What git reads on its standard input: lines, each with its end. */
   input?: string;
-  /** The most that git may write, in bytes. */
+  /** The most that git may write, in bytes. It does not limit what `onText` receives. */
   outputBytesMax: number;
+  /**
+   * Receives the output piece by piece. Then `stdout` and `stderr` of the outcome stay empty, and git is stopped after the first
+   * `false`.
+   */
+  onText?(text: string): boolean;
   /** Ends git when it aborts. */
   signal?: AbortSignal | undefined;
 }

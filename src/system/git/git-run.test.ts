@@ -99,6 +99,34 @@ for (const [way, run] of [
       }
     });
 
+    test("passes a long answer on piece by piece, until no more of it is wanted", async (t) => {
+      const folder = await repository(t);
+      const long = "é\n".repeat(400_000);
+      writeFileSync(join(folder, "long"), long);
+      execFileSync("git", ["add", "."], { cwd: folder });
+      const call = callIn(folder, ["cat-file", "blob", ":long"], { outputBytesMax: 10 });
+      const pieces: string[] = [];
+      const ran = await run({ ...call, onText: (piece) => pieces.push(piece) > 0 });
+      assert.deepEqual(ran, { outcome: "ended", exit: 0, stdout: "", stderr: "" });
+      assert.equal(pieces.join(""), long);
+      assert(pieces.length > 2, "the answer came in one piece");
+      let taken = "";
+      const stopped = await run({ ...call, onText: (piece) => ((taken += piece), false) });
+      assert.deepEqual(stopped, { outcome: "stopped", reason: "no more of the answer was wanted" });
+      assert(long.startsWith(taken) && taken.length < long.length, `${taken.length} characters were taken`);
+      const failed = await run({ ...call, args: ["cat-file", "blob", "no-such"], onText: () => true });
+      assert.equal(failed.outcome === "ended" && failed.exit, 128);
+    });
+
+    test("does not count what git writes beside a long answer", async (t) => {
+      const folder = await repository(t);
+      const PATH = fakeGit(folder, `head -c 300000 /dev/zero | tr '\\0' 'e' >&2\nprintf 'answer'`);
+      let passed = "";
+      const call = callIn(folder, ["anything"], { env: { ...process.env, PATH }, outputBytesMax: 10 });
+      const ran = await run({ ...call, onText: (piece) => ((passed += piece), true) });
+      assert.deepEqual([ran.outcome === "ended" && ran.exit, passed], [0, "answer"]);
+    });
+
     test("ends when the question is withdrawn, before or after it has begun", async (t) => {
       const folder = await repository(t);
       execFileSync("mkfifo", [join(folder, "fifo")]);
@@ -246,6 +274,22 @@ function askInChild(what: string, folder: string) {
   const ended = once(child, "exit") as Promise<[number | null]>;
   return { child, ended };
 }
+
+test("an answer that was passed on in part is not passed on again, if its shell is killed", withShell, async (t) => {
+  const folder = await repository(t);
+  // The last bytes may be the beginning of a mark, and are held back.
+  const PATH = fakeGit(folder, `printf '%0.sfirst' 1 2 3 4 5 6 7 8 9 10\nsleep 100`);
+  let passed = "";
+  const onText = (piece: string): boolean => {
+    passed += piece;
+    for (const shell of shellsOfThisProcess()) process.kill(-shell, "SIGKILL");
+    return true;
+  };
+  const ran = await runGitCall({ ...callIn(folder, ["anything"], { env: { ...process.env, PATH } }), onText });
+  assert.deepEqual(ran, { outcome: "stopped", reason: "the answer of git was cut off" });
+  assert.match(passed, /^(?:first){1,10}/);
+  assert(passed.length <= 50, "a part was passed on twice");
+});
 
 test("a question keeps the process alive, and a shell that waits does not", async (t) => {
   const { child, ended } = askInChild("answer", await repository(t));

@@ -72,6 +72,8 @@ interface Running {
   start: NodeJS.Timeout;
   silence: SilenceWatch | null;
   root: string;
+  /** True if a part of the output was passed on already. */
+  hasPassed: boolean;
   resolve(ran: GitRan | null): void;
 }
 
@@ -109,10 +111,15 @@ export class GitShell {
     const command = shellCommand(call, mark);
     if (command === null || !this.#isOpen) return null;
     const { promise, resolve } = Promise.withResolvers<GitRan | null>();
-    const { root, outputBytesMax: bytesMax, signal } = call;
+    const { root, outputBytesMax: bytesMax, signal, onText } = call;
     const start = setTimeout(() => this.#kill(null), startMsMax);
-    const outputs = { stdout: new MarkedOutput(mark, bytesMax), stderr: new MarkedOutput(mark, bytesMax) };
-    this.#running = { ...outputs, bytesMax, start, silence: null, root, resolve };
+    const isPassed = onText !== undefined;
+    const stdout = new MarkedOutput(mark, {
+      bytesMax,
+      ...(isPassed && { onText: (text) => this.#pass(text, onText) }),
+    });
+    const stderr = new MarkedOutput(mark, { bytesMax, ...(isPassed && { onText: () => undefined }) });
+    this.#running = { stdout, stderr, bytesMax, start, silence: null, root, hasPassed: false, resolve };
     this.#child.stdin?.write(command);
     const withdrawn: GitRan = { outcome: "stopped", reason: "the question was withdrawn" };
     const remove = signal === undefined ? null : onAbort(signal, () => this.#kill(withdrawn));
@@ -132,12 +139,19 @@ export class GitShell {
     this.#kill(null);
   }
 
+  #pass(text: string, onText: (text: string) => boolean): void {
+    if (this.#running === null) return;
+    this.#running.hasPassed = true;
+    if (!onText(text)) this.#kill(stopped("no more of the answer was wanted"));
+  }
+
   #received(from: "stdout" | "stderr", piece: Buffer): void {
     const running = this.#running;
     // A process that git has left writes to the output of later calls too.
     if (running === null) return void (this.#isOpen = false);
     const { stdout, stderr, bytesMax, root } = running;
     running[from].add(piece);
+    if (this.#running === null) return;
     if (stdout.hasBegun) {
       clearTimeout(running.start);
       running.silence ??= watchSilence(root, () => this.#kill(stopped("git was silent for too long")));
@@ -173,7 +187,8 @@ export class GitShell {
     this.#running = null;
     clearTimeout(running.start);
     running.silence?.end();
-    running.resolve(ran);
+    // Run again, git would write that part a second time.
+    running.resolve(ran === null && running.hasPassed ? stopped("the answer of git was cut off") : ran);
   }
 }
 

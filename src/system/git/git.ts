@@ -5,11 +5,10 @@
  */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { onAbort } from "../abort.ts";
 import type { GitRan } from "./git-call.ts";
 import { runGitCall } from "./git-run.ts";
 import { safeCall } from "./git-safety.ts";
-import { endIfSilent, silenceOf } from "./git-silence.ts";
+import { silenceOf } from "./git-silence.ts";
 
 /** The outcome of a question. `missing`: git is not installed. `failed`: the reason is the first line of its error output, or why it ended or was not run. */
 export type GitAnswer =
@@ -58,25 +57,13 @@ export interface GitStream {
 export async function streamGit({ folder, args, signal, onText }: GitStream): Promise<boolean> {
   const call = await safeCall(folder, args, signal);
   if (call.outcome !== "ready") return false;
-  const { cwd, env } = call;
-  return await new Promise((resolve) => {
-    const stdio: ["ignore", "pipe", "ignore"] = ["ignore", "pipe", "ignore"];
-    const child = spawn("git", call.args, { cwd, env, stdio });
-    const stop = (): void => void child.kill("SIGKILL");
-    let isStopped = false;
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      if (isStopped || onText(text)) return;
-      isStopped = true;
-      stop();
-    });
-    endIfSilent(child, call.root);
-    const removeListener = onAbort(signal, stop);
-    child.on("error", () => resolve(false));
-    child.on("close", (code) => {
-      removeListener();
-      resolve(code === 0 || isStopped || signal.aborted);
-    });
-  });
+  let isEnough = false;
+  const onPiece = (text: string): boolean => {
+    isEnough = !onText(text);
+    return !isEnough;
+  };
+  const ran = await runGitCall({ ...call, outputBytesMax: 0, signal, onText: onPiece });
+  return isEnough || signal.aborted || (ran.outcome === "ended" && ran.exit === 0);
 }
 
 export type GitProcess = ChildProcessByStdio<Writable, Readable, null>;

@@ -7,7 +7,7 @@ const mark = "0123456789abcdef0123456789abcdef";
 /** Adds the bytes in pieces of each size from one byte to all of them, and returns what came of each. */
 function inPieces(written: Buffer, bytesMax = 1_024) {
   return Array.from({ length: written.length }, (_, at) => {
-    const output = new MarkedOutput(mark, bytesMax);
+    const output = new MarkedOutput(mark, { bytesMax });
     for (let from = 0; from < written.length; from += at + 1) output.add(written.subarray(from, from + at + 1));
     return output;
   });
@@ -36,5 +36,15 @@ test("a text that is too long is not kept, and one of the greatest length is", (
   }
   for (const output of inPieces(Buffer.from(`${mark}\n${"x".repeat(99)}${mark} 0\n`), 99)) {
     assert.deepEqual([output.isTooLong, output.text.length], [false, 99]);
+  }
+});
+
+test("everything is passed on where that is wanted, and nothing is kept", () => {
+  const written = Buffer.from(`${mark}\n${"é".repeat(100)}${mark} 0\n`);
+  for (let size = 1; size <= written.length; size += 1) {
+    let passed = "";
+    const output = new MarkedOutput(mark, { bytesMax: 1, onText: (text) => (passed += text) });
+    for (let from = 0; from < written.length; from += size) output.add(written.subarray(from, from + size));
+    assert.deepEqual([passed, output.text, output.exit, output.isTooLong], ["é".repeat(100), "", 0, false]);
   }
 });

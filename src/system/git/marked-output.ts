@@ -14,9 +14,12 @@ export class MarkedOutput {
   text = "";
   #bytes = 0;
   readonly #bytesMax: number;
+  readonly #onText: ((text: string) => void) | null;
 
-  constructor(mark: string, bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  /** Keeps up to `bytesMax` bytes in `text`, or passes everything to `onText`. */
+  constructor(mark: string, { bytesMax, onText }: { bytesMax: number; onText?: (text: string) => void }) {
+    this.#bytesMax = onText === undefined ? bytesMax : Infinity;
+    this.#onText = onText ?? null;
     this.#begin = Buffer.from(`${mark}\n`);
     this.#end = Buffer.from(`${mark} `);
   }
@@ -57,12 +60,17 @@ export class MarkedOutput {
     const whole = at === -1 ? Math.max(0, bytes.length - this.#end.length) : at;
     this.#bytes += whole;
     // A text that is too long for the engine throws.
-    if (!this.isTooLong) this.text += this.#decoder.write(bytes.subarray(0, whole));
+    if (!this.isTooLong) this.#take(this.#decoder.write(bytes.subarray(0, whole)));
     this.#held = bytes.subarray(whole);
     const lineEnd = at === -1 ? -1 : bytes.indexOf("\n", at);
     if (lineEnd === -1) return;
-    this.text += this.#decoder.end();
+    this.#take(this.#decoder.end());
     this.#exit = Number(bytes.toString("latin1", at + this.#end.length, lineEnd));
     this.hasMore = lineEnd + 1 < bytes.length;
+  }
+
+  #take(text: string): void {
+    if (this.#onText === null) this.text += text;
+    else if (text !== "") this.#onText(text);
   }
 }
