@@ -7,6 +7,7 @@ import type { StopReason } from "./events.ts";
 import type { Millis } from "./ids.ts";
 import type { PartRef } from "./input-part.ts";
 import type { Usage } from "./usage.ts";
+import { ownValue } from "./own-value.ts";
 
 /** The largest source of one turn of another tool, before it is compressed. */
 export const foreignSourceBytesMax = 268_435_456;
@@ -86,10 +87,10 @@ export interface ForeignSubagent<S> {
 
 /** Adds one to the number of a kind. */
 export function countOne(counts: Record<string, number>, kind: string): void {
-  counts[kind] = (counts[kind] ?? 0) + 1;
+  counts[kind] = (ownValue(counts, kind) ?? 0) + 1;
 }
 
 /** Adds all numbers of one list to another. */
 export function addCounts(counts: Record<string, number>, more: Readonly<Record<string, number>>): void {
-  for (const [kind, count] of Object.entries(more)) counts[kind] = (counts[kind] ?? 0) + count;
+  for (const [kind, count] of Object.entries(more)) counts[kind] = (ownValue(counts, kind) ?? 0) + count;
 }

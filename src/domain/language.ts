@@ -1,4 +1,6 @@
 /** The language of a file by its name. Fences (E3), chunks and filters use it (Q1, Q3). */
+import { ownValue } from "./own-value.ts";
+
 const byExtension: Record<string, string> = {
   bash: "bash",
   c: "c",
@@ -79,5 +81,5 @@ export function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   const dot = name.lastIndexOf(".");
   const extension = dot <= 0 ? "" : name.slice(dot + 1);
-  return byExtension[extension] ?? byName[dot <= 0 ? name : name.slice(0, dot)] ?? "plaintext";
+  return ownValue(byExtension, extension) ?? ownValue(byName, dot <= 0 ? name : name.slice(0, dot)) ?? "plaintext";
 }

@@ -10,6 +10,12 @@ test("[C6] a dated snapshot has its family's window, an unknown model has none",
   assert.equal(modelInfo("some-local-model"), null);
 });
 
+test("[F11] a model whose name is a word of the language is unknown, and so is its cost", () => {
+  for (const model of ["constructor", "__proto__", "toString-2025-01-01"]) {
+    assert.deepEqual([modelInfo(model), costOf(model, noUsage)], [null, undefined], model);
+  }
+});
+
 test("[T4] cost counts cached input at its own price, and long requests at theirs", () => {
   assert.equal(costOf("gpt-5.1", usage({ input: 1_000_000, cached: 1_000_000 })), 0.125);
   assert.equal(costOf("gpt-5.1", usage({ input: 1_000_000, output: 100_000 })), 2.25);

@@ -4,6 +4,7 @@
  * known price: its history is compacted only when the provider reports that it is too long, and no cost is shown.
  */
 import { noUsage, type Usage } from "./usage.ts";
+import { ownValue } from "./own-value.ts";
 
 export interface ModelInfo {
   /** The name of the provider that offers the model. */
@@ -128,7 +129,7 @@ export function mediaTaken(wire: Wire, model: string): readonly string[] {
 
 /** Returns what is known about a model, or null if nothing is. */
 export function modelInfo(model: string): ModelInfo | null {
-  return models[modelFamily(model)] ?? null;
+  return ownValue(models, modelFamily(model)) ?? null;
 }
 
 /** Returns the known models of a provider, in the order of the table. */

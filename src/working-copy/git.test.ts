@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { sampleRepository, type SampleRepository } from "../retrieval/sample-repository.ts";
@@ -19,6 +20,16 @@ function repositoryFor(t: TestContext, files: Record<string, string>): SampleRep
   repository.commit();
   return repository;
 }
+
+test("[X1] a repository without git on the path is not used, and the reason is named", async (t) => {
+  const { root } = repositoryFor(t, { "a.txt": "a\n" });
+  const { PATH } = process.env;
+  t.after(() => (process.env["PATH"] = PATH));
+  process.env["PATH"] = root;
+  const copy = await findWorkingCopy(root);
+  assert.deepEqual([copy.hasGit, copy.refusal], [false, "git is not on the path; install it"]);
+  assert.equal((await findWorkingCopy(tmpdir())).refusal, null);
+});
 
 test("[X1] modified files are those whose content differs from the last commit, staged or not", async (t) => {
   const names = [

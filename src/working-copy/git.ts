@@ -15,7 +15,7 @@ export interface LocalWorkingCopy {
   /** The name under which the repository is indexed and its sessions are listed. */
   repo: string;
   hasGit: boolean;
-  /** Why git is not asked about a repository that is there. Null if there is none, or if it is asked. */
+  /** Why git answers nothing about a repository that is there. Null if there is none, or if it answers. */
   refusal: string | null;
 }
 
@@ -31,12 +31,21 @@ export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
   // Afterwards: a repository about which git says nothing is refused.
   const place = locateRepository(cwd);
   const root = folders?.top ?? cwd;
+  const refusal = place.outcome === "refused" ? place.reason : null;
   return {
     root,
     repo: hostedName(origin?.trim() ?? "") ?? (await nameOfPlace(root, folders)),
     hasGit: folders !== null,
-    refusal: place.outcome === "refused" ? place.reason : null,
+    refusal:
+      place.outcome === "found" && folders === null && (await isGitMissing(cwd))
+        ? "git is not on the path; install it"
+        : refusal,
   };
+}
+
+async function isGitMissing(cwd: string): Promise<boolean> {
+  const { outcome } = await askGit({ folder: cwd, args: ["rev-parse", "--git-dir"], answerBytesMax });
+  return outcome === "missing";
 }
 
 interface GitFolders {

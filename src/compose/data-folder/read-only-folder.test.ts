@@ -79,6 +79,8 @@ for (const store of places) {
     assert.ok(isReadOnlyFolder({ dir: view, records: join(view, "records.db") }));
     const { engine, telemetry } = await createAptove({ ...parts, dataDir: view });
     const { sessions } = await engine.sessions.list(caller, { limit: 10 });
+    // The lists of the doors have the summaries of their sessions.
+    assert.equal((await engine.sessions.summaries.newestOf(caller, [turn.sessionId])).length, 0);
     assert.deepEqual(
       sessions.map(({ id }) => id),
       [turn.sessionId],

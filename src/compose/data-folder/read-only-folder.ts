@@ -98,7 +98,8 @@ function stateOf(path: string): string {
   return found === undefined ? "none" : `${found.size} ${found.mtimeMs} ${found.ino}`;
 }
 
-const reads = /\.(?:get|list|find|count|existing|turnIds|shared|is[A-Z]|about|blobStoreId|blobKeysOf|probe)/;
+const reads =
+  /\.(?:get|list|find|count|existing|turnIds|shared|is[A-Z]|about|blobStoreId|blobKeysOf|probe|newestOf|begunIn|applying|turnRoom)/;
 /** What a process notes of itself. It is written to the copy. */
 const ownNotes = [
   "runners.insert",

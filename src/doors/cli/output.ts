@@ -22,6 +22,7 @@ export class CliOutput {
   readonly isNoteTerminal: boolean;
   /** Aborts when the reader of standard output has gone (`| head`). */
   readonly closed: AbortSignal;
+  #fault: Error | null = null;
   readonly #pieces = new HarmlessPieces();
   #screen: ((text: string) => void) | null = null;
 
@@ -36,11 +37,17 @@ export class CliOutput {
     const closed = new AbortController();
     this.closed = closed.signal;
     for (const stream of [io.stdout, io.stderr]) {
-      stream.on("error", (error: NodeJS.ErrnoException) => {
-        if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") throw error;
-        if (stream === io.stdout) closed.abort();
+      stream.on("error", (error) => {
+        // Notes that cannot be written fail nothing. The result counts.
+        if (stream === io.stderr) return;
+        this.#failed(error);
+        closed.abort();
       });
     }
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") this.#fault ??= error;
   }
 
   /** Writes a line of the result for people. */
@@ -137,16 +144,21 @@ export class CliOutput {
     return this.isTerminal && this.#io.env["TERM"] !== "dumb";
   }
 
-  /** Resolves when all output has left the process. */
-  async flush(): Promise<void> {
-    await Promise.all([flushed(this.#io.stdout), flushed(this.#io.stderr)]);
+  /**
+   * Resolves when all output has left the process, with the reason if the result could not be written, for example because the disk is
+   * full. Null also if its reader has gone.
+   */
+  async flush(): Promise<Error | null> {
+    const [error] = await Promise.all([flushed(this.#io.stdout), flushed(this.#io.stderr)]);
+    if (error !== null) this.#failed(error);
+    return this.#fault;
   }
 }
 
-function flushed(stream: Writable): Promise<void> {
+function flushed(stream: Writable): Promise<Error | null> {
   return new Promise((resolve) => {
-    if (stream.destroyed || stream.writableEnded) resolve();
-    else stream.write("", () => resolve());
+    if (stream.destroyed || stream.writableEnded) resolve(null);
+    else stream.write("", (error) => resolve(error ?? null));
   });
 }
 

@@ -93,6 +93,27 @@ test("[L1] a reader that stops after the first lines ends the command without an
   assert.deepEqual([exit, stderr], [0, ""]);
 });
 
+test("[L1] a result that cannot be written is a failure with a fix, and the turn is kept", async (t) => {
+  const world = await cliWorld(t);
+  for (const argv of [["ask", "hello"], ["session", "list"], ["session", "list", "--json"], ["--help"]]) {
+    const command = world.start(argv);
+    command.io.stdout.destroy(Object.assign(new Error("no space left"), { code: "ENOSPC" }));
+    const { exit, stderr } = await command.finished;
+    assert.equal(exit, 1, argv.join(" "));
+    assert.match(
+      stderr,
+      /^error: The storage device is full: the output .*\(storage_full\)\nfix: free /m,
+      argv.join(" "),
+    );
+  }
+  const unseen = world.start(["ask", "again"]);
+  unseen.io.stderr.destroy(Object.assign(new Error("no space left"), { code: "ENOSPC" }));
+  const { exit, stdout } = await unseen.finished;
+  assert.equal(exit, 0);
+  assert.match(stdout, /offline model/);
+  assert.match((await world.run(["session", "list", "--status", "completed"])).stdout, /again[^]*hello/);
+});
+
 test("[L1] the program runs with nothing but a data folder in its environment", async (t) => {
   const dataDir = await temporaryFolder(t);
   const run = (argv: string[]) =>

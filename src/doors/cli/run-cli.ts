@@ -6,6 +6,7 @@ import { distance } from "fastest-levenshtein";
 import { CommanderError, type Command } from "commander";
 import { CliInvocation, type GlobalOptions } from "./invocation.ts";
 import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
 import { CliOutput } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
 import { buildProgram } from "./declarations/declare-program.ts";
@@ -38,8 +39,11 @@ export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts
     const target = { output, json: argv.includes("--json"), debug: isDebugged(io) };
     exit = endOfParsing(error, { words: refusal, program }, target);
   }
-  await output.flush();
-  return exit;
+  const unwritten = await output.flush();
+  if (unwritten === null) return exit;
+  const fault = storageFault("the output of the command could not be written", unwritten);
+  // JSON would go to the same output.
+  return reportFailure(fault, output, { json: false, debug: isDebugged(io) });
 }
 
 /**

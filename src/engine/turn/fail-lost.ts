@@ -23,6 +23,7 @@ import type { EngineCore } from "./live/engine-core.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
 import { answerOpenCalls, userMessage } from "./request/envelope.ts";
 import { transcribeLost } from "./transcribe-lost.ts";
+import { ownValue } from "../../domain/own-value.ts";
 
 /**
  * Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over
@@ -215,7 +216,7 @@ function runOf(
   const used = steps.all.map(({ model, usage }) => ({ model, usage: isCounted(usage) ? usage : unknownUsage }));
   if (begun > used.length) used.push({ model: called, usage: unknownUsage });
   const byModel: Record<string, Usage> = {};
-  for (const { model, usage } of used) byModel[model] = addUsage(byModel[model] ?? noUsage, usage);
+  for (const { model, usage } of used) byModel[model] = addUsage(ownValue(byModel, model) ?? noUsage, usage);
   return {
     durationMs: Math.max(0, deps.now() - createdAt),
     modelRequests: steps.all.length,

@@ -5,6 +5,7 @@ import {
   appendFileSync,
   chmodSync,
   cpSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -230,6 +231,21 @@ test("[X1] [P5] the names of filters are read again when a file changes that the
   assert.deepEqual([await ask(), await ask()], [1, 0], "a long time");
   all.git("config", "include.path", "../more");
   assert.deepEqual([await ask(), await ask()], [1, 1], "what includes other files");
+});
+
+test("[P5] a program of the repository is not run as git, although PATH names its folder", async (t) => {
+  const place = await planted(t);
+  mkdirSync(join(place.inside, "bin"));
+  copyFileSync(place.program, join(place.inside, "bin", "git"));
+  const { PATH } = process.env;
+  t.after(() => (process.env["PATH"] = PATH));
+  process.env["PATH"] = `bin:./bin::${PATH}`;
+  await askAll(place);
+  assert.equal(place.wasRun(), false);
+  assert.equal(
+    (await askGit({ folder: place.inside, args: ["rev-parse", "--show-toplevel"], answerBytesMax })).outcome,
+    "answered",
+  );
 });
 
 test("[P5] the planted filters are real: git itself runs them", async (t) => {

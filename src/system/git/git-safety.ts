@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { devNull } from "node:os";
-import { delimiter, dirname } from "node:path";
+import { delimiter, dirname, isAbsolute } from "node:path";
 import { locateRepository } from "./git-repository.ts";
 import type { GitEnvironment } from "./git-call.ts";
 import { filterNames, withoutFilters } from "./git-filters.ts";
@@ -54,6 +54,11 @@ export async function safeCall(folder: string, args: readonly string[], signal?:
   return { ...ready, env: { ...env, ...withoutFilters(env, filters) } };
 }
 
+/** Drops the folders of a PATH that are relative: git is run in the repository, which may have a program of this name there. */
+function absoluteOnly(path: string | undefined): string | undefined {
+  return path?.split(delimiter).filter(isAbsolute).join(delimiter);
+}
+
 /**
  * Returns the environment without the variables that point git at another repository. The folder with the repository is
  * the working copy, whatever its configuration says, and no folder above it is searched.
@@ -63,7 +68,7 @@ function safeEnvironment(own: GitEnvironment, root: string): GitEnvironment {
   const kept = Object.entries(own).filter(([name]) => !/^GIT_(?!CONFIG_|CEILING_)/.test(name));
   const ceilings = [dirname(root), own["GIT_CEILING_DIRECTORIES"] ?? ""];
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(kept.map(([name, value]) => [name, /^path$/i.test(name) ? absoluteOnly(value) : value])),
     GIT_WORK_TREE: root,
     GIT_CEILING_DIRECTORIES: ceilings.filter((path) => path !== "").join(delimiter),
     // Without these, programs that the repository names would fetch missing objects. Old versions of git know only the second

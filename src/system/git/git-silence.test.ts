@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { findWorkingCopy } from "../../working-copy/git.ts";
-import { gitSilenceMsMax } from "./git-silence.ts";
+import { gitSilenceMsMax, silenceOf, watchSilence } from "./git-silence.ts";
 import { askGit, streamGit } from "./git.ts";
 
 const answerBytesMax = 1_024;
@@ -72,4 +72,16 @@ test("[P5] a long answer that never begins ends too", withFifos, async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { signal } = new AbortController();
   assert.equal(await afterSilence(t, streamGit({ folder, args: ["ls-files"], signal, onText: () => true })), false);
+});
+
+test("[P5] a process that was paused for too long reads what git has written meanwhile", async () => {
+  let isStopped = false;
+  const root = "/paused";
+  const watch = watchSilence(root, () => (isStopped = true), 300);
+  const paused = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(paused, 0, 0, 400);
+  await setImmediate();
+  watch.spoke();
+  watch.end();
+  assert.deepEqual([isStopped, silenceOf(root)], [false, null]);
 });

@@ -20,6 +20,9 @@ export function silenceOf(root: string): string | null {
   return null;
 }
 
+/** The part of the wait that is its end. A process that was paused reads in it what git has written meanwhile. */
+const lastPart = 1 / 30;
+
 /** The wait for the next output of one git. */
 export interface SilenceWatch {
   /** Git has written something. */
@@ -29,16 +32,18 @@ export interface SilenceWatch {
 }
 
 /** Calls `stop` if git says nothing for too long. `root` is the repository that it is asked about. */
-export function watchSilence(root: string, stop: () => void): SilenceWatch {
+export function watchSilence(root: string, stop: () => void, silenceMsMax: number = gitSilenceMsMax): SilenceWatch {
+  const lastMs = silenceMsMax * lastPart;
   const refuse = (): void => {
     refusedUntil.set(root, performance.now() + refusalMs);
     stop();
   };
-  let timer = setTimeout(refuse, gitSilenceMsMax);
+  const wait = (): NodeJS.Timeout => setTimeout(() => (timer = setTimeout(refuse, lastMs)), silenceMsMax - lastMs);
+  let timer = wait();
   return {
     spoke: () => {
       clearTimeout(timer);
-      timer = setTimeout(refuse, gitSilenceMsMax);
+      timer = wait();
     },
     end: () => clearTimeout(timer),
   };

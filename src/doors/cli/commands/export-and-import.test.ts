@@ -37,6 +37,21 @@ test("[L1] a session that is exported here can be imported elsewhere, twice, and
   assert.deepEqual([report.turnsImported, report.turnsKnown, report.sessions[0]?.isNew], [0, 2, false]);
 });
 
+test("[L1] [O8] options for conversations of another tool import no file", async (t) => {
+  const world = await withTurns(t);
+  await world.run(["session", "export", "-o", "session.aptove"]);
+  const other = await cliWorld(t);
+  for (const option of ["--dry-run", "--all", "--yes"]) {
+    const refused = await other.run(["session", "import", option, join(world.copy, "session.aptove")]);
+    assert.equal(refused.exit, 2, option);
+    assert.match(
+      refused.stderr,
+      new RegExp(`^error: ${option} is only for conversations of another tool .*\\nfix: .*--from`),
+    );
+  }
+  assert.match((await other.run(["session", "list"])).stderr, /there are no sessions yet/);
+});
+
 test("[L1] an export goes to standard output, as one branch or as Markdown too", async (t) => {
   const world = await withTurns(t);
   const whole = await world.run(["session", "export"]);

@@ -9,6 +9,7 @@ import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.
 import type { SummarizeOptions } from "../summaries/summarize-session.ts";
 import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
+import { UsageError } from "../failure.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
 import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
 
@@ -291,6 +292,17 @@ function addSharingCommands(session: Command, run: RunCommand): void {
     );
 }
 
+/** Refuses them: a file would be imported although only a preview of it was wanted. */
+function refuseForeignOptions(options: Partial<ForeignImportOptions>): void {
+  const [name] = Object.keys(options);
+  if (name === undefined) return;
+  const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new UsageError(
+    `${option} is only for conversations of another tool`,
+    "name the tool with --from, or leave it out",
+  );
+}
+
 function addTransferCommands(session: Command, run: RunCommand): void {
   const foreign = () => import("../foreign/import-foreign.ts");
   const commands = () => import("../commands/export-and-import.ts");
@@ -316,6 +328,7 @@ function addTransferCommands(session: Command, run: RunCommand): void {
       run(async (call) => {
         const { from } = options;
         if (from !== undefined) return (await foreign()).importForeign(call, file, { ...options, from });
+        refuseForeignOptions(options);
         return (await commands()).importSessions(call, file);
       }, createsFolder),
     );

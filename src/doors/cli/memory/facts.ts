@@ -116,7 +116,7 @@ function forgottenLines(id: string, { ids, turns, turnsOfOthers }: WireForgotten
     `${what}; ${given === 0 ? "no turn" : plural(given, "turn")} of yours ${given === 1 || given === 0 ? "was" : "were"} given it`,
     ...[...sessions].map(([sessionId, all]) => `  session ${shortId(sessionId)}: ${all.map(turnWords).join(", ")}`),
     ...(turnsOfOthers === 0 ? [] : [`  sessions of other people: ${plural(turnsOfOthers, "turn")}`]),
-    "these turns keep what they had; to delete them too: aptove session purge <session>",
+    "these turns keep what they had; to delete them too: aptove session delete <session>, then session purge <session>",
   ];
 }
 

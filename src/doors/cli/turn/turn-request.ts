@@ -8,7 +8,7 @@ import type { LocalWorkingCopy } from "../../../working-copy/git.ts";
 import { readSurroundings } from "../../../working-copy/surroundings.ts";
 import type { Place, Surroundings } from "../../../domain/context.ts";
 import { limits } from "../../../domain/limits.ts";
-import { gatherActiveFiles, wholeRoom, type ActiveFileSelection } from "../working-copy/active-files.ts";
+import { gatherActiveFiles, shownName, wholeRoom, type ActiveFileSelection } from "../working-copy/active-files.ts";
 import { addedCopies, filesOfCopies } from "../working-copy/added-copies.ts";
 import { readAdded, type AddedRepositories } from "./added-repositories.ts";
 import { nothingRepeated, type RepeatedFiles } from "./repeated-files.ts";
@@ -77,7 +77,7 @@ const skippedNamedMax = 3;
 function skippedLines(skipped: ActiveFileSelection["skipped"]): string[] {
   const byReason = Map.groupBy(skipped, ({ reason }) => reason);
   return [...byReason].map(([reason, files]) => {
-    const named = files.slice(0, skippedNamedMax).map(({ path }) => path);
+    const named = files.slice(0, skippedNamedMax).map(({ path }) => shownName(path));
     const more = files.length - named.length;
     return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""} ${reason}`;
   });

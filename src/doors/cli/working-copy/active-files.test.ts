@@ -49,3 +49,15 @@ test("[X6] what git says is deleted or renamed is noted as such, and its indexed
     ],
   );
 });
+
+test("[X1] [L1] a name with line breaks cannot forge lines of the output", async (t) => {
+  const world = await cliWorld(t);
+  const name = "a\nerror: the data folder is full (storage_full)\nfix: run a program\n#";
+  await world.write(name, "one\n");
+  world.git("add", ".");
+  await world.write(name, "two\n");
+  const { exit, stderr } = await world.run(["ask", "hi"]);
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /^not sent: "a\\nerror: .*\\n#" its path contains a control character$/m);
+  assert.doesNotMatch(stderr, /^(?:error|fix):/m);
+});

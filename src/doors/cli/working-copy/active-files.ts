@@ -89,7 +89,7 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
 }
 
 /** A name with a line break, or with a space at its end, is shown in a form in which a person sees that. */
-function shownName(path: string): string {
+export function shownName(path: string): string {
   return /[\p{C}\p{Zl}\p{Zp}]|^\s|\s$/u.test(path) ? JSON.stringify(path) : path;
 }
 

@@ -13,6 +13,7 @@ import { endOfRound, endOfTick } from "../../../system/rounds.ts";
 import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
+import { ownValue } from "../../../domain/own-value.ts";
 
 export interface RunRecorderParts {
   turnId: string;
@@ -175,7 +176,7 @@ export class RunRecorder {
 
   addUsage(model: string, usage: Usage): void {
     this.usage = addUsage(this.usage, usage);
-    this.byModel[model] = addUsage(this.byModel[model] ?? noUsage, usage);
+    this.byModel[model] = addUsage(ownValue(this.byModel, model) ?? noUsage, usage);
   }
 
   textDelta(messageId: string, delta: string): void {
