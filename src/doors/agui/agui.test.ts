@@ -223,6 +223,20 @@ test("[O6] context, system messages and images reach the model; a conversation f
   assert.match(JSON.stringify(exchange?.context), /image\/png/);
 });
 
+test("[O6] images of messages before the newest one reach the model too", async (t) => {
+  const scripted = scriptedProvider();
+  const { post } = await testAgui(t, { provider: { ...scripted, takes: () => ["image/png"] } });
+  const image = { type: "image", source: { type: "data", value: "iVBORw0KGgo=", mimeType: "image/png" } };
+  const messages = [
+    { id: "m1", role: "user", content: [{ type: "text", text: "look" }, image] },
+    { id: "foreign", role: "assistant", content: "a dot" },
+    user("and its color?", "m2"),
+  ];
+  const answer = await (await post({ threadId: "t", runId: "r", messages, tools: [], context: [] })).text();
+  assert.match(answer, /RUN_FINISHED/);
+  assert.match(scripted.exchanges[0]?.request.body ?? "", /look[^]*"media":\[[^]*a dot[^]*and its color/);
+});
+
 test("[O6] [H4] foreign threads and turns are not reached, and what is wrong is refused with its field", async (t) => {
   const { agent, post, person, engine, admin } = await testAgui(t);
   const client = agent("thread 1");

@@ -45,7 +45,7 @@ function conversationOf(messages: readonly Message[]): Pick<TurnRequest, "instru
   const earlier = (isNewest ? messages.toSpliced(last, 1) : messages).flatMap(itemsOf);
   if (instruction?.role !== "user") return { instruction: "", earlier };
   const { content } = instruction;
-  const input = typeof content === "string" ? [] : content.flatMap(mediaOf);
+  const input = partsOf(content);
   return { instruction: textOf(content), earlier, ...(input.length > 0 && { input }) };
 }
 
@@ -69,8 +69,10 @@ function isStanding(role: Message["role"]): boolean {
 
 function itemsOf(message: Message): ConversationItem[] {
   switch (message.role) {
-    case "user":
-      return [{ type: "user", text: textOf(message.content) }];
+    case "user": {
+      const media = partsOf(message.content);
+      return [{ type: "user", text: textOf(message.content), ...(media.length > 0 && { media }) }];
+    }
     case "assistant":
       return [...assistantText(message), ...(message.toolCalls ?? []).map(callOf)];
     case "tool":
@@ -106,6 +108,11 @@ function answerOf({ interruptId: callId, status, payload }: ResumeEntry): ToolFe
 function textOf(content: string | readonly ContentPart[]): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+/** Returns the images and documents of a message. */
+function partsOf(content: string | readonly ContentPart[]): InputPart[] {
+  return typeof content === "string" ? [] : content.flatMap(mediaOf);
 }
 
 function mediaOf(part: ContentPart): InputPart[] {

@@ -139,9 +139,20 @@ export function turnFailure({ code, message, retryAfterSeconds }: Failure, turnI
   return new AptoveError(code, message, { facts: { turnId, retryAfterSeconds } });
 }
 
+/**
+ * Reasons of failed turns that a response names by OpenAI's codes for them. The types of the official SDK have only one of these codes for responses, but
+ * the service sends them, and agents depend on them: they summarise their history, or do not try again.
+ */
+const namedInResponses: readonly ErrorCode[] = [
+  "context_window_exceeded",
+  "provider_quota_exhausted",
+  "provider_rate_limited",
+  "rate_limited",
+];
+
 /** Returns the reason of a failure as a response has it. */
 export function responseError({ code, message }: Failure): { code: string; message: string } {
-  const isOfInput = ["provider_refused_content", "context_window_exceeded", "provider_rejected"].includes(code);
-  const isOfRate = ["provider_rate_limited", "provider_quota_exhausted", "rate_limited"].includes(code);
-  return { code: isOfRate ? "rate_limit_exceeded" : isOfInput ? "invalid_prompt" : "server_error", message };
+  const named = namedInResponses.includes(code) ? codes[code] : undefined;
+  const isOfInput = ["provider_refused_content", "provider_rejected"].includes(code);
+  return { code: named ?? (isOfInput ? "invalid_prompt" : "server_error"), message };
 }

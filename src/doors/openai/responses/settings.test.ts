@@ -1,6 +1,7 @@
 /** What a request sets for its own turn, and how it is shown (O1, O4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { testOpenAi } from "../../../../testing/openai-door.ts";
 
 const user = { role: "user" as const, content: "x" };
@@ -74,6 +75,11 @@ test("[O1] [C6] without truncation a history that is too long fails, and nothing
   const refused = await wireError("POST /v1/responses", { ...body, truncation: "disabled" });
   assert.deepEqual([refused.status, refused.code], [400, "context_length_exceeded"]);
   assert.equal(provider.exchanges.length, 2, "it is sent as it is, once");
+  let failed: ResponseStreamEvent | undefined;
+  const stream = await openai.responses.create({ ...body, truncation: "disabled", stream: true });
+  for await (const event of stream) if (event.type === "response.failed") failed = event;
+  // Agents summarise their history when they read this code.
+  assert.equal(failed?.type === "response.failed" && String(failed.response.error?.code), "context_length_exceeded");
   const answered = await openai.responses.create({ ...body, truncation: "auto" });
   assert.deepEqual([answered.status, answered.truncation], ["completed", "auto"]);
   assert.match(JSON.stringify(provider.exchanges.at(-1)?.call.items), /summary/);
