@@ -8,7 +8,7 @@ import { withProviderContexts } from "../contexts/model-words.ts";
 import { settingsOf } from "../contexts/resolve-contexts.ts";
 import { changedChoice, meaningOf, standingChoice } from "../contexts/session-choice.ts";
 import type { EngineDependencies } from "../dependencies.ts";
-import { modelOf, providerOf } from "../turn/prepare/model-choice.ts";
+import { chosenOf, modelOf, providerOf } from "../turn/prepare/model-choice.ts";
 
 export async function summaryModel(
   deps: EngineDependencies,
@@ -20,5 +20,5 @@ export async function summaryModel(
   const choice = changedChoice(known, standingChoice(known, session), words === undefined ? {} : { model: words });
   const { agentContext, conversationContext, model } = meaningOf(known, choice);
   const provider = await providerOf(settings, agentContext);
-  return { provider, model: model ?? modelOf(conversationContext, provider) };
+  return { provider, model: model === undefined ? modelOf(conversationContext, provider) : chosenOf(provider, model) };
 }

@@ -25,3 +25,14 @@ test("[M5] session summarize prints the lines with their turns; the list, the se
   const unknown = await world.run(["session", "summarize", "--turn", "7"]);
   assert.deepEqual([unknown.exit, /has no turn 7/.test(unknown.stderr)], [1, true]);
 });
+
+test("[G3] [L3] the offline model makes no summary in the name of another model", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["ask", "hello"]);
+  const refused = await world.run(["session", "summarize", "last", "--model", "nope"]);
+  assert.equal(refused.exit, 1);
+  assert.match(refused.stderr, /"nope" needs the key of a provider.* \(provider_unknown\)/);
+  assert.match((await world.run(["session", "summaries"])).stderr, /no summary/);
+  assert.equal((await world.run(["session", "summarize", "last", "--model", "offline-1"])).exit, 0);
+});

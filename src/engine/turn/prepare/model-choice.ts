@@ -51,7 +51,7 @@ export function modelOf({ model }: ConversationContext, provider: Provider): str
 }
 
 /** An answer of the offline model must not pass for one of another model (G3, L3). Throws `provider_unknown`. */
-function chosenOf(provider: Provider, model: string): string {
+export function chosenOf(provider: Provider, model: string): string {
   if (provider.isFree !== true || model === provider.defaultModel) return model;
   const detail = `${JSON.stringify(model)} needs the key of a provider: aptove login; without one only ${JSON.stringify(provider.defaultModel)} answers`;
   throw new AptoveError("provider_unknown", detail);
