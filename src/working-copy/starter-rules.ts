@@ -2,7 +2,9 @@
 import { lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import * as z from "zod";
+import { AptoveError } from "../domain/errors.ts";
 import { languageOf } from "../domain/language.ts";
+import { storageFaultCode } from "../domain/storage-fault.ts";
 import { askGit } from "../system/git/git.ts";
 import { readIfPresent } from "../system/read-files.ts";
 import { isAbsence, systemCode } from "../system/system-error.ts";
@@ -48,7 +50,8 @@ function createFile(file: string, text: string): boolean {
     return true;
   } catch (error) {
     if (systemCode(error) === "EEXIST") return false;
-    throw error;
+    const detail = `${file} cannot be written (${systemCode(error)})`;
+    throw new AptoveError(storageFaultCode(error), detail, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cliWorld } from "../../../../testing/cli.ts";
@@ -39,3 +39,16 @@ test("[M1] init works outside of git and with a broken package.json, and the nex
   const asked = await world.run(["ask", "hello"]);
   assert.match(asked.stderr, /^rules: AGENTS\.md$/m);
 });
+
+test(
+  "[M1] [L1] init in a folder where nothing can be written says so, and is no fault of aptove",
+  { skip: !existsSync("/proc/self") && "there is no /proc" },
+  async (t) => {
+    const world = await cliWorld(t);
+    const { exit, stderr } = await world.run(["init"], { cwd: "/proc" });
+    assert.equal(exit, 1);
+    assert.match(stderr, /\/proc\/AGENTS\.md cannot be written \(\w+\).* \(storage_failed\)$/m);
+    assert.match(stderr, /^fix: .*permission/m);
+    assert.doesNotMatch(stderr, /report/);
+  },
+);
