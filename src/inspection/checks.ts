@@ -3,12 +3,14 @@
  * what it finds. None names a secret (E8).
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Configuration } from "../configuration/configuration.ts";
 import { callableProviders, keyedProviders } from "../configuration/configured-providers.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { Check } from "../domain/check.ts";
 import { fixes } from "../domain/fixes.ts";
 import { headCommit } from "../system/git/git-head.ts";
+import { systemCode } from "../system/system-error.ts";
 import { answering, configurationProblems } from "./configuration-problems.ts";
 import type { WorkspaceProblems } from "./workspace-problems.ts";
 
@@ -22,19 +24,42 @@ export function nodeCheck(): Check {
   return { name: "node", state: "failed", detail: `${node} is too old`, fix };
 }
 
-/** Throws the error of the system if the folder cannot be read and written. */
 export function folderCheck(dir: string): Check {
-  if (!existsSync(dir)) {
-    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first turn creates it` };
-  }
+  const name = "data folder";
+  if (!existsSync(dir)) return missingFolderCheck(dir);
   const found = statSync(dir);
   if (!found.isDirectory())
-    return { name: "data folder", state: "failed", detail: `${dir} is a file`, fix: "set APTOVE_DATA_DIR to a folder" };
-  accessSync(dir, constants.R_OK | constants.W_OK);
+    return { name, state: "failed", detail: `${dir} is a file`, fix: "set APTOVE_DATA_DIR to a folder" };
+  const fault = accessFault(dir);
+  if (fault !== null) return { name, state: "failed", detail: `${dir} cannot be used: ${fault}`, fix: permissionFix };
   const isPrivate = process.platform === "win32" || (found.mode & 0o077) === 0;
-  if (isPrivate) return { name: "data folder", state: "ok", detail: dir };
+  if (isPrivate) return { name, state: "ok", detail: dir };
   const detail = `${dir} can be read by other users`;
-  return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
+  return { name, state: "note", detail, fix: `chmod 700 "${dir}"` };
+}
+
+const permissionFix = "give yourself permission to read and write it, or set APTOVE_DATA_DIR to another folder";
+
+/** The first turn creates the folder, if the nearest folder above it can be written. */
+function missingFolderCheck(dir: string): Check {
+  let above = dirname(resolve(dir));
+  while (!existsSync(above) && above !== dirname(above)) above = dirname(above);
+  const fault = accessFault(above);
+  if (fault === null)
+    return { name: "data folder", state: "note", detail: `${dir} does not exist yet; the first turn creates it` };
+  const detail = `${dir} does not exist, and cannot be created, because ${above} cannot be used: ${fault}`;
+  return { name: "data folder", state: "failed", detail, fix: permissionFix };
+}
+
+/** Returns why the folder cannot be read and written, as the system names it. Null if it can. */
+function accessFault(dir: string): string | null {
+  try {
+    if (!statSync(dir).isDirectory()) return "it is a file";
+    accessSync(dir, constants.R_OK | constants.W_OK);
+    return null;
+  } catch (error) {
+    return systemCode(error);
+  }
 }
 
 export function configurationCheck(
