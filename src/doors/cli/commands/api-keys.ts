@@ -5,6 +5,7 @@ import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../lookup/find-by-id.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
+import { writtenTime } from "../lookup/written-time.ts";
 import { allKeys, allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface KeyOptions extends OrgOption {
@@ -48,11 +49,10 @@ function limitsOf({ maxRuns, maxRequests }: KeyOptions): Partial<Pick<WireKeySta
 function expiryOf({ days, expires }: KeyOptions): string | null {
   if (days !== undefined) return new Date(Date.now() + days * 86_400_000).toISOString();
   if (expires === undefined) return null;
-  const at = Date.parse(expires);
-  if (Number.isNaN(at)) throw new UsageError(`--expires ${expires}: is not a time`, "write it as 2027-01-31");
-  if (at <= Date.now())
+  const at = writtenTime("--expires", expires, "2027-01-31");
+  if (Date.parse(at) <= Date.now())
     throw new UsageError(`--expires ${expires}: is past`, "give a later time; a date is its 00:00 UTC");
-  return new Date(at).toISOString();
+  return at;
 }
 
 export async function listKeys(invocation: CliInvocation, options: KeyOptions): Promise<ExitCode> {

@@ -54,6 +54,7 @@ test("[H4] [L1] the operator creates an org and its admin, who continues from an
   assert.match(await fails("usage", "key", "create", "x", "--org", "Engines"), /--user/);
   assert.match(await fails("usage", "key", "create", "x", "--expires", "2020-01-01"), /later time/);
   assert.match(await fails("usage", "key", "create", "x", "--expires", "soon"), /2027/);
+  assert.match(await fails("usage", "key", "create", "x", "--expires", "2999-02-30"), /like 2027/);
 
   const serving = world.start(["serve", "--port", "0", "--json"]);
   await serving.saw("http://127.0.0.1:");
