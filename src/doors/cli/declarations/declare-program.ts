@@ -13,7 +13,7 @@ import { describeCommand } from "./described-commands.ts";
 import { addContextCommands, addModelCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
 import { limits } from "../../../domain/limits.ts";
-import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, repositoryName, wholeNumber, type RunCommand } from "./declaring.ts";
 import { addBudgetCommands } from "./declare-budgets.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
@@ -105,7 +105,7 @@ function addTurnOptions(command: Command): Command {
     .option("-m, --mode <mode>", "mode of the answer: ask, edit, or one of the configuration")
     .option("--model <model>", "model to use")
     .option("--context <id>", "conversation context of the configuration")
-    .option("--repo <name>", "repository to search; default: the one of this folder")
+    .option("--repo <name>", "repository to search; default: the one of this folder", repositoryName)
     .option(
       "--add-dir <folder>",
       "begin a session that is also about the repository of this folder; may be repeated",
@@ -114,7 +114,7 @@ function addTurnOptions(command: Command): Command {
     .option(
       "--add-repo <name>",
       "the same for a repository without a folder here, by its name; may be repeated",
-      collect,
+      (name: string, former?: string[]) => collect(repositoryName(name), former),
     )
     .option("--lang <language>", "prefer code of this language");
 }
@@ -167,7 +167,7 @@ function addWorkCommands(program: Command, run: RunCommand): void {
     .description("index a repository, so that turns can search its code")
     .argument("[path]", "a folder of the repository; default: this one")
     .option("--rebuild", "delete the index and build it again")
-    .option("--repo <name>", "name to index it under")
+    .option("--repo <name>", "name to index it under", repositoryName)
     .option("--commit [name]", "index a commit instead of the files as they are; default: HEAD")
     .option("--org <id>", "the org that the index is for (an id or a name); default: the org of this data folder")
     .addOption(

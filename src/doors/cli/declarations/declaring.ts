@@ -24,3 +24,9 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}`);
   };
 }
+
+/** Reads the name of a repository. An empty one is what a script passes whose variable is not set. */
+export function repositoryName(text: string): string {
+  if (text.trim() !== "") return text;
+  throw new InvalidArgumentError("Give the name of a repository");
+}
