@@ -1,5 +1,6 @@
 /** The state of a running chat. */
 import type { AptoveClient, ExecuteRequest } from "../../../client/client.ts";
+import type { ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import type { ChatInput } from "./line-queue.ts";
@@ -47,7 +48,8 @@ export interface ChatState extends ChatParts {
   /** True if Ctrl-C was the last key. A second Ctrl-C leaves the chat. */
   isLeaving: boolean;
   hasLeft: boolean;
-  lastFailed: boolean;
+  /** The exit code that the last line alone would have. */
+  lastExit: ExitCode;
 }
 
 /** A turn, or a tool of the chat, that Ctrl-C stops. */

@@ -4,7 +4,7 @@
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { turnToRepeat } from "../../../domain/session.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailed, exitCodes } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
 import type { TurnView } from "../show/render-turn.ts";
@@ -160,7 +160,7 @@ function follow(state: ChatState, answer: ExecuteAnswer): void {
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
   // A turn that waits has no answer either.
-  state.lastFailed = answer.kind !== "answer";
+  state.lastExit = answer.kind === "answer" ? exitCodes.fine : exitCodes.failed;
   state.spent.costUsd += answer.usage.costUsd ?? 0;
 }
 

@@ -161,3 +161,16 @@ test("[L2] on a terminal it greets and prompts", async (t) => {
   chat.input.end("/quit\n");
   assert.equal((await chat.finished).exit, 0);
 });
+
+test("[L1] [L2] a chat whose last line was a wrong use ends with the exit code of ask", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  for (const argv of [
+    ["ask", "-f", "nope", "hi"],
+    ["chat", "-f", "nope", "hi"],
+  ]) {
+    const { exit, stderr } = await world.run(argv, { stdin: "" });
+    assert.equal(exit, 2, stderr);
+    assert.match(stderr, /--file nope: .* \(usage\)/);
+  }
+});

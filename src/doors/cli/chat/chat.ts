@@ -74,7 +74,7 @@ export async function chat(
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
     isLeaving: false,
     hasLeft: false,
-    lastFailed: false,
+    lastExit: exitCodes.fine,
   };
   try {
     if (isTerminal) await greet(state);
@@ -158,7 +158,7 @@ async function converse(state: ChatState): Promise<ExitCode> {
     }
   }
   if (state.hasLeft) return exitCodes.interrupted;
-  return state.lastFailed && !lines.isTerminal ? exitCodes.failed : exitCodes.fine;
+  return lines.isTerminal ? exitCodes.fine : state.lastExit;
 }
 
 /** If something is refused or cannot be reached, the chat continues: the next line may succeed. */
@@ -168,8 +168,7 @@ async function attempt<T>(state: ChatState, body: () => Promise<T>): Promise<T |
     return await body();
   } catch (error) {
     const debug = (call.io.env["APTOVE_DEBUG"] ?? "") !== "";
-    reportFailure(busyInChat(error), call.output, { json: call.json, debug, server: call.server() });
-    state.lastFailed = true;
+    state.lastExit = reportFailure(busyInChat(error), call.output, { json: call.json, debug, server: call.server() });
     await leaveServer(state, error);
     return null;
   }

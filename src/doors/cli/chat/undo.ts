@@ -2,6 +2,7 @@
 import type { AptoveClient } from "../../../client/client.ts";
 import { failureOf } from "../../../domain/errors.ts";
 import { isYes } from "../confirm.ts";
+import { exitCodes } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { writeChanges } from "../working-copy/write-changes.ts";
@@ -17,7 +18,7 @@ export async function undo(state: ChatState): Promise<void> {
   // The call went with the turn, so no turn waits for its result.
   state.unsent = [];
   state.lastTurnId = headTurnId;
-  state.lastFailed = false;
+  state.lastExit = exitCodes.fine;
   call.output.note(`undid turn ${shortId(first)}`);
   await offerFiles(state, new Set(undone));
 }
