@@ -140,6 +140,12 @@ test("[L1] [Q3] --dry-run counts the chunks and the files that would be sent", a
   const world = await indexed(t);
   const { stdout } = await world.run(["ask", "--dry-run", "--file", "README.md", "where is greet?"]);
   assert.match(stdout, /^ {2}context +\d+ +\d chunks?, 1 file$/m);
+  await world.write("big.txt", "a word ".repeat(20_000));
+  const files = ["--file", "README.md", "--file", "big.txt"];
+  const more = await world.run(["ask", "--dry-run", ...files, "where is greet?"]);
+  assert.equal(more.exit, 0);
+  assert.match(more.stdout, /^ {2}context +\d+ +\d chunks?, 1 file$/m);
+  assert.match(more.stderr, /big\.txt .* was not sent/);
 });
 
 test("[X1] [L1] a file is named with spaces, quotation marks, a dash at its beginning, or the signs of a pattern", async (t) => {

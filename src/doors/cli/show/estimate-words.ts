@@ -8,7 +8,7 @@ export function showEstimate({ output }: CliInvocation, estimate: WireEstimate):
   const { provider, model, tokens, contextTokens, manifest } = estimate;
   const window = contextTokens === null ? "" : ` of ${groupedNumber(contextTokens)}`;
   output.line(output.safe(`${provider} ${model}: about ${groupedNumber(tokens.total)} tokens${window}`));
-  const files = plural(manifest.activeFiles.length, "file");
+  const files = plural(manifest.activeFiles.filter(({ wasSentToLLM }) => wasSentToLLM).length, "file");
   const chunks = plural(manifest.chunks.length, "chunk");
   const skills =
     manifest.skills?.wasSent === true ? `, ${plural(manifest.skills.offered.length, "skill")} by name` : "";
