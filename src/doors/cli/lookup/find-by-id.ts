@@ -192,7 +192,7 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const fits = thoseNamed(workspaces, text);
-  if (fits.length > 0) return theOnly(fits, { what: "workspace", text, list: workspaceList });
+  if (fits.length > 0) return theOnly(fits, { what: "workspace", text, list: workspaceList, several: `give the id as ${workspaceList} shows it` });
   throw new CommandFailed("workspace_unknown", `there is no workspace "${text}"`, fixOfUnknown(workspaces, text));
 }
 
@@ -252,11 +252,19 @@ function matches(id: string, text: string): boolean {
   return id.endsWith(part) || id.startsWith(part) || shortId(id).startsWith(part);
 }
 
-function theOnly<T extends { id: string }>(found: T[], asked: { what: string; text: string; list: string }): T {
+interface AskedFor {
+  what: string;
+  text: string;
+  list: string;
+  /** The fix if several fit. Two workspaces of one name differ in their ids only, and not in the end of what was typed. */
+  several?: string;
+}
+
+function theOnly<T extends { id: string }>(found: T[], asked: AskedFor): T {
   const [first, second] = found;
-  const { what, text, list } = asked;
+  const { what, text, list, several = "give more of its end" } = asked;
   if (first === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
   if (second === undefined) return first;
   const some = found.slice(0, 5).map((each) => each.id);
-  throw new UsageError(`"${text}" matches ${found.length} ${what}s: ${some.join(", ")}`, "give more of its end");
+  throw new UsageError(`"${text}" matches ${found.length} ${what}s: ${some.join(", ")}`, several);
 }
