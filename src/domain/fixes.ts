@@ -119,7 +119,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",
   index_missing: "index the repository first, at a server on its own machine: aptove index",
   index_mismatch: "build the index again: aptove index --rebuild",
-  repository_invalid: "use the folder of a readable git repository",
+  repository_invalid: "follow the message, or use the folder of a readable git repository",
   node_too_old: "install a newer Node (https://nodejs.org)",
   config_invalid: "correct it and run: aptove config check",
   address_unavailable: "take another address: --host, --port",

@@ -60,10 +60,18 @@ async function commitId(root: string, name: string, signal?: AbortSignal): Promi
     return (await runGit(root, args, signal)).trim();
   } catch (error) {
     if (!(error instanceof AptoveError) || !error.detail.startsWith("git could not")) throw error;
+    if (!(await hasCommit(root, signal))) {
+      const fix = "make one with git commit, or index the files as they are: aptove index";
+      throw new AptoveError("repository_invalid", `${root} has no commit yet; ${fix}`, { cause: error });
+    }
     const fix = "name an existing commit: a shallow clone has only the newest ones";
     const detail = `git knows no commit ${JSON.stringify(name)} in ${root}; ${fix}`;
     throw new AptoveError("repository_invalid", detail, { cause: error });
   }
+}
+
+async function hasCommit(root: string, signal?: AbortSignal): Promise<boolean> {
+  return (await runGit(root, ["rev-list", "--all", "--max-count=1"], signal)) !== "";
 }
 
 /** Reads objects one after the other. The first read starts the process. */

@@ -38,6 +38,7 @@ export function chunkTests(forTest: RetrieverForTest): void {
 
   test("[Q1] before the first commit the chunks have no commit", async (context) => {
     const { index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
+    await rejectsWith("repository_invalid", index({ commit: "HEAD" }), /has no commit yet; make one/);
     assert.equal((await index()).commit, null);
     assert.equal((await search("greetPerson"))[0]?.commit, null);
   });
