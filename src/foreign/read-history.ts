@@ -28,7 +28,7 @@ export interface HistoryPreview {
 }
 
 /** A file of one object, as older versions of Gemini CLI wrote it, is read at once up to this size. */
-const wholeFileBytesMax = 268_435_456;
+export const wholeFileBytesMax = 268_435_456;
 
 /** Reads a history without keeping it in memory, and returns what it has. */
 export async function previewHistory(tool: ForeignTool, path: string): Promise<HistoryPreview> {

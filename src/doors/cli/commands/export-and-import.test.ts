@@ -115,3 +115,13 @@ test("[O8] [L1] without the histories of the other tool, the fix is the command 
     /is not a file or folder \(usage\)\nfix: .*: aptove session import <file or folder> --from codex\n$/,
   );
 });
+
+test("[O8] [L1] a file of another tool is refused with what to name instead, and without its length", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["ask", "hello"]);
+  assert.equal((await world.run(["session", "export", "last", "-o", "x.aptove"])).exit, 0);
+  const { exit, stderr } = await world.run(["session", "import", "--from", "gemini", "x.aptove"]);
+  assert.equal(exit, 1);
+  assert.match(stderr, /^error: \S+x\.aptove is not a history of gemini \(import_invalid\)\nfix: name a file that this tool wrote/);
+});

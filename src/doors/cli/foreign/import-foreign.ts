@@ -6,9 +6,9 @@ import { foreignTools, addCounts, type ForeignTool } from "../../../domain/forei
 import { AptoveError, failureOf } from "../../../domain/errors.ts";
 import { sessionName } from "../../../domain/session.ts";
 import { findHistories, historyHome } from "../../../foreign/find-histories.ts";
-import { historyImportLines, previewHistory, type HistoryPreview } from "../../../foreign/read-history.ts";
+import { historyImportLines, previewHistory, wholeFileBytesMax, type HistoryPreview } from "../../../foreign/read-history.ts";
 import { confirmUnlessYes } from "../confirm.ts";
-import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { bytes, plural } from "../output.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
@@ -70,10 +70,16 @@ async function previewsOf(
   throw new UsageError(`there is no conversation of ${tool}${about} in ${place}`, "name its file, or give --all");
 }
 
-function noTurns(tool: ForeignTool, { path, facts, unmapped, bytes: size }: HistoryPreview): AptoveError {
-  const kinds = Object.keys(unmapped).slice(0, 3).join(", ") || `${size} bytes`;
-  if (facts.version === null || facts.id === null)
-    return new AptoveError("import_invalid", `${path} is not a history of ${tool}: it has ${kinds}`);
+function noTurns(tool: ForeignTool, { path, facts, unmapped, bytes: size }: HistoryPreview): Error {
+  const kinds = Object.keys(unmapped).slice(0, 3).join(", ") || "it has no turn";
+  if (path.endsWith(".json") && size > wholeFileBytesMax) {
+    const most = `its ${bytes(size)} are more than the ${bytes(wholeFileBytesMax)} that are read`;
+    return new CommandFailed("import_invalid", `${path} is too long: ${most}`, "import a shorter conversation");
+  }
+  if (facts.version === null || facts.id === null) {
+    const fix = "name a file that this tool wrote, or the tool that wrote this one; an export of aptove needs no --from";
+    return new CommandFailed("import_invalid", `${path} is not a history of ${tool}`, fix);
+  }
   return new AptoveError(
     "import_newer",
     `${tool} ${facts.version} wrote ${path} in a form that is not known: ${kinds}`,
