@@ -74,8 +74,9 @@ function reportSources() {
   try {
     fs.mkdirSync(bundlesFolder, { recursive: true });
     fs.writeFileSync(reportedFile, "", { flag: "wx" });
-  } catch (error) {
-    if (error.code === "EEXIST") return;
+  } catch {
+    // It was reported before, or another user keeps this clone: that user alone can bundle it, and each call would report it.
+    return;
   }
   process.stderr.write(
     "aptove: no bundle was made from the current sources, so they run directly and start slowly\nfix: npm run prepare\n",

@@ -141,6 +141,16 @@ test("a clone without a bundle runs its sources and reports it", async (t) => {
   assert.match(run(clone, "bin/run.cjs", "--version").stderr, report);
 });
 
+test("[L1] who can read a clone of another user can run its bundle, and is not told at each call what only that user can do", async (t) => {
+  const { clone, bundles, program } = await bundledClone(t);
+  const modeOf = (path: string): number => statSync(path).mode & 0o777;
+  assert.equal(modeOf(dirname(program)), modeOf(bundles));
+  // Nothing can be noted here, as in a folder that is not writable. Root may write into any other.
+  rmSync(join(clone, ".cache"), { recursive: true });
+  writeFileSync(join(clone, ".cache"), "");
+  assert.equal(run(clone, "bin/run.cjs", "--version").stderr, "");
+});
+
 test("sources that cannot be bundled still run, with a warning", async (t) => {
   const clone = await temporaryFolder(t);
   cpSync(join(root, "scripts"), join(clone, "scripts"), { recursive: true });

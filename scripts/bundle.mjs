@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -182,6 +183,8 @@ function publish(made, sources) {
     removeFolder(made);
     utimesSync(folder, new Date(), new Date());
   } else renameSync(made, folder);
+  // A temporary folder is its owner's alone, and everyone who can read the sources may run what was made of them.
+  chmodSync(folder, statSync(bundlesFolder).mode & 0o777);
   writeState({ bundle, sources });
   removeOld(bundle);
 }
