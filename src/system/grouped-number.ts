@@ -4,3 +4,8 @@
 export function groupedNumber(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }
+
+/** Returns the number with its noun: "1 file", "1,234 files". */
+export function counted(count: number, noun: string): string {
+  return `${groupedNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -46,7 +46,7 @@ test("[L1] [U10] a new data folder is fine in all parts, and what there is to kn
   repository.commit();
   await engine.indexes.index(owner, { root: repository.root, repo: "sample" });
   const indexOf = async () => (await look()).find(({ name }) => name === "indexes");
-  assert.match((await indexOf())?.detail ?? "", /^sample: 1 files, 1 chunks, /);
+  assert.match((await indexOf())?.detail ?? "", /^sample: 1 file, 1 chunk, /);
   repository.commit();
   assert.match((await indexOf())?.detail ?? "", /made at another commit$/);
   repository.remove();

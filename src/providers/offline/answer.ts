@@ -1,6 +1,7 @@
 /** Makes the answers of the offline model (L3). Pure: the same call gets the same answer. */
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { counted } from "../../system/grouped-number.ts";
 import type { ModelCall } from "../provider.ts";
 import { bestQuotes, type SourceQuote } from "./rank.ts";
 import { type OfflineConversation, readConversation, type QuotableSource } from "./read-messages.ts";
@@ -134,10 +135,6 @@ function inventory(sources: readonly QuotableSource[], earlier: number): string 
   const counts = `${counted(chunks, "chunk")} and ${counted(sources.length - chunks, "file")}`;
   if (earlier === 0) return `I was given ${counts}.`;
   return `I was given ${counts}; ${earlier} of them I already had from earlier messages.`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function formatQuote({ source, startLine, endLine, text }: SourceQuote, language: string): string {
