@@ -141,7 +141,7 @@ test("a clone without a bundle runs its sources and reports it", async (t) => {
   assert.match(run(clone, "bin/run.cjs", "--version").stderr, report);
 });
 
-test("[L1] who can read a clone of another user can run its bundle, and is not told at each call what only that user can do", async (t) => {
+test("[L1] who can read a clone of another user can run its bundle, and gets no report at each call of what only that user can change", async (t) => {
   const { clone, bundles, program } = await bundledClone(t);
   const modeOf = (path: string): number => statSync(path).mode & 0o777;
   assert.equal(modeOf(dirname(program)), modeOf(bundles));

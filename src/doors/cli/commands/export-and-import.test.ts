@@ -123,5 +123,8 @@ test("[O8] [L1] a file of another tool is refused with what to name instead, and
   assert.equal((await world.run(["session", "export", "last", "-o", "x.aptove"])).exit, 0);
   const { exit, stderr } = await world.run(["session", "import", "--from", "gemini", "x.aptove"]);
   assert.equal(exit, 1);
-  assert.match(stderr, /^error: \S+x\.aptove is not a history of gemini \(import_invalid\)\nfix: name a file that this tool wrote/);
+  assert.match(
+    stderr,
+    /^error: \S+x\.aptove is not a history of gemini \(import_invalid\)\nfix: name a file that this tool wrote/,
+  );
 });

@@ -170,7 +170,12 @@ test("[L1] index takes a path and a name, and warns when a name moves to another
   assert.equal(missing.exit, 2);
   assert.match(missing.stderr, /nowhere is not a folder/);
   for (const empty of ["", "   "]) {
-    for (const argv of [["index", "--repo"], ["ask", "hi", "--repo"], ["chat", "--repo"], ["ask", "hi", "--add-repo"]]) {
+    for (const argv of [
+      ["index", "--repo"],
+      ["ask", "hi", "--repo"],
+      ["chat", "--repo"],
+      ["ask", "hi", "--add-repo"],
+    ]) {
       const { exit, stderr } = await world.run([...argv, empty]);
       assert.equal(exit, 2, stderr);
       assert.match(stderr, /-repo <name> cannot be .*Give the name of a repository \(usage\)/);

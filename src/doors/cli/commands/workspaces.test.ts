@@ -54,7 +54,10 @@ test("[W1] [L1] a workspace is made, listed and shown", async (t) => {
   }
   const twin = await create(world, "project-x");
   const ambiguous = await world.run(["workspace", "show", "project-x"]);
-  assert.match(ambiguous.stderr, /"project-x" matches 2 workspaces: .* \(usage\)\nfix: give the id as aptove workspace list shows it\n/);
+  assert.match(
+    ambiguous.stderr,
+    /"project-x" matches 2 workspaces: .* \(usage\)\nfix: give the id as aptove workspace list shows it\n/,
+  );
   assert.equal((await world.run(["workspace", "delete", twin, "--yes"])).exit, 0);
   const json = JSON.parse((await world.run(["workspace", "show", id, "--json"])).stdout) as Record<string, unknown>;
   assert.deepEqual(

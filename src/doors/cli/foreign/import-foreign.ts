@@ -6,7 +6,12 @@ import { foreignTools, addCounts, type ForeignTool } from "../../../domain/forei
 import { AptoveError, failureOf } from "../../../domain/errors.ts";
 import { sessionName } from "../../../domain/session.ts";
 import { findHistories, historyHome } from "../../../foreign/find-histories.ts";
-import { historyImportLines, previewHistory, wholeFileBytesMax, type HistoryPreview } from "../../../foreign/read-history.ts";
+import {
+  historyImportLines,
+  previewHistory,
+  wholeFileBytesMax,
+  type HistoryPreview,
+} from "../../../foreign/read-history.ts";
 import { confirmUnlessYes } from "../confirm.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
@@ -77,7 +82,8 @@ function noTurns(tool: ForeignTool, { path, facts, unmapped, bytes: size }: Hist
     return new CommandFailed("import_invalid", `${path} is too long: ${most}`, "import a shorter conversation");
   }
   if (facts.version === null || facts.id === null) {
-    const fix = "name a file that this tool wrote, or the tool that wrote this one; an export of aptove needs no --from";
+    const fix =
+      "name a file that this tool wrote, or the tool that wrote this one; an export of aptove needs no --from";
     return new CommandFailed("import_invalid", `${path} is not a history of ${tool}`, fix);
   }
   return new AptoveError(

@@ -192,7 +192,13 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const fits = thoseNamed(workspaces, text);
-  if (fits.length > 0) return theOnly(fits, { what: "workspace", text, list: workspaceList, several: `give the id as ${workspaceList} shows it` });
+  if (fits.length > 0)
+    return theOnly(fits, {
+      what: "workspace",
+      text,
+      list: workspaceList,
+      several: `give the id as ${workspaceList} shows it`,
+    });
   throw new CommandFailed("workspace_unknown", `there is no workspace "${text}"`, fixOfUnknown(workspaces, text));
 }
 
