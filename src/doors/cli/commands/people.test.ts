@@ -134,3 +134,14 @@ async function listsKeys(world: CliWorld, there: string[]): Promise<void> {
   const none = await world.run(["audit", "--action", "user.disable", "--user", "ada@example.org", ...there]);
   assert.deepEqual([none.stdout, none.stderr], ["", "no entry of the log matches\n"]);
 }
+
+test("[H4] [L1] an owner who is no admin any more learns how the operator of the machine changes that", async (t) => {
+  const world = await cliWorld(t);
+  assert.equal((await world.run(["user", "add", "Ada", "--role", "admin"])).exit, 0);
+  assert.equal((await world.run(["user", "role", "owner", "reader"])).exit, 0);
+  const refused = await world.run(["user", "role", "owner", "admin"]);
+  assert.equal(refused.exit, 1);
+  assert.match(refused.stderr, /\(forbidden\)\nfix: act as the operator of this machine's data: add --org <org>/);
+  const { exit, stderr } = await world.run(["user", "role", "owner", "admin", "--org", "local"]);
+  assert.equal(exit, 0, stderr);
+});

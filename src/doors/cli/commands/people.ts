@@ -4,7 +4,7 @@ import type { Role } from "../../../domain/caller.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
@@ -148,10 +148,21 @@ export async function changeUser(
   if (Object.keys(change).length === 0)
     throw new UsageError("nothing to change was named", "see: aptove user change --help");
   const client = await clientOf(invocation, org === undefined ? {} : { org });
-  const user = await client.people.change((await findUser(client, text)).id, change);
+  const changed = findUser(client, text).then(({ id }) => client.people.change(id, change));
+  const user = await changed.catch((error: unknown) => {
+    throw invocation.server() === null && org === undefined ? withOperator(error) : error;
+  });
   if (invocation.json) invocation.output.json(user);
   else invocation.output.line(invocation.output.safe(`${user.id} ${user.name}, ${user.role}, ${stateOf(user)}`));
   return exitCodes.fine;
+}
+
+/** An owner without the role of an admin is still the operator of the data, and may act as such. */
+function withOperator(error: unknown): unknown {
+  if (!(error instanceof Error && "code" in error && error.code === "forbidden")) return error;
+  const fix =
+    "act as the operator of this machine's data: add --org <org>, for example --org local; see: aptove org list";
+  return new CommandFailed("forbidden", error.message, fix);
 }
 
 function stateOf({ disabledAt }: WireUser): string {
