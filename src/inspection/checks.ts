@@ -10,7 +10,7 @@ import type { DataFolder } from "../configuration/data-folder.ts";
 import type { Check } from "../domain/check.ts";
 import { fixes } from "../domain/fixes.ts";
 import { headCommit } from "../system/git/git-head.ts";
-import { counted } from "../system/grouped-number.ts";
+import { plural } from "../system/grouped-number.ts";
 import { systemCode } from "../system/system-error.ts";
 import { answering, configurationProblems } from "./configuration-problems.ts";
 import type { WorkspaceProblems } from "./workspace-problems.ts";
@@ -187,7 +187,7 @@ export async function indexCheck(
 ): Promise<Omit<Check, "name">> {
   const isShared = store === "qdrant";
   const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
-  const detail = `${repo}: ${counted(files, "file")}, ${counted(chunks, "chunk")}, ${embedding.model}${where}`;
+  const detail = `${repo}: ${plural(files, "file")}, ${plural(chunks, "chunk")}, ${embedding.model}${where}`;
   if (commit === (await headCommit(root))) return { state: "ok", detail };
   const fix = `bring it up to date: aptove index${isShared ? " --commit" : ""}`;
   return { state: "note", detail: `${detail}; made at another commit`, fix };

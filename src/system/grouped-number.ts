@@ -6,6 +6,6 @@ export function groupedNumber(value: number): string {
 }
 
 /** Returns the number with its noun: "1 file", "1,234 files". */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${groupedNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -23,7 +23,7 @@ import { workspaceProblems } from "../../inspection/workspace-problems.ts";
 import type { EventLog } from "../../live/event-log.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import type { Retriever } from "../../retrieval/retriever.ts";
-import { counted } from "../../system/grouped-number.ts";
+import { plural } from "../../system/grouped-number.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import type { ConfiguredWorkspaces } from "../configured-workspaces.ts";
 import type { Telemetry } from "../telemetry.ts";
@@ -123,7 +123,7 @@ async function lookAtIndexes({ retriever, configuration }: InspectedServer): Pro
     indexes.map(async (index): Promise<Found> => {
       const isHere = index.root !== "" && existsSync(index.root);
       if (isHere) return await indexCheck(index, configuration.retrieval);
-      const detail = `${index.repo}: ${counted(index.files, "file")}; its folder is not on this machine, so it stays as it is`;
+      const detail = `${index.repo}: ${plural(index.files, "file")}; its folder is not on this machine, so it stays as it is`;
       return { state: retriever?.refresh === undefined ? "ok" : "note", detail };
     }),
   );

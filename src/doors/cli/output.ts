@@ -4,7 +4,6 @@
  * and what `write` sends to a pipe stay exact.
  */
 import { cutText } from "../../domain/one-line.ts";
-import { groupedNumber } from "../../system/grouped-number.ts";
 import type { Writable } from "node:stream";
 import pc from "picocolors";
 import { harmlessText, neededBeforeMax } from "../../tools/shown-text.ts";
@@ -221,8 +220,4 @@ export function bytes(count: number): string {
 /** Formats an amount of US dollars with four digits, so that a cheap turn is not `$0.00`. */
 export function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
-}
-
-export function plural(count: number, noun: string): string {
-  return `${groupedNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,7 +1,7 @@
 /** Makes the answers of the offline model (L3). Pure: the same call gets the same answer. */
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
-import { counted } from "../../system/grouped-number.ts";
+import { plural } from "../../system/grouped-number.ts";
 import type { ModelCall } from "../provider.ts";
 import { bestQuotes, type SourceQuote } from "./rank.ts";
 import { type OfflineConversation, readConversation, type QuotableSource } from "./read-messages.ts";
@@ -132,7 +132,7 @@ function quotingAnswer(instruction: string, conversation: OfflineConversation): 
 /** States how many sources there are, and how many of them came with earlier messages. */
 function inventory(sources: readonly QuotableSource[], earlier: number): string {
   const chunks = sources.filter((source) => source.kind === "chunk").length;
-  const counts = `${counted(chunks, "chunk")} and ${counted(sources.length - chunks, "file")}`;
+  const counts = `${plural(chunks, "chunk")} and ${plural(sources.length - chunks, "file")}`;
   if (earlier === 0) return `I was given ${counts}.`;
   return `I was given ${counts}; ${earlier} of them I already had from earlier messages.`;
 }

@@ -11,7 +11,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
 import { findSession, latestSession, shortId } from "../lookup/find-by-id.ts";
 import { namedWorkspace } from "../lookup/named-workspace.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import type { ChatState, ChatOptions } from "./chat-state.ts";
 
 /**

@@ -8,7 +8,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { PipedLines } from "./piped-lines.ts";
 import { plainView, type ChatView } from "./chat-view.ts";
 import { exitCodes, reportFailure, UsageError, type ExitCode } from "../failure.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";

@@ -1,6 +1,6 @@
 /** Lets a person choose the session that a chat continues (L2). */
 import type { WireSession } from "../../../client/client.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { localTime } from "../show/explain.ts";
 import type { ChatState } from "./chat-state.ts";

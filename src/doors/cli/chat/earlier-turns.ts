@@ -1,7 +1,8 @@
 /** Shows the end of the conversation that a chat continues, as it looked when it was made (L2, T12). */
 import type { ExecuteAnswer, WireSession, WireTurnSummary } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
+import { firstLine } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { localTime } from "../show/explain.ts";
 import type { ChatState } from "./chat-state.ts";
 

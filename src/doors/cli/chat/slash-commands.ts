@@ -4,7 +4,7 @@ import { failureOf } from "../../../domain/errors.ts";
 import { UsageError } from "../failure.ts";
 import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { nothingSpent, type ChatState } from "./chat-state.ts";
 import { chooseSession } from "./choose-session.ts";
 import { chooseModel, keepModel } from "./choose-model.ts";

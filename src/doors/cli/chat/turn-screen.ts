@@ -6,7 +6,8 @@ import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../clien
 import type { ToolContent } from "../../../domain/tool.ts";
 import { ignoreUnknown } from "../../../system/guards.ts";
 import { rulesLines, type TurnView } from "../show/render-turn.ts";
-import { duration, firstLine, HarmlessPieces, neutralize, plural, type OutputStyle } from "../output.ts";
+import { duration, firstLine, HarmlessPieces, neutralize, type OutputStyle } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import { BundleFilter } from "../show/bundle-filter.ts";
 import type { TurnTerminal } from "../terminal/printing-terminal.ts";

@@ -4,7 +4,7 @@ import { failureOf } from "../../../domain/errors.ts";
 import { isYes } from "../confirm.ts";
 import { exitCodes } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { writeChanges } from "../working-copy/write-changes.ts";
 import type { ChatState } from "./chat-state.ts";
 import type { PuttingBack } from "./written-files.ts";

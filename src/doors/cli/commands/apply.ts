@@ -11,7 +11,7 @@ import { confirm } from "../confirm.ts";
 import { diffLines } from "../show/paint-patch.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findTurnId } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { parsedOrRefused, planProposal, readTurnProposal, type Proposal } from "../working-copy/proposal.ts";
 import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";
 

@@ -6,7 +6,8 @@ import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes } from "../confirm.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
+import { firstLine } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { localTime } from "../show/explain.ts";
 
 export interface AttachOptions {

@@ -5,7 +5,8 @@
 import { resolve } from "node:path";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import type { BackupCounts } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
 

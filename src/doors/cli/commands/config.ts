@@ -6,7 +6,7 @@ import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { askProviders } from "../../../inspection/checks.ts";
 import { answering, configurationProblems } from "../../../inspection/configuration-problems.ts";
 

@@ -2,7 +2,7 @@
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findTurnId, namedSession, shortId } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { whileWaiting } from "../show/progress-bar.ts";
 import { pairOf, showTurnDiff } from "../show/turn-diff.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "../../../inspection/checks.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import type { TurnFault } from "../ports.ts";
 import { answeringServer, findServers } from "../server-file.ts";
 

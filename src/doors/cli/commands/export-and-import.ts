@@ -9,7 +9,8 @@ import { writePrivateStream } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export interface ExportOptions {
   markdown?: boolean;

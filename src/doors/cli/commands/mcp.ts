@@ -6,7 +6,8 @@ import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
-import { duration, plural } from "../output.ts";
+import { duration } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import type { McpServerReport } from "../ports.ts";
 import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";
 

@@ -25,7 +25,7 @@ import {
 import { listenForStop } from "../stop-signals.ts";
 import { summaryLines, indexWorkingCopy } from "../indexing/index-working-copy.ts";
 import { allKeys } from "../lookup/find-people.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export interface ServeOptions {
   host?: string;

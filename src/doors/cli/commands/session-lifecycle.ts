@@ -4,7 +4,8 @@ import type { CliInvocation } from "../invocation.ts";
 import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { exitCodes, fixOf, type ExitCode } from "../failure.ts";
 import { findRemoved, findSession, shortId } from "../lookup/find-by-id.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export async function renameSession(invocation: CliInvocation, id: string, name: string): Promise<ExitCode> {
   const client = await invocation.client();

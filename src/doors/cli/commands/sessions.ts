@@ -19,7 +19,8 @@ import { refuseSeveral } from "../turn/turn-options.ts";
 import { printTurnFailure } from "../turn/turn-failure.ts";
 import { workspaceOrLabel } from "../lookup/named-workspace.ts";
 import { writtenTime } from "../lookup/written-time.ts";
-import { duration, firstLine, plural } from "../output.ts";
+import { duration, firstLine } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export interface ListOptions {
   repo?: string;

@@ -17,7 +17,7 @@ import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { reachedWorkspaces, type ReachedWorkspaces } from "../lookup/reached-workspaces.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export interface WorkspaceGcOptions extends ConfirmOptions {
   maxAge: number;

@@ -15,7 +15,8 @@ import {
 import { confirmUnlessYes } from "../confirm.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
 
 export interface ForeignImportOptions {

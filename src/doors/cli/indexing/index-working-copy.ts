@@ -1,7 +1,7 @@
 /** Indexes the repository of a working copy, with a progress bar, and describes the result. */
-import { groupedNumber } from "../../../system/grouped-number.ts";
+import { groupedNumber, plural } from "../../../system/grouped-number.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { plural, bytes, duration } from "../output.ts";
+import { bytes, duration } from "../output.ts";
 import type { LocalIndexInfo, LocalIndexSummary } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
 import type { LocalWorkingCopy } from "../../../working-copy/git.ts";

@@ -1,9 +1,9 @@
 /** `aptove index --status`: what is being indexed, by whichever process, and how the last runs ended (Q2). */
 import type { WireIndexRun } from "../../../client/client.ts";
-import { groupedNumber } from "../../../system/grouped-number.ts";
+import { groupedNumber, plural } from "../../../system/grouped-number.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { duration, plural } from "../output.ts";
+import { duration } from "../output.ts";
 import { localTime } from "../show/explain.ts";
 
 export async function showIndexRuns(invocation: CliInvocation): Promise<ExitCode> {

@@ -7,7 +7,8 @@ import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.
 import type { CliInvocation } from "../invocation.ts";
 import { findTurnId, nullIfNotFound, shortId } from "../lookup/find-by-id.ts";
 import { namedWorkspace } from "../lookup/named-workspace.ts";
-import { firstLine, plural } from "../output.ts";
+import { firstLine } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { localTime } from "../show/explain.ts";
 
 /** The options as commander passes them. */

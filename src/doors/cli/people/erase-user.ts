@@ -3,7 +3,8 @@ import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export type EraseOptions = OrgOption & ConfirmOptions;
 

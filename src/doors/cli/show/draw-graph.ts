@@ -2,7 +2,8 @@
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural, type CliOutput, type OutputStyle } from "../output.ts";
+import { firstLine, type CliOutput, type OutputStyle } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { graphRows, type GraphNode, type GraphRow } from "./session-graph.ts";
 
 const marks: Record<WireTurnSummary["status"], string> = {

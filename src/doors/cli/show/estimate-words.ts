@@ -1,8 +1,8 @@
 /** What the next turn would send, and what it would cost, in words. */
 import type { WireEstimate } from "../../../client/client.ts";
-import { groupedNumber } from "../../../system/grouped-number.ts";
+import { groupedNumber, plural } from "../../../system/grouped-number.ts";
 import type { CliInvocation } from "../invocation.ts";
-import { dollars, plural } from "../output.ts";
+import { dollars } from "../output.ts";
 
 export function showEstimate({ output }: CliInvocation, estimate: WireEstimate): void {
   const { provider, model, tokens, contextTokens, manifest } = estimate;

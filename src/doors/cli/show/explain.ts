@@ -1,6 +1,7 @@
 /** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
-import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
+import { bytes, dollars, duration, firstLine, type CliOutput } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { numberedName, shortId } from "../lookup/find-by-id.ts";
 import { historyWords } from "./render-turn.ts";
 import { knownTokens, lastState } from "./turn-end.ts";

@@ -1,11 +1,11 @@
 /** `aptove session show --size`: the room that history takes (B7). */
 import type { WireSessionSize, WireSizes } from "../../../client/client.ts";
-import { groupedNumber } from "../../../system/grouped-number.ts";
+import { groupedNumber, plural } from "../../../system/grouped-number.ts";
 import type { ShowOptions } from "../commands/sessions.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { namedSession } from "../lookup/find-by-id.ts";
-import { bytes, plural, type CliOutput } from "../output.ts";
+import { bytes, type CliOutput } from "../output.ts";
 
 /** How many turns or sessions are listed. */
 const listedMax = 20;

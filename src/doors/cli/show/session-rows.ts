@@ -1,7 +1,8 @@
 /** The rows of `aptove session list` (S7). */
 import type { WireSession } from "../../../client/client.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
-import { dollars, firstLine, plural, type CliOutput } from "../output.ts";
+import { dollars, firstLine, type CliOutput } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { localTime } from "./explain.ts";
 import { knownTokens, lastState } from "./turn-end.ts";
 

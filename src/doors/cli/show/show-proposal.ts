@@ -3,7 +3,7 @@ import type { AptoveClient, ExecuteAnswer } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { planProposal, proposalFault, readTurnProposal } from "../working-copy/proposal.ts";
 import { diffLines } from "./paint-patch.ts";
 

@@ -1,7 +1,7 @@
 /** Lines about subagents, and about the mailbox where they leave their answers (A1, A2). */
 import type { AptoveCustomEvent } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { plural } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 type SubagentEvent = Extract<AptoveCustomEvent, { name: "aptove.subagent_started" | "aptove.subagent_ended" }>;
 

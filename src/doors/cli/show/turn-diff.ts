@@ -2,7 +2,8 @@
 import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
 import { paintPatch } from "./paint-patch.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural, type CliOutput } from "../output.ts";
+import { firstLine, type CliOutput } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 

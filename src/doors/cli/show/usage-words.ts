@@ -1,7 +1,7 @@
 /** The tokens and the cost of a turn or a step, in words. What is not known is never shown as 0. */
-import { groupedNumber } from "../../../system/grouped-number.ts";
+import { groupedNumber, plural } from "../../../system/grouped-number.ts";
 import type { WireTurn } from "../../../client/client.ts";
-import { dollars, plural } from "../output.ts";
+import { dollars } from "../output.ts";
 
 export type ShownUsage = NonNullable<WireTurn["run"]>["usage"];
 

@@ -2,7 +2,8 @@
 import type { WireSummary } from "../../../client/client.ts";
 import { partTitles, summaryParts } from "../../../domain/summary.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { plural, type CliOutput } from "../output.ts";
+import type { CliOutput } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { totalWords } from "../show/usage-words.ts";
 
 export function shownSummary(summary: WireSummary, output: CliOutput): string[] {

@@ -3,7 +3,8 @@ import { structuredPatch } from "diff";
 import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
 import { visibleText } from "../../../tools/shown-text.ts";
 import { chop } from "./cells.ts";
-import { neutralize, plural, type OutputStyle } from "../output.ts";
+import { neutralize, type OutputStyle } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 type Change = Extract<ToolContent, { type: "diff" }>;
 

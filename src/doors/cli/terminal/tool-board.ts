@@ -3,7 +3,8 @@
  * line that stays. Folded details can be shown again for some time.
  */
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
-import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
+import { duration, firstLine, neutralize, type OutputStyle } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 import { visibleText } from "../../../tools/shown-text.ts";
 import { chop, cut } from "./cells.ts";
 import { contentLines, wholeContentLines } from "./content-lines.ts";

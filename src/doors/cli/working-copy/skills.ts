@@ -7,7 +7,8 @@ import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
-import { bytes, plural } from "../output.ts";
+import { bytes } from "../output.ts";
+import { plural } from "../../../system/grouped-number.ts";
 
 export interface SkillOptions {
   workspace?: string;
