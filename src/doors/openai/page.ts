@@ -9,8 +9,14 @@ export interface WirePage<T> {
   has_more: boolean;
 }
 
-/** Returns a page of the items, which are given oldest first. Throws `request_invalid` for an id that is not among them. */
-export function itemPage<T extends { id: string }>(items: readonly T[], query: URLSearchParams): WirePage<T> {
+/**
+ * Returns a page of the items, which are given oldest first. Only the items of the page are read. Throws `request_invalid` for an id that is not
+ * among them.
+ */
+export async function itemPage<T>(
+  items: readonly { id: string; wire: () => Promise<T> }[],
+  query: URLSearchParams,
+): Promise<WirePage<T>> {
   const limit = limitOf(query);
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw badParameter("order", "Supported values are: 'asc' and 'desc'.");
@@ -18,9 +24,10 @@ export function itemPage<T extends { id: string }>(items: readonly T[], query: U
   const after = query.get("after");
   const at = after === null ? -1 : ordered.findIndex(({ id }) => id === after);
   if (after !== null && at === -1) throw badParameter("after", `Item with id '${after}' not found.`);
-  const data = ordered.slice(at + 1, at + 1 + limit);
+  const page = ordered.slice(at + 1, at + 1 + limit);
+  const data = await Promise.all(page.map(({ wire }) => wire()));
   const has_more = at + 1 + limit < ordered.length;
-  return { object: "list", data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more };
+  return { object: "list", data, first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more };
 }
 
 function limitOf(query: URLSearchParams): number {

@@ -1,5 +1,5 @@
-/** Items that a client gave, in the form in which it reads them back (O1). */
-import type { HistoryItem } from "../../domain/history.ts";
+/** Items of a history, in the form in which a client reads them back (O1). */
+import type { HistoryItem, UserItem } from "../../domain/history.ts";
 import { outputText } from "./responses/output-items.ts";
 
 interface GivenMessage {
@@ -25,37 +25,60 @@ interface GivenOutput {
   call_id: string;
   output: string;
 }
-export type GivenItem = GivenMessage | GivenCall | GivenOutput;
-export type PlainItem = Omit<GivenMessage, "id"> | Omit<GivenCall, "id"> | Omit<GivenOutput, "id">;
-
-export function inputText(text: string) {
-  return { type: "input_text", text } as const;
+interface GivenReasoning {
+  type: "reasoning";
+  id: string;
+  status: "completed";
+  summary: { type: "summary_text"; text: string }[];
 }
+export type GivenItem = GivenMessage | GivenCall | GivenOutput | GivenReasoning;
+export type PlainItem =
+  | Omit<GivenMessage, "id">
+  | Omit<GivenCall, "id">
+  | Omit<GivenOutput, "id">
+  | Omit<GivenReasoning, "id">;
 
-/** A stored message has a header with its mode, which the client did not write. */
-export function plainItem(item: HistoryItem): PlainItem[] {
+/** Returns the item without its images and documents. */
+export function plainItem(item: HistoryItem): PlainItem {
   switch (item.type) {
     case "user": {
-      const role = item.rank ?? "user";
-      const text = plainText(item);
-      return [{ type: "message", status: "completed", role, content: [inputText(text)] }];
+      const text = isOfProgram(item) ? "" : plainText(item);
+      return {
+        type: "message",
+        status: "completed",
+        role: item.rank ?? "user",
+        content: [{ type: "input_text", text }],
+      };
     }
     case "assistant": {
       const phase = item.phase === undefined ? {} : { phase: item.phase };
-      return [{ type: "message", status: "completed", role: "assistant", content: [outputText(item.text)], ...phase }];
+      return { type: "message", status: "completed", role: "assistant", content: [outputText(item.text)], ...phase };
     }
     case "tool_call": {
       const { callId, name, arguments: args } = item;
-      return [{ type: "function_call", status: "completed", call_id: callId, name, arguments: args }];
+      return { type: "function_call", status: "completed", call_id: callId, name, arguments: args };
     }
     case "tool_result":
-      return [{ type: "function_call_output", status: "completed", call_id: item.callId, output: item.output }];
+      return { type: "function_call_output", status: "completed", call_id: item.callId, output: item.output };
     case "reasoning":
-      return [];
+      return { type: "reasoning", status: "completed", summary: [{ type: "summary_text", text: item.text }] };
   }
 }
 
+/** A stored message has a header with its mode, which the client did not write. */
+const header = /^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/;
+
+/** Returns true for a message that the program made itself: it has only context, and nothing that a person wrote. */
+export function isOfProgram({ rank, parts: [first = ""] }: UserItem): boolean {
+  return rank === undefined && !header.test(first);
+}
+
+/** Returns a message as it is stored, of a turn that failed before it had one. */
+export function personsMessage(text: string): string[] {
+  return text === "" ? [] : [`[MODE: ]\n\n[INSTRUCTION]\n${text}`];
+}
+
 /** Returns the text of a stored message as the client wrote it. */
-export function plainText({ parts: [first = ""] }: Extract<HistoryItem, { type: "user" }>): string {
-  return first.replace(/^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/, "");
+export function plainText({ parts: [first = ""] }: UserItem): string {
+  return first.replace(header, "");
 }

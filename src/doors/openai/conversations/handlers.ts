@@ -45,32 +45,22 @@ export function conversationHandlers(parts: OpenAiParts): Record<string, Handler
     [`GET ${one}/items`]: async (call) => {
       const session = await conversation(parts, call);
       const items = await itemsAt(engine, call.caller, headOf(session));
-      return Response.json(
-        itemPage(
-          items.map(({ wire }) => wire),
-          call.query,
-        ),
-      );
+      return Response.json(await itemPage(items, call.query));
     },
     [`POST ${one}/items`]: async (call) => {
       const session = await conversation(parts, call);
       const { items } = parseWire(addSchema, call.body);
       const turnId = await add(parts, call, { session, items });
-      const added = (await itemsAt(engine, call.caller, turnId)).filter(({ ref }) => ref.turnId === turnId);
+      const added = (await itemsAt(engine, call.caller, turnId)).filter((item) => item.turnId === turnId);
       const asc = new URLSearchParams({ order: "asc", limit: "100" });
-      return Response.json(
-        itemPage(
-          added.map(({ wire }) => wire),
-          asc,
-        ),
-      );
+      return Response.json(await itemPage(added, asc));
     },
     [`GET ${one}/items/{item}`]: async (call) => {
       const session = await conversation(parts, call);
       const id = idParam(call, "item");
       const found = (await itemsAt(engine, call.caller, headOf(session))).find((each) => each.id === id);
       if (found === undefined) throw noItem(id);
-      return Response.json(found.wire);
+      return Response.json(await found.wire());
     },
     [`DELETE ${one}/items/{item}`]: async (call) => {
       const session = await conversation(parts, call);

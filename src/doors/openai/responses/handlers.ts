@@ -20,7 +20,7 @@ export function responseHandlers(parts: OpenAiParts): Record<string, Handler> {
     "POST /v1/responses/{id}/cancel": async (call) => await cancel(parts, call),
     "GET /v1/responses/{id}/input_items": async (call) => {
       const turn = await responseTurn(parts, call.caller, idParam(call));
-      return Response.json(itemPage(await givenItems(parts.engine, call.caller, turn.id), call.query));
+      return Response.json(await itemPage(await givenItems(parts.engine, call.caller, turn.id), call.query));
     },
   };
 }
