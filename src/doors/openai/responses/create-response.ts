@@ -4,6 +4,7 @@ import type { OpenAiParts } from "../door-call.ts";
 import { itemResolver } from "../items.ts";
 import { parseCreate, type CreateResponse } from "../schemas/create-response.ts";
 import { noPrevious, unsupported } from "../wire-error.ts";
+import { withoutKnownResults } from "./known-results.ts";
 import { withStoredHistory } from "./stored-history.ts";
 import { UnkeptPlace } from "./unkept-place.ts";
 import {
@@ -75,7 +76,7 @@ async function begin(
   }
   // Items that an input refers to are stored ones.
   const resolve = itemResolver(stored ?? engine, caller);
-  const given = await responseRequest({ engine, caller, resolve }, asked);
+  const given = await withoutKnownResults(engine, caller, await responseRequest({ engine, caller, resolve }, asked));
   const request: TurnRequest = {
     ...(stored === undefined ? given : await withStoredHistory({ engine: stored, turns: engine.turns, caller }, given)),
     ...(idempotencyKey !== null && { idempotencyKey }),
