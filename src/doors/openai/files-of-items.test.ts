@@ -105,3 +105,13 @@ test("[O1] [I1] a reference to a message stands for its images and files too", a
   for (const { context } of exchanges.slice(1)) assert.deepEqual(seen(context), seen(exchanges[0]?.context));
   assert.match(JSON.stringify(exchanges[2]?.context), /image\/png.*|buy milk/);
 });
+
+test("[O2] [T8] the files of a message stand before the call that waits", async (t) => {
+  const { openai, exchanges } = await testFiles(t);
+  const call = { type: "function_call" as const, call_id: "c", name: "f", arguments: "{}" };
+  const { id } = await openai.conversations.create({ items: [user(text("one"), notes), call] });
+  const output = { type: "function_call_output" as const, call_id: "c", output: "done" };
+  await openai.responses.create({ input: [output], conversation: id });
+  const types = exchanges[0]?.context.map((item) => item.type);
+  assert.deepEqual(types, ["user", "user", "tool_call", "tool_result"]);
+});

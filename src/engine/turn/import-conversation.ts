@@ -132,6 +132,7 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     visible: emptyState,
     summary: null,
     isTooLong: false,
+    waiting: [],
     newItems: [message],
     message: message.parts,
     input: placeInput(turnId, emptyState, []),

@@ -109,3 +109,22 @@ test("[O1] [H4] foreign conversations and items do not exist, and faults name th
   assert.equal((await wireError("POST /v1/conversations", many, admin)).param, "items");
   assert.equal((await wireError(`GET /v1/conversations/${id}/items/item_x`)).status, 404);
 });
+
+test("[O2] [T8] a call of a conversation waits for its output, which comes with later items or a response", async (t) => {
+  const { openai, provider } = await testOpenAi(t);
+  const called = (call_id: string) => ({ type: "function_call" as const, call_id, name: "f", arguments: "{}" });
+  const output = (call_id: string) => ({ type: "function_call_output" as const, call_id, output: `of ${call_id}` });
+  const asked = { type: "message" as const, role: "user" as const, content: "one" };
+  const { id } = await openai.conversations.create();
+  const types = async () =>
+    (await openai.conversations.items.list(id, { order: "asc" })).data.map((item) => item.type as string);
+  await openai.conversations.items.create(id, { items: [asked, called("a")] });
+  assert.deepEqual(await types(), ["message", "function_call"]);
+  await openai.conversations.items.create(id, { items: [output("a")] });
+  await openai.conversations.items.create(id, { items: [called("b")] });
+  await openai.responses.create({ input: [output("b")], conversation: id });
+  assert.deepEqual(
+    provider.exchanges[0]?.context.map((item) => (item.type === "tool_result" ? item.output : item.type)),
+    ["user", "tool_call", "of a", "tool_call", "of b"],
+  );
+});

@@ -24,7 +24,7 @@ export function decideEnd(turn: AnsweredTurn): Ending {
   if (answer.ended === "interrupted") {
     if (!didSomething(turn))
       return failedEnd(turn, failure("interrupted", "the turn was stopped before it had output"));
-    const items = closed(recorder.items, "interrupted: the call was not run");
+    const items = closed(turn, "interrupted: the call was not run");
     return finishedEnd(recorder, { status: "completed", stopReason: "interrupted", items });
   }
   const { items } = recorder;
@@ -65,7 +65,7 @@ export function didSomething({ recorder, accepted }: Pick<AnsweredTurn, "recorde
 
 function failedEnd(turn: AnsweredTurn, reason: Failure): Ending {
   const { recorder } = turn;
-  const items = didSomething(turn) ? closed(recorder.items, callNotRun) : null;
+  const items = didSomething(turn) ? closed(turn, callNotRun) : null;
   return { status: "failed", items, terminal: { type: "run_failed", failure: reason, usage: recorder.usage } };
 }
 
@@ -79,6 +79,6 @@ function finishedEnd({ usage }: RunRecorder, { status, stopReason, items, deferr
 }
 
 /** Returns the items, with a result for each call that was cut off before it ran (T8). */
-function closed(items: readonly HistoryItem[], output: string): HistoryItem[] {
-  return [...items, ...closingResults(openToolCalls(items), output)];
+function closed({ plan, recorder: { items } }: AnsweredTurn, output: string): HistoryItem[] {
+  return [...items, ...closingResults([...(plan?.waiting ?? []), ...openToolCalls(items)], output)];
 }

@@ -71,10 +71,10 @@ function textOf(item: ConversationItem): string {
 
 /**
  * Returns the items of the history. `media` are all images and documents of the turn: those of these items come first. A call without a result is closed
- * before the next message of the person, or at the end (T8).
+ * before the next message of the person, or at the end (T8). `keepsOpen`: those at the end stay open.
  */
 export function earlierHistory(
-  { mode, earlier }: { mode: Mode; earlier: readonly EarlierItem[] },
+  { mode, earlier, keepsOpen = false }: { mode: Mode; earlier: readonly EarlierItem[]; keepsOpen?: boolean },
   media: readonly PartRef[],
 ): HistoryItem[] {
   const made: HistoryItem[] = [];
@@ -86,7 +86,7 @@ export function earlierHistory(
     at += count;
     made.push(historyItem(mode.id, item, refs));
   }
-  return [...made, ...closing(made)];
+  return keepsOpen ? made : [...made, ...closing(made)];
 }
 
 function closing(items: readonly HistoryItem[]): HistoryItem[] {

@@ -13,7 +13,6 @@ import type { ClosedCalls } from "../request/envelope.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, firstCall, mediaWarnings, type SentHistory } from "./build-call.ts";
-import { earlierHistory } from "./earlier.ts";
 import { forgottenWarnings, freshHistory, losesSummary } from "./facts/turn-memory.ts";
 import { newsSent } from "./gathered/file-versions.ts";
 import { gatherContext, type TurnContext, type TurnToGatherFor } from "./gathered/gather-context.ts";
@@ -21,6 +20,7 @@ import { sentWith } from "./gathered/sent-context.ts";
 import { nearsWindow } from "./history-size.ts";
 import { rulesSent, surroundingsWarnings } from "./surroundings.ts";
 import { plannedManifest } from "./turn-manifest.ts";
+import { plannedItems } from "./waiting-calls.ts";
 import type { CallGround, HistoryDecision, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** The part of a registered turn that its plan needs (live/turn-stages.ts). */
@@ -52,7 +52,7 @@ export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promi
 }
 
 async function planTurn({ histories, deps, windows }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
-  const { accepted, closed, place } = turn;
+  const { accepted, place } = turn;
   const { parent } = place;
   const now = deps.now();
   const state = await histories.state(parent?.id ?? null);
@@ -62,8 +62,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
   const { input, message, files, chunks } = gathered;
   const decision = decideHistory(accepted, parent, { forgets: fresh.forgets.length > 0, now });
   const base = await requestBase(histories, state);
-  const earlier = earlierHistory(accepted, input.media);
-  const newItems = [...closed.results, ...earlier, ...(message === null ? [] : [message])];
+  const { earlier, newItems, waiting, closed } = plannedItems(turn, { state, input, message });
   const ground = { turnId: turn.live.turnId, accepted, visible, summary: null, newItems, input };
   const { withoutModel } = accepted;
   const isAsked =
@@ -78,6 +77,7 @@ async function planTurn({ histories, deps, windows }: PlanningStores, turn: Turn
     ...ground,
     state,
     isTooLong,
+    waiting,
     message: parts,
     sent: {
       ...withNews(sentWith(chunks, files, accepted.retrieval), gathered),

@@ -3,6 +3,7 @@ import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentContext, State } from "../../../domain/lineage.ts";
+import type { DeferredCall } from "../../../domain/tool.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ChainDecision } from "./chain.ts";
@@ -10,7 +11,15 @@ import type { PlacedInput } from "../kept/kept-parts.ts";
 import type { TurnBeginning } from "../kept/turn-state.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
 
-export interface TurnPlan {
+/** What a turn begins with. */
+export interface PlannedItems {
+  /** The items that this turn adds to the history before the model answers. */
+  newItems: HistoryItem[];
+  /** The calls that still wait when a turn without a model ends (T8). Empty for any other turn. */
+  waiting: DeferredCall[];
+}
+
+export interface TurnPlan extends PlannedItems {
   turnId: string;
   accepted: AcceptedRequest;
   /** The state of the parent: everything before this turn. */
@@ -26,8 +35,6 @@ export interface TurnPlan {
    * carries a fact that was forgotten.
    */
   isTooLong: boolean;
-  /** The items that this turn adds to the history before the model answers. */
-  newItems: HistoryItem[];
   /** The parts of the user message. Empty if there is none. */
   message: string[];
   /** The input with the blobs of its contents, and the contents that calls have read. */

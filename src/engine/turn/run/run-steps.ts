@@ -14,7 +14,7 @@ import type { ModelRun } from "./model-run.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { firstCallTokens, laterCallTokens } from "../prepare/history-size.ts";
 import { losesSummary } from "../prepare/facts/turn-memory.ts";
-import { withResults, type HistoryDecision } from "../prepare/turn-plan.ts";
+import { withResults, type HistoryDecision, type TurnPlan } from "../prepare/turn-plan.ts";
 import { userMessage } from "../request/envelope.ts";
 import { runApproved, runTools } from "./run-tools.ts";
 import { sendAgain } from "./send-again.ts";
@@ -49,7 +49,7 @@ async function runPlanned(core: EngineCore, run: ModelRun): Promise<RunOutcome> 
   try {
     if (plan.approved.length > 0) run.plan = withResults(plan, await runApproved(core, run, plan.approved));
     if (plan.isTooLong) await shorten(core, run, { wasRefused: false });
-    if (plan.accepted.withoutModel) return { plan: run.plan, deferredCalls: [], answer: nothingAsked };
+    if (plan.accepted.withoutModel) return nothingAsked(run.plan);
     return await loop(core, run);
   } catch (error) {
     // A store failed between two calls, or the history could not be summarised. The output so far is kept.
@@ -61,7 +61,10 @@ async function runPlanned(core: EngineCore, run: ModelRun): Promise<RunOutcome> 
 }
 
 /** The end of a turn that calls no model. */
-const nothingAsked: ModelAnswer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 };
+function nothingAsked(plan: TurnPlan): RunOutcome {
+  const stopReason = plan.waiting.length > 0 ? "tool_calls" : "stop";
+  return { plan, deferredCalls: plan.waiting, answer: { ended: "answered", stopReason, responseId: null, step: 0 } };
+}
 
 async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
   const { recorder } = run;
