@@ -234,6 +234,7 @@ test("[O6] images of messages before the newest one reach the model too", async 
   ];
   const answer = await (await post({ threadId: "t", runId: "r", messages, tools: [], context: [] })).text();
   assert.match(answer, /RUN_FINISHED/);
+  assert.doesNotMatch(JSON.stringify(scripted.exchanges[0]?.context), /INPUT|It is part of this message/);
   assert.match(scripted.exchanges[0]?.request.body ?? "", /look[^]*"media":\[[^]*a dot[^]*and its color/);
 });
 

@@ -4,6 +4,7 @@ import type { UserItem } from "../../../../domain/history.ts";
 import { alreadySent } from "../../../../domain/lineage.ts";
 import { missingWorkspaceNews } from "../../../contexts/missing-workspace.ts";
 import type { EngineDependencies } from "../../../dependencies.ts";
+import type { AcceptedPart } from "../../kept/accepted-part.ts";
 import { placeInput, type PlacedInput } from "../../kept/kept-parts.ts";
 import { contextBlock, line } from "../../request/context-block.ts";
 import { userMessage } from "../../request/envelope.ts";
@@ -93,7 +94,7 @@ function buildMessage(
   { chunks, files, input, around, memory, pinned, notes }: MessageContent,
 ): UserItem | null {
   const note = noteBlock(notes);
-  const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
+  const context = contextBlock(chunks.toSend, files.toSend, describedInput(accepted));
   const own = ownMedia(accepted, input);
   const media = own.length > 0 ? { media: own } : {};
   const { instruction, mode, mail } = accepted;
@@ -105,9 +106,19 @@ function buildMessage(
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
 
+/** Returns the parts that the message describes. The images and documents of earlier items stand in those, and come first. */
+function describedInput({ earlier, input }: AcceptedRequest): AcceptedPart[] {
+  let elsewhere = earlierMedia(earlier);
+  return input.filter(({ shown }) => shown.as !== "media" || (elsewhere -= 1) < 0);
+}
+
+function earlierMedia(earlier: AcceptedRequest["earlier"]): number {
+  return earlier.reduce((sum, item) => sum + item.media, 0);
+}
+
 /** Returns the images and documents of the message: those that no earlier item has. */
 function ownMedia({ earlier }: AcceptedRequest, { media }: PlacedInput): PartRef[] {
-  return media.slice(earlier.reduce((sum, item) => sum + item.media, 0));
+  return media.slice(earlierMedia(earlier));
 }
 
 function waitingNote(waiting: readonly CheckedFile[]): string[] {
