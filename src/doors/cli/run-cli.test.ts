@@ -19,7 +19,15 @@ test("[L1] help and version are exit code 0, on standard output", async (t) => {
   assert.match(help.stdout, /Examples:\n {2}aptove ask/);
   assert.match(help.stdout, /Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted/);
   assert.deepEqual(await world.run(["--version"]), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
-  assert.equal((await world.run(["session", "log", "--help"])).exit, 0);
+  const ofLog = await world.run(["session", "log", "--help"]);
+  assert.equal(ofLog.exit, 0);
+  for (const argv of [
+    ["help", "session", "log"],
+    ["session", "help", "log"],
+    ["help", "session", "log", "last"],
+  ])
+    assert.deepEqual(await world.run(argv), ofLog, argv.join(" "));
+  assert.deepEqual(await world.run(["help"]), help);
 });
 
 test("[L1] the help names the commands in groups, breaks no line at 80 columns, and shows no empty default", async (t) => {
@@ -42,6 +50,9 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
     [["aks"], /unknown command 'aks' \(usage\)\nfix: did you mean aptove ask\? Or see aptove --help/],
     [["bogus"], /unknown command 'bogus' \(usage\)\nfix: see aptove --help$/m],
     [["check"], /fix: did you mean aptove config check\?/],
+    [["help", "bogus"], /unknown command 'bogus' \(usage\)\nfix: see aptove --help$/m],
+    [["session", "help", "lst"], /unknown command 'lst' .*\nfix: did you mean aptove session list\?/],
+    [["help", "session", "lst"], /fix: did you mean aptove session list\?/],
     [["fork"], /fix: did you mean aptove session fork\?/],
     [["verify"], /fix: did you mean aptove session verify\?/],
     [["session", "lst"], /fix: did you mean aptove session list\? Or see aptove session --help/],

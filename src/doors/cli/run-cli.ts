@@ -10,6 +10,7 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { CliOutput } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
 import { buildProgram } from "./declarations/declare-program.ts";
+import { withHelpOption } from "./declarations/help-words.ts";
 import { commandsThatEndIn } from "./declarations/similar-commands.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
 
@@ -34,7 +35,7 @@ export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts
     refuse: (text) => (refusal += text),
   });
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(withHelpOption(program, argv), { from: "user" });
   } catch (error) {
     const target = { output, json: argv.includes("--json"), debug: isDebugged(io) };
     exit = endOfParsing(error, { words: refusal, program }, target);
