@@ -293,6 +293,18 @@ test("[L1] [L2] chat indexes the repository first too; --repo means an index tha
   assert.equal(stderr.match(/^indexing /gm)?.length, 1);
 });
 
+test("[L1] [X1] in a repository whose git is missing no code is searched, and the reason is named once", async (t) => {
+  const world = await cliWorld(t);
+  const { PATH } = process.env;
+  t.after(() => (process.env["PATH"] = PATH));
+  process.env["PATH"] = world.copy;
+  const { exit, stderr } = await world.run(["ask", "hello"]);
+  process.env["PATH"] = PATH;
+  assert.equal(exit, 0, stderr);
+  assert.match(stderr, /^warning: git is not used here: git is not on the path; install it$/m);
+  assert.match(stderr, /^no code is searched; name files with --file$/m);
+});
+
 test("[L1] [Q3] outside of a git repository no code is searched, and the session continues", async (t) => {
   const world = await cliWorld(t);
   const cwd = await temporaryFolder(t);

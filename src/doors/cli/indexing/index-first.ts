@@ -21,7 +21,9 @@ export async function indexFirst(invocation: CliInvocation, options: TurnOptions
 async function indexCopy(invocation: CliInvocation, copy: LocalWorkingCopy): Promise<boolean> {
   const { output } = invocation;
   if (!copy.hasGit) {
-    output.note(output.noteStyle.dim("not in a git repository, so no code is searched; name files with --file"));
+    // The warning about git has named the reason.
+    const reason = copy.refusal === null ? "not in a git repository, so no" : "no";
+    output.note(output.noteStyle.dim(`${reason} code is searched; name files with --file`));
     return true;
   }
   // The index of a team is built from commits, not from the working copy of one person.
