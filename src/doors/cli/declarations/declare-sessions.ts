@@ -11,7 +11,7 @@ import { foreignTools } from "../../../domain/foreign.ts";
 import type { ForeignImportOptions } from "../foreign/import-foreign.ts";
 import { UsageError } from "../failure.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
-import { createsFolder, wholeNumber, type RunCommand } from "./declaring.ts";
+import { createsFolder, repositoryName, wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theSession = "the session (an id, its end, or `last`)";
 const someSession = "the session; default: the newest of this repository";
@@ -39,7 +39,7 @@ function addReadingCommands(session: Command, run: RunCommand): void {
     .command("list")
     .description("list sessions, newest activity first")
     .addOption(limit().default(20))
-    .option("--repo <name>", "only those about this repository")
+    .option("--repo <name>", "only those about this repository", repositoryName)
     .option("--label <label>", "only those with this label")
     .option("--metadata <key[=value]>", "only those whose metadata has this key, or this value for it")
     .option("--workspace <id>", "only those of this workspace")
