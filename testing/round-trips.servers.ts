@@ -20,11 +20,18 @@ interface RoundTrip {
   to: number;
 }
 
+interface Noted<Name> {
+  method: Name;
+  nameOf(first: unknown): string;
+  /** Holds a request back until it resolves. */
+  hold?(what: string): Promise<void>;
+}
+
 /** Notes when the requests of `owner[method]` were sent and answered. */
 function noted<Name extends string>(
   context: TestContext,
   owner: Record<Name, unknown>,
-  { method, nameOf }: { method: Name; nameOf(first: unknown): string },
+  { method, nameOf, hold = async () => {} }: Noted<Name>,
 ): RoundTrip[] {
   const trips: RoundTrip[] = [];
   const original = owner[method] as (...given: unknown[]) => Promise<unknown>;
@@ -32,6 +39,7 @@ function noted<Name extends string>(
     const trip: RoundTrip = { what: nameOf(given[0]), from: performance.now(), to: Number.POSITIVE_INFINITY };
     trips.push(trip);
     try {
+      await hold(trip.what);
       return await original.apply(this, given);
     } finally {
       trip.to = performance.now();
@@ -81,15 +89,34 @@ async function world(context: TestContext) {
   return { aptove, engine, owner: await engine.keys.owner(), another };
 }
 
+/** Holds the run and the state back until both are on their way, so that they are side by side however slow the machine is. */
+function untilBothAreSent(): (url: string) => Promise<void> {
+  const both = Promise.withResolvers<void>();
+  const sent = new Set<string>();
+  return async (url) => {
+    const [kind] = /(?:run|state)\.json/.exec(url) ?? [];
+    if (kind === undefined) return;
+    if (sent.add(kind).size === 2) both.resolve();
+    await both.promise;
+  };
+}
+
 /** Notes the statements to PostgreSQL and the requests to S3. */
-function notedStores(context: TestContext): Record<"statements" | "requests", RoundTrip[]> {
+function notedStores(
+  context: TestContext,
+  hold: (url: string) => Promise<void> = async () => {},
+): Record<"statements" | "requests", RoundTrip[]> {
   const statements = noted(context, pg.Client.prototype as unknown as Record<"query", unknown>, {
     method: "query",
     nameOf: (query) => (typeof query === "string" ? query : (query as { text: string }).text).trim(),
   });
   return {
     statements,
-    requests: noted(context, globalThis, { method: "fetch", nameOf: (request) => (request as Request).url }),
+    requests: noted(context, globalThis, {
+      method: "fetch",
+      nameOf: (request) => (request as Request).url,
+      hold,
+    }),
   };
 }
 
@@ -105,7 +132,7 @@ test("[B1] over PostgreSQL and S3 a turn waits for two requests to S3, and for t
   await (
     await engine.turns.run(owner, { instruction: "two", sessionId })
   ).finished;
-  const { statements, requests } = notedStores(t);
+  const { statements, requests } = notedStores(t, untilBothAreSent());
   const turn = await (await engine.turns.run(owner, { instruction: "three", sessionId })).finished;
   assert.equal(turn.status, "completed");
   const kinds = oneBehindTheOther(requests).map((url) => /(opening|run|state)\.json/.exec(url)?.[1] ?? url);
