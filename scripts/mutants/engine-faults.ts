@@ -112,8 +112,8 @@ export const engineFaults: readonly Mutant[] = [
     name: "stored-turn-breaks-streams",
     does: "breaks the streams of a turn whose lease is not renewed because its end was just stored (R1, V2)",
     file: "src/engine/turn/live/event-feed.ts",
-    find: "(isOver(live.state) ? report() : undefined)",
-    replace: "report()",
+    find: "(isOver(live.state) ? report(null) : undefined)",
+    replace: "report(null)",
     tests: ["src/engine/turn/live/lost-turn.test.ts"],
   },
   {

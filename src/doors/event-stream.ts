@@ -2,7 +2,8 @@
  * Server-sent events, for every door that streams over HTTP (V1, V2). The listener pulls the stream. A slow listener delays only its own reading of the log, and a
  * listener that leaves ends it. Neither affects the run (R5).
  */
-import { endOfTick } from "../system/rounds.ts";
+import type { ServerResponse } from "node:http";
+import type { UnderlyingDefaultSource } from "node:stream/web";
 
 /** One event of a stream. `data` is its text, which has no line break. */
 export interface ServerSentEvent {
@@ -30,7 +31,7 @@ const pieceLengthMax = 65_536;
 
 const encoder = new TextEncoder();
 /** A comment. Readers skip it, and it keeps proxies from closing an idle connection. */
-const heartbeat = encoder.encode(":\n\n");
+const heartbeat = ":\n\n";
 
 export const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -38,27 +39,105 @@ export const eventStreamHeaders = {
   "x-accel-buffering": "no",
 };
 
+/** The stream of each response, for a server that can write it without a web stream. */
+const pumps = new WeakMap<ReadableStream<Uint8Array>, EventPump>();
+
 export function eventStream<Item>(options: EventStreamOptions<Item>): ReadableStream<Uint8Array> {
+  const pump = new EventPump(options);
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start: (controller) => pump.open(new WebListener(controller)),
+    pull: () => pump.resume(),
+    cancel: () => pump.end(),
+  };
   // A high-water mark of 0: nothing but the event after the last piece is read ahead of the listener.
-  return new ReadableStream(new PulledEvents(options), { highWaterMark: 0 });
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
+  pumps.set(stream, pump);
+  return stream;
 }
 
-/** The source of a stream. It reads events while the listener waits for a piece. */
-class PulledEvents<Item> {
+/**
+ * Writes a response that is a stream of events to its connection. Returns false if it is none. A web stream between them would cost as much
+ * as all the rest of an event's way.
+ */
+export function sendEventStream({ status, headers, body }: Response, outgoing: ServerResponse): boolean {
+  const pump = body === null ? undefined : pumps.get(body);
+  if (pump === undefined || pump.isOver || outgoing.destroyed) return false;
+  outgoing.writeHead(status, Object.fromEntries(headers));
+  pump.open(new ConnectedListener(outgoing, () => pump.resume()));
+  pump.resume();
+  return true;
+}
+
+/** Who receives the pieces of a stream. */
+interface Listener {
+  /** Sends a piece. Returns true if the listener wants more at once. */
+  send(piece: string): boolean;
+  end(): void;
+}
+
+class WebListener implements Listener {
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>;
+
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>) {
+    this.#controller = controller;
+  }
+
+  send(piece: string): boolean {
+    this.#controller.enqueue(encoder.encode(piece));
+    return false;
+  }
+
+  end(): void {
+    this.#controller.close();
+  }
+}
+
+class ConnectedListener implements Listener {
+  readonly #outgoing: ServerResponse;
+  readonly #onDrain: () => void;
+  #hasBegun = false;
+
+  constructor(outgoing: ServerResponse, onDrain: () => void) {
+    this.#outgoing = outgoing;
+    this.#onDrain = onDrain;
+    // The headers leave with the first piece, unless that takes longer than this round of the event loop.
+    setImmediate(() => {
+      if (!this.#hasBegun) outgoing.flushHeaders();
+    });
+  }
+
+  send(piece: string): boolean {
+    this.#hasBegun = true;
+    const hasRoom = this.#outgoing.write(piece);
+    if (!hasRoom) this.#outgoing.once("drain", this.#onDrain);
+    return hasRoom;
+  }
+
+  end(): void {
+    this.#hasBegun = true;
+    this.#outgoing.end();
+  }
+}
+
+/** Reads events while the listener wants them, and sends those that are there together in one piece. */
+class EventPump<Item = unknown> {
   readonly #options: EventStreamOptions<Item>;
   readonly #items: AsyncIterator<Item>;
+  #listener: Listener | null = null;
   #heartbeat: NodeJS.Timeout | undefined;
-  /** The time at which the listener began to wait for a piece, by the clock of the process. Null: it does not wait. */
-  #waitsSince: number | null = null;
   #hasBegun = false;
+  /** True while the listener waits for a piece. */
+  #isWanted = false;
+  /** The time at which its wait began, by the clock of the process. */
+  #waitsSince = 0;
   /** What was read and not sent. */
   #text = "";
-  #isWanted = false;
+  #isSending = false;
+  /** True once there are no more events. */
+  #isRead = false;
   #isOver = false;
-  /** Continues the listener's wait for a piece. */
-  #wakeListener: (() => void) | null = null;
   /** Continues the reading. */
-  #wakeReading: (() => void) | null = null;
+  #wake: (() => void) | null = null;
 
   constructor(options: EventStreamOptions<Item>) {
     this.#options = options;
@@ -66,91 +145,104 @@ class PulledEvents<Item> {
     this.#beatIn(options.heartbeatMs);
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Sets the listener. The last one counts. */
+  open(listener: Listener): void {
+    const isFirst = this.#listener === null;
+    this.#listener = listener;
     const { signal, gone } = this.#options;
-    // Closes the stream without an error: a listener that leaves is no fault for the server's log.
-    const abort = (): void => {
-      this.cancel();
-      controller.close();
-    };
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true, signal: gone.signal });
+    // Ends the stream without an error: a listener that leaves is no fault for the server's log.
+    if (signal.aborted) this.#close();
+    else if (isFirst) signal.addEventListener("abort", () => this.#close(), { once: true, signal: gone.signal });
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const { gone } = this.#options;
+  /** The listener wants more. */
+  resume(): void {
+    if (this.#isOver || this.#isWanted) return;
     this.#isWanted = true;
-    this.#wakeReading?.();
-    if (!this.#hasBegun) void this.#read();
-    this.#hasBegun = true;
-    if (this.#text === "" && !this.#isOver) await this.#news();
-    // Events that are there already leave in the same piece.
-    await endOfTick();
-    if (gone.signal.aborted) return;
-    const text = this.#text;
-    this.#text = "";
-    this.#isWanted = false;
-    if (text !== "") controller.enqueue(encoder.encode(text));
-    else if (!this.#isOver) controller.enqueue(heartbeat);
-    else {
-      this.#end();
-      controller.close();
-    }
-  }
-
-  cancel(): void {
-    this.#end();
-    this.#wakeListener?.();
-    this.#wakeReading?.();
-  }
-
-  #end(): void {
-    const { gone, onFault } = this.#options;
-    clearTimeout(this.#heartbeat);
-    gone.abort();
-    this.#items.return?.().catch(onFault);
-  }
-
-  /** Wakes a listener that has waited for a heartbeat's time. A timer that each piece began anew would cost more than the piece. */
-  #beatIn(ms: number): void {
-    const { heartbeatMs } = this.#options;
-    this.#heartbeat = setTimeout(() => {
-      const left = (this.#waitsSince ?? performance.now()) + heartbeatMs - performance.now();
-      if (left < 1) this.#wakeListener?.();
-      this.#beatIn(left < 1 ? heartbeatMs : left);
-    }, ms);
-    if (this.#waitsSince === null) this.#heartbeat.unref();
-  }
-
-  /** Resolves when there is something to send, at the latest when it is time for a heartbeat. */
-  async #news(): Promise<void> {
     this.#waitsSince = performance.now();
     this.#heartbeat?.ref();
-    await new Promise<void>((resolve) => (this.#wakeListener = resolve));
-    this.#wakeListener = null;
-    this.#waitsSince = null;
-    this.#heartbeat?.unref();
+    if (this.#text !== "" || this.#isRead) this.#sendSoon();
+    this.#wake?.();
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    void this.#read();
   }
 
   async #read(): Promise<void> {
-    const { textOf, gone, onFault } = this.#options;
+    const { textOf, onFault } = this.#options;
     try {
       for (let next = await this.#items.next(); next.done !== true; next = await this.#items.next()) {
         this.#text += textOf(next.value);
-        this.#wakeListener?.();
-        while ((!this.#isWanted || this.#text.length >= pieceLengthMax) && !gone.signal.aborted) await this.#room();
+        this.#sendSoon();
+        while ((!this.#isWanted || this.#text.length >= pieceLengthMax) && !this.#isOver) await this.#room();
       }
     } catch (error) {
-      if (!gone.signal.aborted) onFault(error);
+      if (!this.#isOver) onFault(error);
     }
-    this.#isOver = true;
-    this.#wakeListener?.();
+    this.#isRead = true;
+    this.#sendSoon();
   }
 
   /** Resolves when the listener wants more. */
   async #room(): Promise<void> {
-    await new Promise<void>((resolve) => (this.#wakeReading = resolve));
-    this.#wakeReading = null;
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#wake = null;
+  }
+
+  /** Events that are there already leave in the same piece. */
+  #sendSoon(): void {
+    if (this.#isSending || !this.#isWanted) return;
+    this.#isSending = true;
+    process.nextTick(this.#send);
+  }
+
+  readonly #send = (): void => {
+    this.#isSending = false;
+    if (this.#isOver || !this.#isWanted) return;
+    const text = this.#text;
+    this.#text = "";
+    if (text !== "") this.#give(text);
+    if (this.#isRead && this.#text === "" && this.#isWanted) this.#close();
+  };
+
+  #give(text: string): void {
+    this.#isWanted = this.#listener?.send(text) ?? false;
+    if (this.#isWanted) {
+      this.#waitsSince = performance.now();
+      this.#wake?.();
+    } else this.#heartbeat?.unref();
+  }
+
+  /** Ends the stream at the listener's side too. */
+  #close(): void {
+    if (this.#isOver) return;
+    this.end();
+    this.#listener?.end();
+  }
+
+  /** Ends the reading. */
+  end(): void {
+    const { gone, onFault } = this.#options;
+    this.#isOver = true;
+    clearTimeout(this.#heartbeat);
+    gone.abort();
+    this.#items.return?.().catch(onFault);
+    this.#wake?.();
+  }
+
+  /** Sends a heartbeat to a listener that has waited for its time. A timer that each piece began anew would cost more than the piece. */
+  #beatIn(ms: number): void {
+    const { heartbeatMs } = this.#options;
+    this.#heartbeat = setTimeout(() => {
+      const left = this.#isWanted ? this.#waitsSince + heartbeatMs - performance.now() : heartbeatMs;
+      if (left < 1 && this.#text === "") this.#give(heartbeat);
+      if (!this.#isOver) this.#beatIn(left < 1 ? heartbeatMs : left);
+    }, ms);
+    if (!this.#isWanted) this.#heartbeat.unref();
   }
 }
 

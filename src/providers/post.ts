@@ -3,6 +3,7 @@
  * the memory. It adds no headers, unpacks no response and follows no redirect.
  */
 import type { Agent, AgentOptions, IncomingMessage } from "node:http";
+import { finished } from "node:stream";
 import { limits } from "../domain/limits.ts";
 
 export interface HttpPostInit {
@@ -68,6 +69,68 @@ function answerOf(answer: IncomingMessage): HttpPostResponse {
         return Array.isArray(value) ? value.join(", ") : (value ?? null);
       },
     },
-    body: answer,
+    body: { [Symbol.asyncIterator]: () => new ArrivingPieces(answer) },
   };
+}
+
+type Piece = IteratorResult<Uint8Array, undefined>;
+
+const noPiece: Piece = { done: true, value: undefined };
+
+/** The pieces of a body in order. Node's own iterator of a stream takes several times as many steps for each of them. */
+class ArrivingPieces implements AsyncIterator<Uint8Array, undefined> {
+  readonly #answer: IncomingMessage;
+  /** The pieces that were not read yet. */
+  readonly #arrived: Uint8Array[] = [];
+  #waiting: PromiseWithResolvers<Piece> | null = null;
+  #isOver = false;
+  #fault: Error | null = null;
+
+  constructor(answer: IncomingMessage) {
+    this.#answer = answer;
+    answer.on("data", (piece: Uint8Array) => this.#add(piece));
+    finished(answer, { writable: false }, (error) => this.#end(error ?? null));
+  }
+
+  #add(piece: Uint8Array): void {
+    if (this.#waiting !== null) return this.#settle(({ resolve }) => resolve({ done: false, value: piece }));
+    this.#arrived.push(piece);
+    // A reader that is slow delays the sender.
+    this.#answer.pause();
+  }
+
+  #end(fault: Error | null): void {
+    this.#isOver = true;
+    this.#fault = fault;
+    this.#settle((waiting) => this.#last(waiting));
+  }
+
+  #last({ resolve, reject }: PromiseWithResolvers<Piece>): void {
+    if (this.#fault === null) resolve(noPiece);
+    else reject(this.#fault);
+  }
+
+  #settle(how: (waiting: PromiseWithResolvers<Piece>) => void): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (waiting !== null) how(waiting);
+  }
+
+  next(): Promise<Piece> {
+    const waiting = Promise.withResolvers<Piece>();
+    const value = this.#arrived.shift();
+    if (value !== undefined) waiting.resolve({ done: false, value });
+    else if (this.#isOver) this.#last(waiting);
+    else {
+      this.#waiting = waiting;
+      if (this.#answer.isPaused()) this.#answer.resume();
+    }
+    return waiting.promise;
+  }
+
+  /** The reader needs no more. */
+  async return(): Promise<Piece> {
+    this.#answer.destroy();
+    return noPiece;
+  }
 }

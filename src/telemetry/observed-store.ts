@@ -1,15 +1,15 @@
 /** Reports every call of a store to an observer, whatever its driver. */
 import { failureOf } from "../domain/errors.ts";
-import { noObserver, type Observer, type StoreName } from "./observer.ts";
+import { observesStores, type Observer, type StoreName } from "./observer.ts";
 
 /** These methods wait for something else, so their duration does not measure the store. */
 const waits: readonly PropertyKey[] = ["wait", "close"];
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Returns the store with every method observed, those of its parts too. Returns the store itself for `noObserver`. */
+/** Returns the store with every method observed, those of its parts too. Returns the store itself for an observer that observes none. */
 export function observedStore<Store extends object>(store: Store, name: StoreName, observer: Observer): Store {
-  return observer === noObserver
+  return !observesStores(observer)
     ? store
     : observedMethods(store, "", (method, operation) => observed(method, { store: name, operation }, observer));
 }

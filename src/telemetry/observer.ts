@@ -169,18 +169,27 @@ export const noObserver: Observer = {
   note: () => undefined,
 };
 
+/** Returns true if the observer does something at calls of stores. They are the most frequent calls. */
+export function observesStores({ storeCall }: Observer): boolean {
+  return storeCall !== noObserver.storeCall;
+}
+
 /** Combines observers. Each receives the methods that it has. Work runs innermost within the activity of the last one. */
 export function observers(all: readonly Partial<Observer>[]): Observer {
   if (all.length === 0) return noObserver;
   const [only] = all;
   if (all.length === 1 && only !== undefined) return { ...noObserver, ...only };
+  const ofStores = all.filter(({ storeCall }) => storeCall !== undefined);
   return {
     request: (begun) => together(all.flatMap((one) => one.request?.(begun) ?? [])),
     turn: (begun) => together(all.flatMap((one) => one.turn?.(begun) ?? [])),
     recovery: (begun) => together(all.flatMap((one) => one.recovery?.(begun) ?? [])),
     modelCall: (begun) => together(all.flatMap((one) => one.modelCall?.(begun) ?? [])),
     toolCall: (begun) => together(all.flatMap((one) => one.toolCall?.(begun) ?? [])),
-    storeCall: (begun) => together(all.flatMap((one) => one.storeCall?.(begun) ?? [])),
+    storeCall:
+      ofStores.length === 0
+        ? noObserver.storeCall
+        : (begun) => together(ofStores.flatMap((one) => one.storeCall?.(begun) ?? [])),
     stream: () => together(all.flatMap((one) => one.stream?.() ?? [])),
     note: (note) => {
       for (const one of all) one.note?.(note);

@@ -2,11 +2,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { pause } from "../../system/abort.ts";
 import { endOfRound } from "../../system/rounds.ts";
+import { sendEventStream } from "../event-stream.ts";
 import type { HttpDoor } from "./door.ts";
 import { lingerOnClose } from "./linger.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -27,7 +29,11 @@ const quietMs = 50;
 
 /** Listens at an address. Port 0 is any free port. Throws `address_unavailable`. */
 export async function listen(door: HttpDoor, { host, port }: { host: string; port: number }): Promise<ListeningServer> {
-  const listener = getRequestListener((request) => door.fetch(request), {
+  const answer = async (request: Request, { outgoing }: HttpBindings): Promise<Response> => {
+    const response = await door.fetch(request);
+    return sendEventStream(response, outgoing) ? RESPONSE_ALREADY_SENT : response;
+  };
+  const listener = getRequestListener((request, bindings) => answer(request, bindings as HttpBindings), {
     hostname: host,
     // Otherwise the adapter replaces Request and Response in the whole process with its faster ones.
     overrideGlobalObjects: false,

@@ -51,7 +51,7 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
       turnId: live.turnId,
       log: core.deps.log,
       mayWrite: () => holdsLease(core, live),
-      onAppended: () => live.addedEvents(),
+      onAppended: (events) => live.addedEvents(events),
       onLogFailure: (failure) => core.deps.report(failure.message),
     });
     return { opened: { ...turn, pending: result.turn, openingHash: sha256(bytes), session, recorder } };

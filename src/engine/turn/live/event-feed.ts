@@ -19,10 +19,8 @@ export interface FeedPart {
 
 export interface EventFeed {
   read(seq: number): Promise<FeedPart>;
-  /**
-   * Resolves when there may be more events after `seq`. Returns false if this process has no more events to wait for.
-   */
-  wait(seq: number): Promise<boolean>;
+  /** Waits until there may be more events after `seq`, and reads them. Returns null if this process has no more events to wait for. */
+  readNext(seq: number): Promise<FeedPart | null>;
   /** Ends the subscription. */
   close(): void;
 }
@@ -38,20 +36,25 @@ export function feedOf(core: EngineCore, subscription: Subscription): EventFeed 
   return live === undefined ? new StoreFeed(core, subscription) : new LiveFeed(core, live, subscription);
 }
 
+type Events = readonly SequencedEvent[];
+
 /** Wakes the one reader of a feed. News that comes before the wait is not missed. */
 class News {
   #isThere = false;
-  #wake: (() => void) | null = null;
+  #wake: ((events: Events | null) => void) | null = null;
 
-  readonly report = (): void => {
-    this.#isThere = true;
-    this.#wake?.();
+  readonly report = (events: Events | null): void => {
+    const wake = this.#wake;
+    this.#wake = null;
+    if (wake === null) this.#isThere = true;
+    else wake(events);
   };
 
-  /** Resolves when there was news since the last time. */
-  async next(): Promise<void> {
-    if (!this.#isThere) await new Promise<void>((resolve) => (this.#wake = resolve));
+  /** Resolves when there was news since the last time. Returns the new events if that is all, and null if it must be read. */
+  async next(): Promise<Events | null> {
+    if (!this.#isThere) return await new Promise((resolve) => (this.#wake = resolve));
     this.#isThere = false;
+    return null;
   }
 }
 
@@ -81,8 +84,8 @@ class LiveFeed implements EventFeed {
     this.#beganLost = hasLostLease(live.state);
     const { report } = this.#news;
     // An end that is being written may lose its lease before it is known to be stored: that is no news yet (R1).
-    const changed = (): void => (isOver(live.state) ? report() : undefined);
-    this.#unsubscribe = [live.onEvents(report), live.onChange(changed), onAbort(signal, report)];
+    const changed = (): void => (isOver(live.state) ? report(null) : undefined);
+    this.#unsubscribe = [live.onEvents(report), live.onChange(changed), onAbort(signal, () => report(null))];
   }
 
   async read(seq: number): Promise<FeedPart> {
@@ -98,9 +101,11 @@ class LiveFeed implements EventFeed {
     return { events: this.#whileHeld(batch), next: this.#isFollowing ? "wait" : "read" };
   }
 
-  async wait(): Promise<boolean> {
-    await this.#news.next();
-    return true;
+  async readNext(seq: number): Promise<FeedPart> {
+    const events = await this.#news.next();
+    // They are in the log, and they are all that it has after `seq`: it need not be read.
+    if (events?.[0]?.seq === seq + 1) return { events: this.#whileHeld(events), next: "wait" };
+    return await this.read(seq);
   }
 
   close(): void {
@@ -111,7 +116,7 @@ class LiveFeed implements EventFeed {
    * Yields the events as long as the lease is held. Events of a process that lost the turn, perhaps while it was
    * paused, are not stored.
    */
-  *#whileHeld(batch: readonly SequencedEvent[]): Generator<SequencedEvent> {
+  *#whileHeld(batch: Events): Generator<SequencedEvent> {
     for (const sequenced of batch) {
       if (!holdsLease(this.#core, this.#live)) throw leaseLost(this.#live.turnId);
       yield sequenced;
@@ -210,10 +215,10 @@ class StoreFeed implements EventFeed {
     }
   }
 
-  async wait(seq: number): Promise<boolean> {
-    if (this.#core.closing.signal.aborted) return false;
+  async readNext(seq: number): Promise<FeedPart | null> {
+    if (this.#core.closing.signal.aborted) return null;
     await this.#core.deps.log.wait(this.#subscription.turnId, seq, this.#news);
-    return true;
+    return await this.read(seq);
   }
 
   close(): void {}

@@ -9,7 +9,7 @@
  * A turn that is refused before it has a row goes from `preparing` to `closed`.
  */
 import type { Failure } from "../../../domain/errors.ts";
-import type { TurnEvent } from "../../../domain/events.ts";
+import type { SequencedEvent, TurnEvent } from "../../../domain/events.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
@@ -191,6 +191,9 @@ export interface LiveTurnFacts {
   watch?: TurnWatch;
 }
 
+/** Receives what `LiveTurn.addedEvents` reports. */
+type EventsListener = (events: readonly SequencedEvent[] | null) => void;
+
 /** A turn that this process runs. */
 export class LiveTurn {
   readonly turnId: string;
@@ -215,7 +218,7 @@ export class LiveTurn {
   readonly #finishing = Promise.withResolvers<FinishedTurn | null>();
   readonly #listeners = new Set<() => void>();
   /** The subscribers of its events. They are apart, because events are many and changes are few. */
-  readonly #readers = new Set<() => void>();
+  readonly #readers = new Set<EventsListener>();
   #state: LiveTurnState;
   #endsWithServer = false;
 
@@ -300,13 +303,13 @@ export class LiveTurn {
     unsubscribe();
   }
 
-  /** Reports that more events can be read. */
-  addedEvents(): void {
-    for (const listener of this.#readers) listener();
+  /** Reports that more events can be read. `events` are all that were added, in order. Null: some could not be added. */
+  addedEvents(events: readonly SequencedEvent[] | null): void {
+    for (const listener of this.#readers) listener(events);
   }
 
   /** Calls the listener whenever there are more events to read. Returns a function that unsubscribes it. */
-  onEvents(listener: () => void): () => void {
+  onEvents(listener: EventsListener): () => void {
     this.#readers.add(listener);
     return () => this.#readers.delete(listener);
   }

@@ -3,7 +3,7 @@
  * Events are appended to the live log in batches as they arrive. The run never waits for a listener (R5).
  */
 import { failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
-import { joinDeltas, joinedDelta, type TurnEvent } from "../../../domain/events.ts";
+import { joinDeltas, joinedDelta, type SequencedEvent, type TurnEvent } from "../../../domain/events.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
@@ -20,8 +20,8 @@ export interface RunRecorderParts {
   log: EventLog;
   /** Returns false once the lease of the turn is lost (R1). */
   mayWrite: MayWrite;
-  /** Called when the log has new events. */
-  onAppended(this: void): void;
+  /** Called when the log has new events. Null: it has refused some. */
+  onAppended(this: void, events: readonly SequencedEvent[] | null): void;
   /** Called once, when the log refuses events of a turn that still runs here. */
   onLogFailure(this: void, failure: Failure): void;
 }
@@ -43,7 +43,7 @@ const maskedWarning: Warning = {
 export class RunRecorder {
   readonly turnId: string;
   readonly #log: EventLog;
-  readonly #onAppended: () => void;
+  readonly #onAppended: RunRecorderParts["onAppended"];
   readonly #onLogFailure: (failure: Failure) => void;
   readonly #mayWrite: MayWrite;
   readonly #events: TurnEvent[] = [];
@@ -127,7 +127,8 @@ export class RunRecorder {
         // The loss of a lease is reported where it is found.
         if (this.#mayWrite()) this.#onLogFailure(failureOf(error));
       }
-      this.#onAppended();
+      const before = this.#appended;
+      this.#onAppended(this.#logFailed ? null : batch.map((event, at) => ({ seq: before + at + 1, event })));
     }
     this.#appended += batch.length;
     if (this.#queue.length > 0) this.#appending = this.#append();

@@ -10,7 +10,7 @@ import { anySignal } from "../../../system/abort.ts";
 import { keptEvents } from "../kept/kept-events.ts";
 import type { WatchedRight } from "../../access/access-watch.ts";
 import type { EngineCore } from "./engine-core.ts";
-import { feedOf } from "./event-feed.ts";
+import { feedOf, type FeedPart } from "./event-feed.ts";
 import { storedEnd } from "./stored-end.ts";
 
 export interface EventsFrom {
@@ -44,15 +44,16 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
   const feed = feedOf(core, { turnId, afterSeq, signal });
   let seq = afterSeq;
   try {
-    while (!signal.aborted) {
-      const { events, next } = await feed.read(seq);
-      for (const sequenced of events) {
+    let part: FeedPart | null = signal.aborted ? null : await feed.read(seq);
+    while (part !== null && !signal.aborted) {
+      for (const sequenced of part.events) {
         if (signal.aborted) return;
         yield sequenced;
         seq = sequenced.seq;
         if (isTerminal(sequenced.event)) return;
       }
-      if (next === "end" || (next === "wait" && (until === "now" || !(await feed.wait(seq))))) return;
+      if (part.next === "end" || (part.next === "wait" && until === "now")) return;
+      part = part.next === "wait" ? await feed.readNext(seq) : await feed.read(seq);
     }
   } finally {
     feed.close();
