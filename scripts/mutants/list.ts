@@ -2,6 +2,7 @@
 import { doorFaults } from "./door-faults.ts";
 import { embeddedFaults } from "./embedded-faults.ts";
 import { engineFaults } from "./engine-faults.ts";
+import { liveFaults } from "./live-faults.ts";
 import type { Mutant } from "./mutant.ts";
 import { storeFaults } from "./store-faults.ts";
 import { summaryFaults } from "./summary-faults.ts";
@@ -10,6 +11,7 @@ export const allMutants: readonly Mutant[] = [
   ...storeFaults,
   ...embeddedFaults,
   ...engineFaults,
+  ...liveFaults,
   ...summaryFaults,
   ...doorFaults,
 ];
