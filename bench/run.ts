@@ -4,7 +4,7 @@
  * `--quick` measures one round instead of several. `localisation` has options of its own (localisation/main.ts). Nothing but the machine's own load should run beside it.
  */
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
-import { parseArgs } from "node:util";
+import { readOptions, wrongUse } from "../scripts/read-options.ts";
 import type { BenchRow, Rounds } from "./rows.ts";
 import { type BenchResult, formatTable, isMissed } from "./table.ts";
 
@@ -32,6 +32,17 @@ const benches: Record<string, (rounds: Rounds) => Promise<BenchRow[]>> = {
   cluster: async () => (await import("./cluster.ts")).benchCluster(),
 };
 
+const benchNames = Object.keys(benches).join(", ");
+const usage = `npm run bench -- [name …] [options]
+
+The benches are ${benchNames}. Without a name, all of them run.
+"localisation" comes alone, and has options of its own: npm run bench -- localisation --help
+
+  --quick    one round in place of ${rounds}
+  --json     the figures as one value
+  --strict   a missed limit is a failure
+  --help     this`;
+
 interface Crash {
   bench: string;
   error: unknown;
@@ -42,13 +53,9 @@ async function main(args: string[]): Promise<void> {
   if (args[0] === "localisation") return (await import("./localisation/main.ts")).benchLocalisation(args.slice(1));
   const flag = { type: "boolean" } as const;
   const options = { json: flag, strict: flag, quick: flag };
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { values, positionals } = readOptions(usage, { args, options, allowPositionals: true });
   const unknown = positionals.filter((name) => !(name in benches));
-  if (unknown.length > 0) {
-    console.error(`There is no bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}.`);
-    process.exitCode = 2;
-    return;
-  }
+  if (unknown.length > 0) wrongUse(`There is no bench ${unknown.join(", ")}; there are ${benchNames}.`);
   const names = positionals.length > 0 ? positionals : Object.keys(benches);
   const measuredOn = machine();
   const { results, crashes } = await runBenches(names, { rounds: values.quick ? 1 : rounds });

@@ -17,6 +17,7 @@ import { checkFormat, checkLint, checkTypes, checkUnused } from "./check/tools.t
 import { readTree } from "./check/tree.ts";
 import { checkWalls } from "./check/walls.ts";
 import { checkWords } from "./check/words.ts";
+import { readOptions, wrongUse } from "./read-options.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -50,11 +51,7 @@ async function timed(step: string, check: () => Finding[] | Promise<Finding[]>):
 
 async function main(steps: string[]): Promise<void> {
   const unknown = steps.filter((step) => !allSteps.includes(step));
-  if (unknown.length > 0) {
-    console.error(`There is no step ${unknown.join(", ")}; there are ${allSteps.join(", ")}.`);
-    process.exitCode = 2;
-    return;
-  }
+  if (unknown.length > 0) wrongUse(`There is no step ${unknown.join(", ")}; there are ${allSteps.join(", ")}.`);
   const isAsked = ([step]: [string, unknown]): boolean => steps.length === 0 || steps.includes(step);
   const running = Object.entries(tools)
     .filter(isAsked)
@@ -85,4 +82,5 @@ function report(results: StepResult[]): void {
   process.exitCode = findings.length === 0 ? 0 : 1;
 }
 
-await main(process.argv.slice(2));
+const usage = `npm run check -- [step …]\n\nThe steps are ${allSteps.join(", ")}. Without one, all of them run.`;
+await main(readOptions(usage, { allowPositionals: true }).positionals);

@@ -3,10 +3,10 @@
  * Redis with several servers behind a proxy on this machine, a load, and faults of machines and networks. A
  * checker then proves that no promise was broken; it ends with 1 where one was.
  */
-import { parseArgs } from "node:util";
 import { faultKinds, type FaultKind } from "../testing/cluster/nemesis.ts";
 import { runCluster } from "../testing/cluster/run.ts";
 import { missingPackages } from "../testing/servers/programs.ts";
+import { readOptions, wholeNumber, wrongUse } from "./read-options.ts";
 
 const usage = `npm run cluster -- [options]
 
@@ -29,26 +29,8 @@ const options = {
   "no-s3": { type: "boolean", default: false },
   "no-redis": { type: "boolean", default: false },
   json: { type: "boolean", default: false },
-  help: { type: "boolean", default: false },
 } as const;
-const values = readArguments();
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-
-function readArguments() {
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return wrongUse(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-  }
-}
-
-function wholeNumber(name: "seconds" | "servers" | "people" | "seed", text: string): number {
-  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  return wrongUse(`--${name} takes a whole number, not ${JSON.stringify(text)}`);
-}
+const { values } = readOptions(usage, { options });
 
 function faults(): FaultKind[] {
   const names = values.faults.split(",").filter((name) => name !== "" && name !== "none");
@@ -56,11 +38,6 @@ function faults(): FaultKind[] {
   const unknown = names.find((name) => !isKind(name));
   if (unknown !== undefined) return wrongUse(`there is no fault "${unknown}"; there are ${faultKinds.join(", ")}`);
   return names.filter(isKind);
-}
-
-function wrongUse(message: string): never {
-  console.error(`error: ${message}`);
-  process.exit(2);
 }
 
 const missing = values["no-s3"] && values["no-redis"] ? [] : missingPackages();

@@ -4,7 +4,7 @@
  * every later build (testing/data-folders.test.ts). `npm run fixture:data`.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,12 +25,21 @@ import { limits } from "../src/domain/limits.ts";
 import { scriptedProvider, type Script } from "../src/testing.ts";
 import { aptoveVersion } from "../src/version.ts";
 import { inventoryOf } from "../testing/data-inventory.ts";
+import { readOptions, wrongUse } from "./read-options.ts";
 
 const workspaceId = "550e8400-e29b-41d4-a716-446655440000";
 const repo = "team/shop";
 const searched = ["lighthouse", "Größe", "summary", "nothing has this text"];
 
+const usage = `npm run fixture:data -- [--replace]
+
+Makes testing/fixtures/data-<version>/. With --replace, it replaces the folder of a version that was not released yet.`;
+const { values } = readOptions(usage, { options: { replace: { type: "boolean" } } });
 const target = fileURLToPath(new URL(`../testing/fixtures/data-${aptoveVersion()}/`, import.meta.url));
+if (existsSync(target) && values.replace !== true)
+  wrongUse(
+    `${target} exists. It is never made again once its version was released; before that, --replace makes it anew.`,
+  );
 const work = mkdtempSync(join(tmpdir(), "aptove-data-"));
 
 async function make(): Promise<void> {

@@ -2,12 +2,20 @@
  * `npm run mutants [-- --only name --sample 6 --seed 7 --list]`: puts known faults into a copy of the sources, one at a time, and
  * checks that the tests notice each. Ends with 1 if a fault survives, if its edit no longer applies, or if its tests fail without it.
  */
-import { parseArgs } from "node:util";
 import { chosenMutants } from "./mutants/choose.ts";
 import { allMutants } from "./mutants/list.ts";
 import { runMutants } from "./mutants/run-mutants.ts";
+import { readOptions, wholeNumber } from "./read-options.ts";
 
-const { values } = parseArgs({
+const usage = `npm run mutants -- [options]
+
+  --only <name>   this fault; may be repeated
+  --sample <n>    so many faults, chosen by the seed
+  --seed <n>      the seed of the sample; another one each day
+  --list          names the faults and their tests, and runs nothing
+  --help          this`;
+
+const { values } = readOptions(usage, {
   options: {
     only: { type: "string", multiple: true },
     sample: { type: "string" },
@@ -15,12 +23,6 @@ const { values } = parseArgs({
     list: { type: "boolean" },
   },
 });
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  console.error(`--${name} takes a whole number, not ${JSON.stringify(text)}`);
-  return process.exit(2);
-}
 
 /** A sample of another day has other faults. */
 const today = Math.floor(Date.now() / 86_400_000);

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { commandRunner, packCheckout } from "./package/pack-checkout.ts";
 import { makeStandalone } from "./package/standalone.ts";
+import { readOptions } from "./read-options.ts";
 
-const out = resolve(process.argv[2] ?? ".");
+const usage = "npm run package -- [folder]\n\nThe archive is put into the folder; by default into this one.";
+const { positionals } = readOptions(usage, { allowPositionals: true });
+const out = resolve(positionals[0] ?? ".");
 const run = commandRunner(process.env);
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "aptove-package-")));
 try {

@@ -13,6 +13,7 @@ import type { Retriever } from "../src/retrieval/retriever.ts";
 import { scriptedProvider, type ScriptedAnswer } from "../src/providers/scripted/scripted.ts";
 import { managedWorkspaces, type ManagedForTest } from "../testing/managed-workspaces.ts";
 import { currentTranscriptName } from "../src/workspace/transcript-store.ts";
+import { readOptions } from "./read-options.ts";
 import { closeBrowser, pageWorld, settled, type PageWorld } from "../testing/page/page-world.ts";
 import { toolWorld } from "../testing/tool-world.ts";
 
@@ -292,11 +293,14 @@ async function main(t: TestContext, folder: string | undefined): Promise<void> {
   await shoot("/approvals", { size: phone, file: join(pictures, "approval.png") });
 }
 
+const usage =
+  "npm run pictures -- [folder]\n\nMakes the pictures of docs/page.md. With a folder, it puts every view there, at three widths, in light and dark.";
+const { positionals } = readOptions(usage, { allowPositionals: true });
 const closers: (() => unknown)[] = [];
 // What the tests' world needs of a test: a place for what ends it.
 const context = { after: (close: () => unknown) => void closers.unshift(close) } as unknown as TestContext;
 try {
-  await main(context, process.argv[2]);
+  await main(context, positionals[0]);
 } finally {
   for (const close of closers) await close();
   await closeBrowser();

@@ -2,11 +2,18 @@
  * `npm run simulate [-- --seed 7 --steps 100000 --stores embedded]`: random commands against real engines for any number of
  * steps. By default the seed comes from the clock. Ends with 1 at the first violation.
  */
-import { parseArgs } from "node:util";
 import { simulate } from "../testing/simulation/simulate.ts";
 import { storeKinds } from "../testing/simulation/stores.ts";
+import { readOptions, wholeNumber, wrongUse } from "./read-options.ts";
 
-const { values } = parseArgs({
+const usage = `npm run simulate -- [options]
+
+  --seed <n>        the same commands as that run; by the clock
+  --steps <n>       how many commands; 10000
+  --stores <kind>   ${storeKinds.join(", ")}; memory
+  --help            this`;
+
+const { values } = readOptions(usage, {
   options: {
     seed: { type: "string" },
     steps: { type: "string", default: "10000" },
@@ -14,19 +21,11 @@ const { values } = parseArgs({
   },
 });
 
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  console.error(`--${name} takes a whole number, not ${JSON.stringify(text)}`);
-  return process.exit(2);
-}
-
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : wholeNumber("seed", values.seed);
 const steps = wholeNumber("steps", values.steps);
 const stores = storeKinds.find((kind) => kind === values.stores);
-if (stores === undefined) {
-  console.error(`--stores takes one of ${storeKinds.join(", ")}, not ${JSON.stringify(values.stores)}`);
-  process.exit(2);
-}
+if (stores === undefined)
+  wrongUse(`--stores takes one of ${storeKinds.join(", ")}, not ${JSON.stringify(values.stores)}`);
 const startedAt = performance.now();
 console.log(`seed ${seed}, ${steps} steps, stores: ${stores}`);
 try {

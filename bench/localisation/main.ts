@@ -13,11 +13,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { z } from "zod";
 import type { LocalisationCase } from "./case.ts";
 import { historyCases, listedCases } from "./history-cases.ts";
 import { liteCases } from "./lite-cases.ts";
+import { readOptions } from "../../scripts/read-options.ts";
 import { measureRepository, type CaseOutcome } from "./measure.ts";
 import { formatComparison, formatReport } from "./report.ts";
 
@@ -34,10 +34,24 @@ const options = {
   compare: { type: "boolean", default: false },
 } as const;
 
+const usage = `npm run bench -- localisation [options]
+
+  --history <folder>     the commits of this clone; may be repeated; this repository's own
+  --cases <n>            so many of each kind, chosen by their hash; ${options.cases.default}
+  --frozen <folder>      the folder of frozen lists, one of each clone; a missing one is written
+  --half <0|1>           every second case
+  --swe-bench <json>     cases in the public form of SWE-bench
+  --clones <folder>      the clones of those cases, each <owner>+<name>
+  --indexes <folder>     keeps the index of each tree for the next run
+  --plain                BM25 over files too
+  --out <json>           writes the outcomes
+  --compare <a> <b>      compares two such files, and measures nothing
+  --help                 this`;
+
 type Options = ReturnType<typeof parse>["values"];
 
 function parse(args: string[]) {
-  return parseArgs({ args, options, allowPositionals: true });
+  return readOptions(usage, { args, options, allowPositionals: true });
 }
 
 export async function benchLocalisation(args: string[]): Promise<void> {
