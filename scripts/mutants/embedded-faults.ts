@@ -5,6 +5,8 @@ const embedded = ["src/embedded/embedded-store.test.ts"];
 const sealed = ["src/embedded/sealed-turns.test.ts"];
 const moves = ["src/compose/data-folder/move-blobs.test.ts"];
 const packs = ["src/records/sql/sqlite/sealed/blob-pack.test.ts"];
+const place = ["src/records/sql/sqlite/file-place.test.ts"];
+const movedFolder = ["src/compose/data-folder/moved-folder.test.ts"];
 
 export const embeddedFaults: readonly Mutant[] = [
   {
@@ -198,6 +200,38 @@ export const embeddedFaults: readonly Mutant[] = [
     find: "await blobs.deleteIn(tx, loose);",
     replace: "await blobs.deleteIn(tx, loose.slice(1));",
     tests: sealed,
+  },
+  {
+    name: "written-after-the-folder-was-moved",
+    does: "acknowledges transactions of a database that was deleted or moved away (B3)",
+    file: "src/records/sql/sqlite/shared-commits.ts",
+    find: "        this.#place.check();\n",
+    replace: "",
+    tests: place,
+  },
+  {
+    name: "written-beside-a-new-database",
+    does: "acknowledges transactions of a database in whose place there is another one (B3)",
+    file: "src/records/sql/sqlite/file-place.ts",
+    find: "if (found === null || found !== this.#opened) throw",
+    replace: "if (found === null) throw",
+    tests: place,
+  },
+  {
+    name: "close-fails-without-a-folder",
+    does: "closes with a fault because the data folder is gone (R4)",
+    file: "src/engine/operations/close-engine.ts",
+    find: "if (!areMoved(error)) faults",
+    replace: "faults",
+    tests: movedFolder,
+  },
+  {
+    name: "close-without-faults",
+    does: "hides at its end that the store failed (R4)",
+    file: "src/engine/operations/close-engine.ts",
+    find: "if (!areMoved(error)) faults",
+    replace: "if (!(error instanceof AptoveError)) faults",
+    tests: ["src/engine/turn/storage.test.ts"],
   },
   {
     name: "runner-of-a-copy",

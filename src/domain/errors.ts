@@ -123,6 +123,7 @@ export const errorCatalogue = {
   records_unavailable: entry(503, "PostgreSQL does not answer", true),
   records_damaged: entry(500, "Stored records are damaged"),
   records_lost: entry(500, "The records of these blobs are missing"),
+  records_moved: entry(503, "The records are not where they were opened", true),
   garbage_doubtful: entry(409, "Most of what is stored would be deleted"),
   storage_full: entry(507, "The storage device is full", true),
   storage_failed: entry(500, "The store failed", true),

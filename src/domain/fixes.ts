@@ -112,6 +112,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   records_damaged:
     "check the disk, and restore from a backup what the message names; docs/backup.md says how, for single turns and for all",
   records_lost: "put records.db back from a backup: aptove restore <folder>",
+  records_moved: "put the data folder back, or restart the server or the program that has it open",
   garbage_doubtful: "if the records are complete, delete it with: aptove gc --even-most",
   storage_full: "free some disk space and try again",
   storage_failed:

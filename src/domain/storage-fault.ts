@@ -14,6 +14,7 @@ const storeFaults: readonly ErrorCode[] = [
   "records_unavailable",
   "blobs_unavailable",
   "records_damaged",
+  "records_moved",
 ];
 
 /** Returns true if the code is that of a store that cannot do its work, and not of what was asked of it. */

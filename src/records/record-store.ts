@@ -10,8 +10,8 @@
  * - It returns what was stored, unchanged. Objects that go in or come out belong to the caller: a driver neither keeps nor
  * changes them.
  * - It never throws for an outcome that its result type names. A full device is an AptoveError `storage_full`, data of a newer
- *   version `data_newer`, data that cannot be read as it was written `records_damaged`, and every other fault of the medium
- *   `storage_failed`.
+ *   version `data_newer`, data that cannot be read as it was written `records_damaged`, a write to data that was moved or deleted
+ *   while the store was open `records_moved`, and every other fault of the medium `storage_failed`.
  */
 import type { AttachmentRecords } from "./attachments.ts";
 import type { AuditRecords } from "./audit.ts";

@@ -19,6 +19,11 @@ export interface StorageRecords {
    * if a database on another machine has no room for more.
    */
   probe(): Promise<void>;
+  /**
+   * Rejects with `records_moved` if the store knows, without a write, that its data is not where it was opened. Absent: only a write
+   * shows whether the store works.
+   */
+  checkPlace?(): Promise<void>;
 }
 
 /** The room that a turn takes in the records, in bytes as they are stored, without columns of a fixed size and without indexes. */

@@ -99,7 +99,7 @@ function stateOf(path: string): string {
 }
 
 const reads =
-  /\.(?:get|list|find|count|existing|turnIds|shared|is[A-Z]|about|blobStoreId|blobKeysOf|probe|newestOf|begunIn|applying|turnRoom)/;
+  /\.(?:get|list|find|count|existing|turnIds|shared|is[A-Z]|about|blobStoreId|blobKeysOf|probe|newestOf|begunIn|applying|turnRoom|checkPlace)/;
 /** What a process notes of itself. It is written to the copy. */
 const ownNotes = [
   "runners.insert",

@@ -33,7 +33,7 @@ export interface BackgroundJobs extends Round {
 /** Starts the background jobs. `stop` waits for the ones that are running. */
 export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): BackgroundJobs {
   const dropOldAudit = auditRetention(core.deps);
-  const faults = new JobFaults(core.deps.report);
+  const faults = new JobFaults(core);
   const every = (ms: number, failing: string, work: (core: EngineCore) => Promise<unknown>): Round =>
     regularly(ms, async () => void (await faults.orReport(failing, () => work(core))));
   const recover = async (): Promise<void> =>
@@ -67,12 +67,12 @@ export function startBackgroundJobs(core: EngineCore, summaries: SummaryJobs): B
  * Reports why jobs fail that run again and again: once for each reason, until the job has another one, or succeeds.
  */
 class JobFaults {
-  readonly #report: EngineCore["deps"]["report"];
+  readonly #core: EngineCore;
   /** The faults of the jobs that have failed, by what fails. */
   readonly #faults = new Map<string, RepeatedFault>();
 
-  constructor(report: EngineCore["deps"]["report"]) {
-    this.#report = report;
+  constructor(core: EngineCore) {
+    this.#core = core;
   }
 
   /** Runs a job, whose failure `failing` says. Returns why it failed, or null. Never rejects. */
@@ -83,7 +83,9 @@ class JobFaults {
       return null;
     } catch (error) {
       const reason = failureOf(error);
-      const fault = this.#faults.get(failing) ?? new RepeatedFault(this.#report, failing);
+      // At the end, records that are not where they were leave nothing to do (close-engine.ts).
+      if (this.#core.closing.signal.aborted && reason.code === "records_moved") return reason;
+      const fault = this.#faults.get(failing) ?? new RepeatedFault(this.#core.deps.report, failing);
       this.#faults.set(failing, fault);
       fault.failed(error, `${reason.code} ${reason.message}`);
       return reason;

@@ -1,4 +1,5 @@
 /** The orderly end of an engine (R4). */
+import { AptoveError } from "../../domain/errors.ts";
 import type { CloseOptions } from "../engine.ts";
 import { countWaiting } from "../turn/live/budgeted-turns.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -37,7 +38,10 @@ export async function closeEngine(
   await closeParts(core, jobs, onTurnsEnded);
 }
 
-/** Closes every part, also after one has failed. Throws the first failure. */
+/**
+ * Closes every part, also after one has failed. Throws the first failure, unless it says only that the records are not where they were:
+ * then there is nothing left that could be written, and each write that was refused before has been answered with that.
+ */
 async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = async () => {}): Promise<void> {
   const { deps } = core;
   const closings = [
@@ -57,8 +61,12 @@ async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = a
     try {
       await closing();
     } catch (error) {
-      faults.push(error);
+      if (!areMoved(error)) faults.push(error);
     }
   }
   if (faults.length > 0) throw faults[0];
+}
+
+function areMoved(error: unknown): boolean {
+  return error instanceof AptoveError && error.code === "records_moved";
 }

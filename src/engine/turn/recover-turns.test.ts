@@ -396,7 +396,7 @@ test("[R2] where the wall clock of a machine counts leases, a step of it never e
   assert.equal((await later.engine.turns.get(alice, cut.turnId)).status, "failed");
 });
 
-for (const code of ["storage_full", "records_damaged"] as const) {
+for (const code of ["storage_full", "records_damaged", "records_moved"] as const) {
   test(`[R2] [T11] a turn that a failing store ended says so, if its process lives to store the end (${code})`, async (t) => {
     const records = memoryRecords();
     let fails = true;

@@ -32,6 +32,8 @@ export interface SqlEngine extends MigratableEngine {
   dialect: SqlDialect;
   /** Returns the name and version of the database. */
   product(): Promise<string>;
+  /** Throws `records_moved` if the data is not where it was opened. Absent: nothing can take it away while the database runs. */
+  checkPlace?(): void;
   /** Retries work that failed and changed nothing, if that may succeed soon. Absent: it is never retried. */
   retry?<T>(work: () => Promise<T>): Promise<T>;
   /** The same for the opening, which may wait longer. Absent: `retry`. */
@@ -73,8 +75,11 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
     keys: keyRecords(db),
     devices: deviceRecords(db, dialect),
     audit: auditRecords(db),
-    storage: storageRecords(db, dialect, async () => {
-      return { product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) };
+    storage: storageRecords(db, dialect, {
+      async about() {
+        return { product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) };
+      },
+      checkPlace: engine.checkPlace,
     }),
     close: () => db.destroy(),
   };

@@ -13,7 +13,7 @@ const probeName = "probe";
 export function storageRecords(
   db: Kysely<Tables>,
   { ends, takeRoom }: Pick<SqlDialect, "ends" | "takeRoom">,
-  about: StorageRecords["about"],
+  { about, checkPlace }: Pick<StorageRecords, "about"> & { checkPlace?: (() => void) | undefined },
 ): StorageRecords {
   const find = async (): Promise<string | null> => {
     const row = await db.selectFrom("store_facts").select("value").where("name", "=", blobStore).executeTakeFirst();
@@ -46,6 +46,7 @@ export function storageRecords(
       // The row finds its room in the pages that the table has already, also on a full disk.
       await takeRoom()?.execute(db);
     },
+    ...(checkPlace !== undefined && { checkPlace: async () => checkPlace() }),
   };
 }
 

@@ -5,6 +5,7 @@
  * A commit only writes the log. The process goes on while another thread syncs it (`log-sync.ts`), and then the transactions are
  * acknowledged. Those that are written meanwhile share the next sync.
  */
+import type { FilePlace } from "./file-place.ts";
 import { LogSync } from "./log-sync.ts";
 import type { SqliteStatements } from "./sqlite-statements.ts";
 
@@ -25,12 +26,14 @@ interface Group {
 export class SharedCommits {
   readonly #statements: SqliteStatements;
   readonly #log: LogSync;
+  readonly #place: FilePlace;
   readonly #queue: (() => void)[] = [];
   #isTaken = false;
   #group: Group | null = null;
 
-  constructor(statements: SqliteStatements) {
+  constructor(statements: SqliteStatements, place: FilePlace) {
     this.#statements = statements;
+    this.#place = place;
     this.#log = new LogSync(statements.database.name);
   }
 
@@ -59,12 +62,16 @@ export class SharedCommits {
     if (this.#log.fault !== null) throw this.#log.fault;
   }
 
-  /** Begins a transaction. `commit` or `rollback` ends it. Throws what a sync failed with before. */
+  /**
+   * Begins a transaction. `commit` or `rollback` ends it. Throws what a sync failed with before, and `records_moved` if the file is not
+   * at its path any more: every transaction that would have shared this commit finds that too.
+   */
   async begin(): Promise<void> {
     await this.#take();
     try {
       this.check();
       if (this.#group === null) {
+        this.#place.check();
         await this.#run("begin immediate");
         this.#group = { waiting: [], isDue: false };
         setImmediate(this.#endRound, this.#group);

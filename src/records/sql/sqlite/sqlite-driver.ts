@@ -15,6 +15,7 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
+import { FilePlace } from "./file-place.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { SqliteStatements } from "./sqlite-statements.ts";
 
@@ -79,11 +80,13 @@ class SqliteFileDriver implements Driver {
 export class SqliteFile {
   readonly main: SqliteStatements;
   readonly commits: SharedCommits;
+  readonly place: FilePlace;
   #reader: SqliteStatements | null = null;
 
   constructor(database: Database.Database) {
     this.main = new SqliteStatements(database);
-    this.commits = new SharedCommits(this.main);
+    this.place = new FilePlace(database);
+    this.commits = new SharedCommits(this.main, this.place);
   }
 
   /** A handle that shows only what is committed. The second one is opened when it is first needed. */
@@ -157,6 +160,7 @@ class SqliteConnection implements DatabaseConnection {
   /** A caller who has the handle alone has changed it, so its transaction shares nothing. */
   async begin(): Promise<void> {
     if (this.#holding === "the handle") {
+      this.#file.place.check();
       await this.#file.main.run("begin immediate", []);
       this.#holding = "a transaction alone";
       return;

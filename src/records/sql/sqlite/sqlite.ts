@@ -173,6 +173,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db);
       return `SQLite ${rows[0]?.version ?? ""}`;
     },
+    checkPlace: () => file.place.check(),
   };
 }
 
