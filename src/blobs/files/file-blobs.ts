@@ -53,8 +53,16 @@ class FileBlobs implements BlobStore {
     } catch (error) {
       // If this fails too, the next opening removes the file. The first failure is the one to report.
       await Promise.allSettled([rm(aside, { force: true })]);
-      throw storageFault(`the blob ${key} could not be written`, error);
+      throw storageFault(`the blob ${key} could not be written`, isAbsence(error) ? this.#gone(error) : error);
     }
+  }
+
+  /** The store makes its folder only when it is opened: one that was moved away can be put back. */
+  #gone(cause: unknown): AptoveError {
+    const what = `the folder ${this.#folders.root}, or a folder in it, was moved or deleted while it was in use`;
+    return new AptoveError("storage_failed", `${what}, so nothing more is stored; put it back, or restart the server`, {
+      cause,
+    });
   }
 
   /** Gives a temporary file its permanent name. */

@@ -6,6 +6,7 @@ import { test, type TestContext } from "node:test";
 import { hasCode, rejectionOf } from "../../../testing/refusals.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { createAptove } from "../../compose.ts";
+import { limits } from "../../domain/limits.ts";
 import { scriptedProvider, type Script } from "../../providers/scripted/scripted.ts";
 
 interface Opening {
@@ -18,17 +19,19 @@ async function openMovable(t: TestContext, { script = () => "an answer", store =
   const parent = await temporaryFolder(t);
   const dir = join(parent, "data");
   const reports: string[] = [];
+  const time = { now: Date.now() };
   const provider = scriptedProvider({ name: "mine", script });
   const { engine } = await createAptove({
     dataDir: dir,
     env: {},
     providers: [provider],
     overrides: { provider: "mine", blobs: { store } },
+    now: () => time.now,
     report: (message) => void reports.push(message),
   });
   const owner = await engine.keys.owner();
   const ask = async (instruction: string) => await (await engine.turns.run(owner, { instruction })).finished;
-  return { engine, provider, owner, ask, dir, away: join(parent, "away"), reports };
+  return { engine, provider, owner, ask, dir, away: join(parent, "away"), reports, time };
 }
 
 const isGone = /the folder .*data, or the file, was moved or deleted.* put the folder back, or restart the server/;
@@ -45,6 +48,20 @@ test("[B3] no turn is accepted while the data folder is away, and turns go on wh
   assert.equal((await ask("after")).status, "completed");
   const { sessions } = await engine.sessions.list(owner, {});
   assert.deepEqual(sessions.map(({ name }) => name).toSorted(), ["after", "before"]);
+  await engine.close();
+});
+
+test("[H2] a server whose data folder is away is not ready, as soon as it is asked, and is ready when it is back", async (t) => {
+  const { engine, dir, away, time } = await openMovable(t);
+  const records = async (): Promise<string> => {
+    time.now += limits.healthKeptMs;
+    return (await engine.health()).records;
+  };
+  assert.equal(await records(), "ok");
+  renameSync(dir, away);
+  assert.equal(await records(), "failed");
+  renameSync(away, dir);
+  assert.equal(await records(), "ok");
   await engine.close();
 });
 
@@ -120,9 +137,27 @@ for (const store of ["database", "files"] as const) {
     const { engine, ask, dir } = await openMovable(t, { store });
     await ask("before");
     rmSync(dir, { recursive: true });
-    const { code } = await rejectionOf(ask("lost"));
+    const { code, detail } = await rejectionOf(ask("lost"));
     assert.equal(code, store === "database" ? "records_moved" : "storage_failed");
+    assert.match(
+      detail,
+      /moved or deleted while it was in use, so nothing more is stored; put .*, or restart the server/,
+    );
     assert.ok(!existsSync(dir));
     await engine.close();
   });
 }
+
+test("[B1] [B3] while the folder of the blobs alone is away no turn is accepted, and turns go on when it is back", async (t) => {
+  const { engine, ask, dir, away } = await openMovable(t, { store: "files" });
+  await ask("before");
+  renameSync(join(dir, "blobs"), away);
+  await assert.rejects(
+    ask("lost"),
+    hasCode("storage_failed", /the folder .*blobs, or a folder in it, was moved or deleted/),
+  );
+  assert.ok(!existsSync(join(dir, "blobs")));
+  renameSync(away, join(dir, "blobs"));
+  assert.equal((await ask("after")).status, "completed");
+  await engine.close();
+});

@@ -7,6 +7,7 @@ import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
 import { unlessAborted } from "../../system/abort.ts";
 import { RepeatedFault } from "../../system/repeated-fault.ts";
+import type { RecordStore } from "../../records/record-store.ts";
 import type { StoreName } from "../../telemetry/observer.ts";
 import { healthProbes } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -23,7 +24,7 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
     records: bounded(
       core,
       { store: "records", fault: "the records do not work" },
-      writing.records(() => records.runners.get(runner.id)),
+      writing.records(() => readPlaced(records, runner.id)),
     ),
     blobs: bounded(
       core,
@@ -57,6 +58,12 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
 }
 
 type Question = () => Promise<unknown>;
+
+/** Reads a row. Data that was moved away can still be read, so the store is asked for its place too. */
+function readPlaced({ storage, runners }: RecordStore, runnerId: string): Promise<unknown> {
+  const { checkPlace } = storage;
+  return checkPlace === undefined ? runners.get(runnerId) : checkPlace().then(() => runners.get(runnerId));
+}
 
 /** Returns, for each store, a function that makes a query of it write now and then. After a failed write every query writes. */
 function writesOf({ deps }: EngineCore): Record<keyof Stores, (read: Question) => Question> {
