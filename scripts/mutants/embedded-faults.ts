@@ -234,6 +234,14 @@ export const embeddedFaults: readonly Mutant[] = [
     tests: ["src/engine/turn/storage.test.ts"],
   },
   {
+    name: "garbage-of-a-new-folder",
+    does: "deletes the blobs of another process's new data folder as garbage (K4)",
+    file: "src/engine/sessions/purging.ts",
+    find: "  await core.deps.records.storage.checkPlace?.();\n",
+    replace: "",
+    tests: movedFolder,
+  },
+  {
     name: "runner-of-a-copy",
     does: "takes a process that serves other records for the runner of their copy (R2)",
     file: "src/compose/this-runner.ts",

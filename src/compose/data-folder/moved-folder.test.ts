@@ -161,3 +161,20 @@ test("[B1] [B3] while the folder of the blobs alone is away no turn is accepted,
   assert.equal((await ask("after")).status, "completed");
   await engine.close();
 });
+
+test("[K4] nothing is collected as garbage from blobs that another process put in the place of the former ones", async (t) => {
+  const former = await openMovable(t, { store: "files" });
+  await former.ask("before");
+  renameSync(former.dir, former.away);
+  const { engine } = await createAptove({ dataDir: former.dir, env: {}, overrides: { blobs: { store: "files" } } });
+  const owner = await engine.keys.owner();
+  const { finished } = await engine.turns.run(owner, { instruction: "in the new folder" });
+  const { id } = await finished;
+  former.time.now += 2 * limits.garbageAgeMs;
+  const collecting = former.engine.tree.collectGarbage(former.owner, { dryRun: false, isMostExpected: true });
+  await assert.rejects(collecting, hasCode("records_moved"));
+  const read = await engine.turns.read(owner, id);
+  assert.equal(await read.instruction(), "in the new folder");
+  await former.engine.close();
+  await engine.close();
+});

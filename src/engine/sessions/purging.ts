@@ -98,6 +98,8 @@ export async function deleteGarbage(
   { dryRun, isMostExpected = false }: GarbageOrder,
 ): Promise<GarbageReport> {
   operatorOnly(caller, "collect garbage");
+  // Another process may have put new blobs in the place of those that belong to the open records.
+  await core.deps.records.storage.checkPlace?.();
   const all = await core.deps.blobs.list("turns/");
   const keys = await unreachableKeys(core, all);
   const isMost = keys.length > all.length * limits.garbageShareMax;
