@@ -47,7 +47,7 @@ test("[B3] every transaction of a database that was moved away is refused, and t
   for (const result of refused) {
     assert.ok(result.status === "rejected");
     hasCode("records_moved", `the folder ${folder}, or the file, was moved or deleted`)(result.reason);
-    hasCode("records_moved", "put the folder back, or restart the server")(result.reason);
+    hasCode("records_moved", "so nothing more is stored")(result.reason);
   }
   assert.deepEqual(await words(db), ["before"], "what was stored can still be read");
   renameSync(away, folder);

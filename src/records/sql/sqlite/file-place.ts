@@ -42,6 +42,5 @@ function moved(file: string, { isReplaced }: { isReplaced: boolean }): AptoveErr
   const what = isReplaced
     ? `${file} is another file than the one that is open: the folder ${dirname(file)}, or the file, was replaced`
     : `${file} is gone: the folder ${dirname(file)}, or the file, was moved or deleted while it was in use`;
-  const fix = "put the folder back, or restart the server or the program that has it open";
-  return new AptoveError("records_moved", `${what}, so nothing more is stored; ${fix}`);
+  return new AptoveError("records_moved", `${what}, so nothing more is stored`);
 }
