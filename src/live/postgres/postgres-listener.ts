@@ -7,6 +7,7 @@ import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 import { apart } from "../../system/apart.ts";
 import { RepeatedFault, type Report } from "../../system/repeated-fault.ts";
+import { keepConnected } from "../keep-connected.ts";
 
 export interface PostgresListenerOptions {
   settings: ClientConfig;
@@ -46,21 +47,12 @@ export class PostgresListener {
   }
 
   async #keep(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let tries = 0; !signal.aborted; tries += 1) {
-      try {
-        await this.#listen();
-        tries = 0;
-      } catch (error) {
-        if (!signal.aborted) this.#broken.failed(error);
-      }
-      const pauseMs = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
-      await pause(pauseMs * (0.5 + Math.random() / 2), signal);
-    }
+    const failed = (error: unknown): void => this.#broken.failed(error);
+    await keepConnected({ connect: (opened) => this.#listen(opened), failed }, this.#closing.signal);
   }
 
-  /** Listens until the connection breaks or does not respond. Rejects if it could not be opened. */
-  async #listen(): Promise<void> {
+  /** Listens until the connection breaks. Rejects if it could not be opened, or does not respond any more. */
+  async #listen(opened: () => void): Promise<void> {
     const { settings, channels, onMessage, onMissed } = this.#options;
     const { Client } = (await import("pg")).default;
     const client: Client = new Client(settings);
@@ -76,6 +68,7 @@ export class PostgresListener {
       await client.query(channels.map((channel) => `listen ${channel}`).join(";"));
       this.#isConnected = true;
       this.#broken.succeeded();
+      opened();
       onMissed();
       await this.#check(client, AbortSignal.any([broken.signal, this.#closing.signal]));
     } finally {

@@ -7,6 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 import { RepeatedFault, type Report } from "../../system/repeated-fault.ts";
+import { keepConnected } from "../keep-connected.ts";
 
 export interface RedisConnectionOptions {
   url: string;
@@ -72,25 +73,12 @@ export class RedisConnection {
   }
 
   async #keep(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let tries = 0; !signal.aborted; tries += 1) {
-      try {
-        await this.#connect();
-        tries = 0;
-      } catch (error) {
-        this.#reportOnce(error);
-      }
-      const pauseMs = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
-      await pause(pauseMs * (0.5 + Math.random() / 2), signal);
-    }
+    const failed = (error: unknown): void => this.#unreachable.failed(error);
+    await keepConnected({ connect: (opened) => this.#connect(opened), failed }, this.#closing.signal);
   }
 
-  #reportOnce(error: unknown): void {
-    if (!this.#closing.signal.aborted) this.#unreachable.failed(error);
-  }
-
-  /** Keeps one connection until it breaks. Rejects if it could not be opened. */
-  async #connect(): Promise<void> {
+  /** Keeps one connection until it breaks. Rejects with the reason, also if it could not be opened. */
+  async #connect(opened: () => void): Promise<void> {
     const { url, channels, onMessage, onMissed } = this.#options;
     const { createClient } = await import("@redis/client");
     const client: RedisClientType = createClient(clientOptions(url));
@@ -102,12 +90,13 @@ export class RedisConnection {
       await inTime(client.subscribe([...channels], (message, channel) => onMessage(channel, message)));
       this.#open = { client, broken };
       this.#unreachable.succeeded();
+      opened();
       onMissed();
       while (!end.aborted) {
         await pause(limits.liveCheckMs, end);
         if (!end.aborted) await inTime(client.ping());
       }
-      if (broken.signal.aborted) this.#reportOnce(broken.signal.reason);
+      broken.signal.throwIfAborted();
     } finally {
       if (this.#open !== null) {
         this.#open = null;
