@@ -155,15 +155,22 @@ export function joinDeltas(events: readonly TurnEvent[]): KeptEvent[] {
 
 /** Returns the events that were stored, exactly as they were. */
 export function splitDeltas(kept: readonly KeptEvent[]): TurnEvent[] {
-  return kept.flatMap((event) => {
-    if (event.type !== "joined") return [event];
-    let at = 0;
-    return event.lengths.map((length) => {
-      const delta = event.text.slice(at, at + length);
-      at += length;
-      return deltaEvent(event.of, event.id, delta);
-    });
-  });
+  return kept.flatMap((event) => [...eventsIn(event)]);
+}
+
+/** Returns how many events a stored event stands for. */
+export function eventCount(kept: KeptEvent): number {
+  return kept.type === "joined" ? kept.lengths.length : 1;
+}
+
+/** Yields the events that a stored event stands for. */
+export function* eventsIn(kept: KeptEvent): Generator<TurnEvent> {
+  if (kept.type !== "joined") return yield kept;
+  let at = 0;
+  for (const length of kept.lengths) {
+    yield deltaEvent(kept.of, kept.id, kept.text.slice(at, at + length));
+    at += length;
+  }
 }
 
 /** Returns the name of the stream of a turn's events, which Redis uses too (V3). */

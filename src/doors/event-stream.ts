@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { UnderlyingDefaultSource } from "node:stream/web";
+import { endOfRound } from "../system/rounds.ts";
 
 /** One event of a stream. `data` is its text, which has no line break. */
 export interface ServerSentEvent {
@@ -178,6 +179,8 @@ class EventPump<Item = unknown> {
       for (let next = await this.#items.next(); next.done !== true; next = await this.#items.next()) {
         this.#text += textOf(next.value);
         this.#sendSoon();
+        // Other listeners and requests have their turn between long pieces.
+        if (this.#text.length >= pieceLengthMax) await endOfRound();
         while ((!this.#isWanted || this.#text.length >= pieceLengthMax) && !this.#isOver) await this.#room();
       }
     } catch (error) {

@@ -5,6 +5,7 @@ import { BoundedCache } from "../../../system/bounded-cache.ts";
 import type { TurnStore } from "../../../records/turn-store.ts";
 import { blobsFirst } from "../kept/blobs-first.ts";
 import { Histories } from "../kept/histories.ts";
+import { SharedRuns } from "../kept/kept-run.ts";
 import { RememberedPlaces } from "../kept/remembered-places.ts";
 import { KnownWindows } from "./known-windows.ts";
 import { LiveTurns } from "./live-turns.ts";
@@ -21,6 +22,8 @@ interface RememberedStore {
   places: RememberedPlaces;
   /** The hashes of boot prompts that are stored. */
   prompts: BoundedCache<true>;
+  /** The events of ended turns that are being read. */
+  runs: SharedRuns;
 }
 
 export interface EngineCore {
@@ -65,7 +68,11 @@ export function engineCore(
     quotas: new QuotaKeeper(deps),
     turnStore: deps.turnStore ?? blobsFirst(deps),
     histories: new Histories(deps.blobs, deps.records),
-    remembered: { places: new RememberedPlaces(), prompts: new BoundedCache(limits.keptPromptsMax) },
+    remembered: {
+      places: new RememberedPlaces(),
+      prompts: new BoundedCache(limits.keptPromptsMax),
+      runs: new SharedRuns(),
+    },
     live: new LiveTurns(),
     windows: new KnownWindows(deps),
     queueEnds: new Map(),

@@ -4,7 +4,7 @@
  */
 import type { SequencedEvent } from "../../../domain/events.ts";
 import { onAbort } from "../../../system/abort.ts";
-import { numbered } from "../kept/kept-events.ts";
+import { KeptRun } from "../kept/kept-run.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { holdsLease } from "./leases.ts";
 import { hasLostLease, isOver, type LiveTurn, type LiveTurnState } from "./live-turn.ts";
@@ -91,7 +91,7 @@ class LiveFeed implements EventFeed {
   async read(seq: number): Promise<FeedPart> {
     const core = this.#core;
     const { turnId, state } = this.#live;
-    if (state.name === "stored") return { events: numbered(state.events).slice(seq), next: "end" };
+    if (state.name === "stored") return { events: new KeptRun(state.events).after(seq), next: "end" };
     // The state is read before the log and the row, so their content at that time is final.
     const runsHere = core.live.get(turnId) !== undefined;
     const position = { seq, hasLiveEvents: seq > this.#afterSeq, runsHere };

@@ -4,7 +4,8 @@
  */
 import { AptoveError, type Failure } from "../../../domain/errors.ts";
 import type { SequencedEvent } from "../../../domain/events.ts";
-import { keptEvents, terminalOf } from "../kept/kept-events.ts";
+import { keptRun, terminalOf } from "../kept/kept-events.ts";
+import type { KeptRun } from "../kept/kept-run.ts";
 import type { StoredTurn } from "../kept/turn-order.ts";
 import type { EngineCore } from "./engine-core.ts";
 
@@ -28,10 +29,16 @@ export async function storedEnd(
 ): Promise<Iterable<SequencedEvent> | null> {
   const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
-  if (turn.status !== "pending") return restOf(position, turn, await keptEvents(core.deps, turn));
+  if (turn.status !== "pending") return restOf(position, turn, await runOf(core, turn));
   const reason = position.runsHere ? undefined : core.unsettled.get(turnId);
   if (reason !== undefined) throw endUnwritten(turnId, reason);
   return null;
+}
+
+/** Returns the run of a turn that has ended. */
+export async function runOf({ deps, remembered }: EngineCore, turn: StoredTurn): Promise<KeptRun> {
+  const { run: key } = turn.blobs;
+  return key === null ? await keptRun(deps, turn) : await remembered.runs.get(key, () => keptRun(deps, turn));
 }
 
 /**
@@ -41,11 +48,10 @@ export async function storedEnd(
 function* restOf(
   { seq, hasLiveEvents }: SubscriberPosition,
   turn: StoredTurn,
-  events: readonly SequencedEvent[],
+  run: KeptRun,
 ): Generator<SequencedEvent> {
-  const rest = events.filter((sequenced) => sequenced.seq > seq);
-  yield* rest;
-  if (rest.length === 0 && hasLiveEvents) yield { seq: seq + 1, event: terminalOf(turn) };
+  yield* run.after(seq);
+  if (run.length <= seq && hasLiveEvents) yield { seq: seq + 1, event: terminalOf(turn) };
 }
 
 /**

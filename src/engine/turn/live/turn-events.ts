@@ -7,11 +7,10 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { beforeArchiving, type FinishedTurn, type Turn } from "../../../domain/turn.ts";
 import { anySignal } from "../../../system/abort.ts";
-import { keptEvents } from "../kept/kept-events.ts";
 import type { WatchedRight } from "../../access/access-watch.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { feedOf, type FeedPart } from "./event-feed.ts";
-import { storedEnd } from "./stored-end.ts";
+import { runOf, storedEnd } from "./stored-end.ts";
 
 export interface EventsFrom {
   /** The position of the last event that the subscriber has. 0 for all events. */
@@ -83,10 +82,9 @@ export async function checkPosition(core: EngineCore, turn: Turn, seq: number): 
   if (live?.[0]?.seq === seq) return;
   // The turn may have finished meanwhile. Then its events are in its blob.
   const now = live === null ? await core.deps.records.turns.get(turn.id) : turn;
-  const kept = now === null || now.status === "pending" ? [] : await keptEvents(core.deps, now);
-  if (Number.isInteger(seq) && seq > 0 && seq <= kept.length) return;
-  // Events that a client received live may be lost with the process that ran the turn. The client continues from here.
-  const last = now === null || now.status === "pending" ? null : kept.length;
+  // Events that a client received live may be lost with the process that ran the turn. The client continues from the last one.
+  const last = now === null || now.status === "pending" ? null : (await runOf(core, now)).length;
+  if (last !== null && Number.isInteger(seq) && seq > 0 && seq <= last) return;
   const next = last === null ? "" : `; continue from event ${last}`;
   throw new AptoveError("event_id_unknown", `turn ${turn.id} has no event ${seq}${next}`, {
     facts: { turnId: turn.id, ...(last !== null && { lastEventId: `${turn.id}:${last}` }) },
