@@ -276,13 +276,14 @@ export class CliInvocation {
   async #connect(): Promise<AptoveClient> {
     const url = this.server();
     if (url !== null) return await this.#connectTo(url, this.#options.key ?? this.io.env["APTOVE_KEY"] ?? "");
-    const { answerTimeout, findServers } = await import("./server-file.ts");
+    const { answerTimeout, askServer, findServers } = await import("./server-file.ts");
     for (const running of await findServers(this.folder())) {
       if (running.configuration !== this.fingerprint()) continue;
       const client = await this.#connectTo(running.url, running.key);
       // The process id may belong to another process, or the server is shutting down or suspended. Then the next one or the
       // engine in this process does the work.
-      if (!(await client.health({ signal: answerTimeout() }).then(isReady, () => false))) continue;
+      const health = client.health({ signal: answerTimeout() }).then(isReady, () => false);
+      if ((await askServer(running)) !== "accepts" || !(await health)) continue;
       this.#ownServerUrl = running.url;
       return client;
     }

@@ -1,8 +1,8 @@
 /**
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
  * the same machine. The server writes it when it listens. The key is new at each start, only that process accepts it, and it
- * is removed from the file when the server stops. The process id shows whether the server still runs, and in another namespace of process
- * ids its answer does. A copy of the folder has
+ * is removed from the file when the server stops. A process id alone does not show that the server still runs: after a crash another process may
+ * have it, in a container even the next server, at the same address. So the server must also accept the key. A copy of the folder has
  * a copy of the file, but the server is not its server: the file names the folder that it belongs to. A further server of the folder has
  * a file of its own beside it, by which commands find it when the first one has ended, in whatever way.
  */
@@ -71,7 +71,7 @@ function readEntries(folder: DataFolder): { name: string; entry: ServerFile }[] 
   });
 }
 
-/** Returns the running servers of this folder. Commands use the first that answers. */
+/** Returns the servers of this folder whose process seems to run. Commands use the first that accepts its key. */
 export async function findServers(folder: DataFolder): Promise<ServerFile[]> {
   const found: ServerFile[] = [];
   for (const { entry } of readEntries(folder)) if (await isRunning(entry, entry.pid)) found.push(entry);
@@ -85,26 +85,28 @@ async function isRunning({ url, pidNamespace }: ServerFile, pid = 0): Promise<bo
 }
 
 /**
- * Returns the first server of this folder that answers, of those that fit. Commands use the first of all. Null if none answers: the
- * process id in a file may belong to another program.
+ * Returns the first server of this folder that accepts its key, of those that fit. Commands use the first of all. Null if none does: the
+ * process id in a file may belong to another program, and another server may listen at its address.
  */
 export async function answeringServer(
   folder: DataFolder,
   fits: (server: ServerFile) => boolean = () => true,
 ): Promise<ServerFile | null> {
-  for (const server of await findServers(folder)) if (fits(server) && (await answersAt(server.url))) return server;
+  for (const server of await findServers(folder)) {
+    if (fits(server) && (await askServer(server)) === "accepts") return server;
+  }
   return null;
 }
 
 /** Writes the file of the first server, and removes those of others that have ended. */
 export async function writeServerFile(folder: DataFolder, server: ServerFile): Promise<void> {
   writeEntry(folder, firstName, server);
-  await removeEnded(folder);
+  await removeEnded(folder, server);
 }
 
 /** Writes the file of a server that starts while another one runs. */
 export async function writeFurtherServerFile(folder: DataFolder, server: ServerFile): Promise<void> {
-  await removeEnded(folder);
+  await removeEnded(folder, server);
   // The names are in the order in which the servers started.
   writeEntry(folder, `server-${newId()}.json`, server);
 }
@@ -114,12 +116,19 @@ function writeEntry(folder: DataFolder, name: string, server: ServerFile): void 
   writePrivateFile(join(folder.dir, name), JSON.stringify({ ...server, ...place }));
 }
 
-async function removeEnded(folder: DataFolder): Promise<void> {
+/** Removes the files of further servers that have ended. `own` is the server of this process: no other listens at its address. */
+async function removeEnded(folder: DataFolder, own: ServerFile): Promise<void> {
   for (const name of namesIn(folder).filter((each) => each !== firstName)) {
     const entry = readEntry(folder, name);
-    if (entry !== null && ((await isRunning(entry, entry.pid)) || (await isRunning(entry, entry.stopping)))) continue;
+    if (entry !== null && entry.url !== own.url && (await mayRun(entry))) continue;
     rmSync(join(folder.dir, name), { force: true });
   }
+}
+
+/** Returns false if the server of a file has certainly ended. One that is suspended may go on. */
+async function mayRun(entry: ServerFile): Promise<boolean> {
+  if (await isRunning(entry, entry.pid)) return (await askServer(entry)) !== "ended";
+  return (await isRunning(entry, entry.stopping)) && (await answersAt(entry.url));
 }
 
 /** Returns the servers of this folder that were asked to stop and have not ended. */
@@ -155,6 +164,24 @@ const answerTimeoutMs = 2_000;
 
 /** Returns a signal for a request that only asks whether a server answers. */
 export const answerTimeout = (): AbortSignal => AbortSignal.timeout(answerTimeoutMs);
+
+/**
+ * Asks the server of a file whether it accepts the key. `ended`: nothing listens at the address, or it is a server with another key, or
+ * another program. `silent`: nothing has answered in time.
+ */
+export async function askServer({ url, key }: ServerFile): Promise<"accepts" | "ended" | "silent"> {
+  const headers = { authorization: `Bearer ${key}` };
+  try {
+    const request = new Request(`${url}/api/me`, { headers, signal: answerTimeout() });
+    const { ok, status, headers: answer } = await fetch(request);
+    if (ok) return "accepts";
+    // It knows the key, and refuses the request for another reason, for example a full disk.
+    const isRefusal = answer.get("content-type")?.startsWith("application/problem+json") === true;
+    return isRefusal && status !== 401 ? "accepts" : "ended";
+  } catch (error) {
+    return error instanceof Error && error.name === "TimeoutError" ? "silent" : "ended";
+  }
+}
 
 /** Returns true if an aptove server answers at the address. */
 export async function answersAt(url: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import type { Check } from "../../../domain/check.ts";
 import type { WireReadiness } from "../../../client/client.ts";
+import type { DataFolder } from "../../../configuration/data-folder.ts";
 import { fixes } from "../../../domain/fixes.ts";
 import {
   askProviders,
@@ -18,7 +19,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { plural } from "../../../system/grouped-number.ts";
 import type { TurnFault } from "../ports.ts";
-import { answeringServer, findServers } from "../server-file.ts";
+import { askServer, findServers } from "../server-file.ts";
 
 /** Runs a check and adds what it found, or its failure. */
 type RunCheck = (name: string, check: () => Promise<Check> | Check) => Promise<void>;
@@ -214,15 +215,26 @@ async function checkIndex(invocation: CliInvocation, isOpen: boolean): Promise<C
 
 async function checkServer(invocation: CliInvocation): Promise<Check> {
   const named = invocation.server();
-  const folder = invocation.folder();
-  const running = named === null ? ((await answeringServer(folder)) ?? (await findServers(folder))[0] ?? null) : null;
-  const url = named ?? running?.url;
-  if (url === undefined) return { name: "server", state: "note", detail: "not running; commands work without one" };
-  const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(
+  if (named === null) return await checkOwnServer(invocation.folder());
+  const response = await fetch(`${named.replace(/\/+$/, "")}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(
     () => null,
   );
-  const pid = running === null ? "" : ` (pid ${running.pid})`;
-  if (response?.ok === true) return { name: "server", state: "ok", detail: `${url}${pid}` };
-  const fix = named === null ? "start it again: aptove serve" : "check the address and that it runs";
-  return { name: "server", state: "failed", detail: `${url}${pid} does not answer`, fix };
+  if (response?.ok === true) return { name: "server", state: "ok", detail: named };
+  const fix = "check the address and that it runs";
+  return { name: "server", state: "failed", detail: `${named} does not answer`, fix };
+}
+
+/** Checks the server of the data folder. A file whose server has ended says nothing about what listens at its address now. */
+async function checkOwnServer(folder: DataFolder): Promise<Check> {
+  const running = await findServers(folder);
+  const answers = await Promise.all(running.map(askServer));
+  const at = (answer: (typeof answers)[number]): string | null => {
+    const found = running[answers.indexOf(answer)];
+    return found === undefined ? null : `${found.url} (pid ${found.pid})`;
+  };
+  const [answering, silent] = [at("accepts"), at("silent")];
+  if (answering !== null) return { name: "server", state: "ok", detail: answering };
+  if (silent === null) return { name: "server", state: "note", detail: "not running; commands work without one" };
+  const fix = "start it again: aptove serve";
+  return { name: "server", state: "failed", detail: `${silent} does not answer`, fix };
 }

@@ -340,7 +340,8 @@ test("[L1] a first server that accepts connections and answers nothing hides nei
   const elsewhere = { ...entry, records: "PostgreSQL at db.example.org/aptove", configuration: "another" };
   const further = serverFiles(world).find((name) => name !== "server.json") ?? assert.fail("there is no further file");
   writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...elsewhere, url: hung.url }));
-  writeFileSync(join(world.dataDir, further), JSON.stringify({ ...elsewhere, url: second.url }));
+  const { key } = JSON.parse(readFileSync(join(world.dataDir, further), "utf8")) as ServerFile;
+  writeFileSync(join(world.dataDir, further), JSON.stringify({ ...elsewhere, url: second.url, key }));
   assert.match((await world.run(["session", "list"])).stderr, /other_records/);
   writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(entry));
   assert.equal(await stop(first), 0);
@@ -356,6 +357,44 @@ test("[L1] the file of a further server that was killed goes away at the next st
   const next = await serving(world);
   assert.deepEqual(serverFiles(world), ["server.json"]);
   assert.equal(await stop(next), 0);
+});
+
+test("[L1] [R4] a server that was killed in a container does not keep commands from the next one at its address", async (t) => {
+  const world = await cliWorld(t);
+  const before = await serving(world);
+  const entry = serverFile(world);
+  assert.equal(await stop(before), 0);
+  // In a container every server has the same process id and port, so the process "runs" and its address answers.
+  const dead = { ...entry, key: "aptove_of_the_dead_server", pid: process.pid };
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(dead));
+  for (const left of [dead, { ...dead, pid: 0, stopping: process.pid }])
+    writeFileSync(join(world.dataDir, `server-${newId()}.json`), JSON.stringify(left));
+  const next = await serving(world, ["serve", "--port", new URL(entry.url).port]);
+  assert.notEqual(serverFile(world).key, dead.key);
+  assert.deepEqual(serverFiles(world), ["server.json"], "those of dead servers are removed");
+  const listed = await world.run(["session", "list"]);
+  assert.equal(listed.exit, 0, listed.stderr);
+  assert.ok((await world.run(["page"])).stdout.startsWith(next.url));
+  assert.equal(await stop(next), 0);
+});
+
+test("[L1] [H4] a server that does not accept the key in the file is not the server of the data folder", async (t) => {
+  const world = await cliWorld(t);
+  const other = await serving(await cliWorld(t));
+  const first = await serving(world);
+  const entry = serverFile(world);
+  assert.equal(await stop(first), 0);
+  // The server was killed, another program has its process id, and the server of another data folder its address.
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...entry, url: other.url, pid: process.ppid }));
+  assert.match((await world.run(["doctor"])).stdout, /^-- server +not running/m);
+  const listed = await world.run(["session", "list"]);
+  assert.equal(listed.exit, 0, listed.stderr);
+  const page = await world.run(["page"]);
+  assert.match(page.stderr, /\(no_server\)/);
+  const started = await servingBeside(world);
+  assert.equal(serverFile(world).url, started.url, "the entry is replaced");
+  assert.equal(await stop(started), 0);
+  assert.equal(await stop(other), 0);
 });
 
 test("[L1] a folder with the name of a server's file is none, and stays", async (t) => {

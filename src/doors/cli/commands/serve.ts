@@ -219,7 +219,8 @@ async function announce(
 ): Promise<{ url: string; pid: number } | null> {
   const folder = call.folder();
   const own = { pid: process.pid, ...at, configuration: call.fingerprint(), records: call.recordsLocation() };
-  const first = await answeringServer(folder);
+  // A server at this address has ended, or this one could not listen there.
+  const first = await answeringServer(folder, ({ url }) => url !== at.url);
   if (first !== null) {
     await writeFurtherServerFile(folder, own);
     return first;
