@@ -184,7 +184,7 @@ export interface LocalEngine {
   /** Reads every stored turn and checks it, as the owner of the data folder. */
   verifyAll(onTurn: (checked: number) => void): Promise<{ turns: number; faults: TurnFault[] }>;
   /** Reports a message to the operator, in the form of the log. */
-  report(message: string): void;
+  report(message: string, error?: unknown): void;
   /**
    * Starts the HTTP server. Resolves when it listens. `key` acts as the owner of the data, and ends with this process. Rejects with `address_unavailable`; its cause is the error of the
    * system.

@@ -10,7 +10,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import { newId } from "../../domain/ids.ts";
-import { writePrivateFile } from "../../system/durable-files.ts";
+import { removeIfPossible, writePrivateFile } from "../../system/durable-files.ts";
 import { isForeignNamespace, isProcessAlive, ownPidNamespace } from "../../system/processes.ts";
 import { fileIdentity, readIfPresent } from "../../system/read-files.ts";
 import { isAbsence } from "../../system/system-error.ts";
@@ -146,12 +146,20 @@ export function howToStop({ pid, pidNamespace }: ServerFile): string {
   return isForeignNamespace(pidNamespace) ? "in the container where it runs" : `with: kill ${pid}`;
 }
 
-/** Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. */
+/**
+ * Marks the server with this key as one that stops, and removes the key. Does not change the file of another server. If the mark cannot
+ * be written, for example on a full disk, the file is removed if it can be, and the error is thrown.
+ */
 export function markStopping(folder: DataFolder, key: string): void {
   const found = readEntries(folder).find(({ entry }) => entry.key === key);
   if (found === undefined) return;
   const { name, entry } = found;
-  writeEntry(folder, name, { ...entry, pid: 0, stopping: entry.pid, key: "" });
+  try {
+    writeEntry(folder, name, { ...entry, pid: 0, stopping: entry.pid, key: "" });
+  } catch (error) {
+    removeIfPossible(join(folder.dir, name));
+    throw error;
+  }
 }
 
 /** Returns the id of the stored key that an earlier version had in the file. Undefined: there is none. */

@@ -140,6 +140,23 @@ test("[L1] [R4] a server without running turns says so and stops", async (t) => 
   assert.match((await server.call.finished).stderr, /^stopping: no turn runs$/m);
 });
 
+/** Makes the file of the server one that cannot be written, as on a full disk: a folder has the name of its temporary file. */
+function blockServerFile(world: CliWorld): void {
+  mkdirSync(join(world.dataDir, `server.json.${process.pid}.tmp`));
+}
+
+test("[R4] [L1] a server whose disk takes no note of its stop ends its turns in order", async (t) => {
+  const { world, server, asked } = await answering(t);
+  blockServerFile(world);
+  assert.equal(await stop(server), 0);
+  const { stderr } = await server.call.finished;
+  assert.match(stderr, /^stopping: waits up to 10 s until 1 running turn ends/m);
+  assert.match(stderr, /the server stops without a note of it/);
+  assert.doesNotMatch(stderr, /internal/);
+  assert.equal((await asked.finished).exit, 0);
+  assert.equal(existsSync(join(world.dataDir, "server.json")), false, "its key is in no file");
+});
+
 test("[L1] a second signal ends the server at once, with 130", async (t) => {
   const { server, asked } = await answering(t);
   server.call.signals.emit("SIGINT");

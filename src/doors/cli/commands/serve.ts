@@ -1,5 +1,6 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
+import { storageFault } from "../../../domain/storage-fault.ts";
 import { whenAborted } from "../../../system/abort.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { sourceText } from "../../../configuration/config-layer.ts";
@@ -183,7 +184,7 @@ async function serveUntilStopped(
   try {
     await onReady(url);
     await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
-    markStopping(call.folder(), key);
+    noteStopping(call, local, key);
     const onWaiting = (wait: ClosingWait): void => {
       if (!call.json) say([stoppingLine(wait)]);
     };
@@ -191,6 +192,16 @@ async function serveUntilStopped(
     return exitCodes.fine;
   } finally {
     stopping.release();
+  }
+}
+
+/** Notes in the file that the server stops. A disk that takes no note is no reason not to stop in order (R4). */
+function noteStopping(call: CliInvocation, local: LocalEngine, key: string): void {
+  try {
+    markStopping(call.folder(), key);
+  } catch (error) {
+    const what = "the file of this server could not note that it stops";
+    local.report("the server stops without a note of it", storageFault(what, error));
   }
 }
 
