@@ -157,6 +157,16 @@ test("[R4] [L1] a server whose disk takes no note of its stop ends its turns in 
   assert.equal(existsSync(join(world.dataDir, "server.json")), false, "its key is in no file");
 });
 
+test("[B4] [L1] a server on a data folder that it cannot write is refused with what to do", async (t) => {
+  const world = await cliWorld(t);
+  blockServerFile(world);
+  const { exit, stdout, stderr } = await world.run(["serve", "--port", "0"]);
+  assert.equal(exit, 1);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^error: a server writes to its data folder, and .*data takes no file: .* \(storage_failed\)$/m);
+  assert.match(stderr, /^fix: let this user write to the folder .*APTOVE_DATA_DIR$/m);
+});
+
 test("[L1] a second signal ends the server at once, with 130", async (t) => {
   const { server, asked } = await answering(t);
   server.call.signals.emit("SIGINT");

@@ -1,6 +1,7 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
-import { storageFault } from "../../../domain/storage-fault.ts";
+import { fixes } from "../../../domain/fixes.ts";
+import { storageFault, storageFaultCode } from "../../../domain/storage-fault.ts";
 import { whenAborted } from "../../../system/abort.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { sourceText } from "../../../configuration/config-layer.ts";
@@ -233,14 +234,27 @@ async function announce(
   // A server at this address has ended, or this one could not listen there.
   const first = await answeringServer(folder, ({ url }) => url !== at.url);
   if (first !== null) {
-    await writeFurtherServerFile(folder, own);
+    await writtenOrRefused(call, () => writeFurtherServerFile(folder, own));
     return first;
   }
   const keyId = formerKeyId(folder);
   const isStored = (await allKeys(local.client)).some(({ id, revokedAt }) => id === keyId && revokedAt === null);
   if (keyId !== undefined && isStored) await local.client.keys.revoke(keyId);
-  await writeServerFile(folder, own);
+  await writtenOrRefused(call, () => writeServerFile(folder, own));
   return null;
+}
+
+/** Writes the file of this server. A folder that cannot be written can be read by commands, and served by no server. */
+async function writtenOrRefused(call: CliInvocation, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    const code = storageFaultCode(error);
+    const { dir } = call.folder();
+    const fault = `a server writes to its data folder, and ${dir} takes no file: ${failureOf(error).message}`;
+    const fix = "let this user write to the folder and its file system, or name another folder: APTOVE_DATA_DIR";
+    throw new CommandFailed(code, fault, code === "storage_full" ? fixes.storage_full : fix);
+  }
 }
 
 async function refuseSecondServer(call: CliInvocation): Promise<void> {
