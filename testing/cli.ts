@@ -17,6 +17,7 @@ import { checkProvider } from "../src/compose/checks/check-providers.ts";
 import { checkBlobs } from "../src/compose/open-blobs.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import { findRedisFault } from "../src/compose/open-live.ts";
+import { listenForOperator } from "../src/compose/operator-address.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose/options.ts";
 import { readRecordsVersion } from "../src/compose/records-version.ts";
@@ -172,15 +173,17 @@ async function openTestEngine(
   setup: LocalSetup,
   options: Partial<AptoveOptions>,
 ): Promise<LocalEngine> {
-  const { engine, configuration, report } = await createAptove({ ...setup, ...options });
+  const aptove = await createAptove({ ...setup, ...options });
+  const { engine, configuration, report } = aptove;
   const owner = await engine.keys.owner();
-  const own = ownKey(engine, owner);
   const allowedHosts = hostsOf(configuration.serve.host);
-  const door = httpDoor({ engine, report, allowedHosts, authenticate: own.authenticate });
-  let listening: ListeningServer | null = null;
+  const listening: ListeningServer[] = [];
   let closing: Promise<void> | null = null;
+  const onTurnsEnded = async (): Promise<void> => {
+    for (const one of listening) await one.close();
+  };
   const close = async (how?: CloseOptions): Promise<void> => {
-    await engine.close({ ...how, onTurnsEnded: async () => await listening?.close() });
+    await engine.close({ ...how, onTurnsEnded });
   };
   // A command that was stopped at once leaves its engine open until the process ends, which here is the test's process.
   closers.push(() => (closing ??= close({ graceMs: 0 })));
@@ -194,8 +197,12 @@ async function openTestEngine(
     verifyAll: (onTurn) => engine.explain.verifyAll(owner, onTurn),
     report,
     listen: async (at) => {
-      listening = await listen(door, at);
-      return { url: listening.url, key: own.key };
+      const operator = await listenForOperator(aptove);
+      if (operator !== null) listening.push(operator);
+      const own = ownKey(engine, owner);
+      const server = await listen(httpDoor({ engine, report, allowedHosts, authenticate: own.authenticate }), at);
+      listening.push(server);
+      return { url: server.url, key: own.key };
     },
     close: (how) => (closing ??= close(how)),
   };

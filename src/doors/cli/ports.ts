@@ -187,7 +187,7 @@ export interface LocalEngine {
   report(message: string, error?: unknown): void;
   /**
    * Starts the HTTP server. Resolves when it listens. `key` acts as the owner of the data, and ends with this process. Rejects with `address_unavailable`; its cause is the error of the
-   * system.
+   * system, and its fact `listener` is `metrics` if it is about their address.
    */
   listen(at: { host: string; port: number }): Promise<ListeningAddress & { key: string }>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */

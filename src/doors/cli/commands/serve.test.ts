@@ -512,6 +512,40 @@ test("[L1] a port that is taken: by another program, or by this very server", as
   await stop(server);
 });
 
+test("[L1] [H3] a taken port of the metrics is named with its setting, also if the server has the same one", async (t) => {
+  const world = await cliWorld(t);
+  const other = createServer((_request, response) => response.writeHead(404).end());
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  t.after(() => other.close());
+  const port = String((other.address() as AddressInfo).port);
+  const taken = await world.run(["serve", "--port", "0"], { env: { APTOVE_METRICS_PORT: port } });
+  assert.equal(taken.exit, 1);
+  assert.match(
+    taken.stderr,
+    new RegExp(`^error: another program listens on 127.0.0.1:${port}, the address of the metrics`, "m"),
+  );
+  const setting = "metrics\\.port in environment variable APTOVE_METRICS_PORT";
+  assert.match(taken.stderr, new RegExp(`^fix: take another port for the metrics: ${setting}$`, "m"));
+  await new Promise<void>((resolve) => other.close(() => resolve()));
+  const same = await world.run(["serve", "--port", port], { env: { APTOVE_METRICS_PORT: port } });
+  assert.equal(same.exit, 1);
+  assert.match(
+    same.stderr,
+    new RegExp(`^error: the server and its metrics have the same port ${port} \\(port_in_use\\)$`, "m"),
+  );
+  assert.match(
+    same.stderr,
+    new RegExp(`^fix: take another port: --port <n>, or another one for the metrics: ${setting}$`, "m"),
+  );
+  const elsewhere = { env: { APTOVE_METRICS_PORT: "0", APTOVE_METRICS_HOST: "203.0.113.1" } };
+  const { stderr } = await world.run(["serve", "--port", "0"], elsewhere);
+  assert.match(stderr, /^error: cannot listen on 203\.0\.113\.1:0, the address of the metrics \(EADDRNOTAVAIL\)/m);
+  assert.match(
+    stderr,
+    /^fix: name an address of this machine: metrics\.host in environment variable APTOVE_METRICS_HOST$/m,
+  );
+});
+
 test("[L1] [H4] the first start indexes and shows a key, once; the second says how to make another", async (t) => {
   const world = await cliWorld(t);
   const first = await serving(world, ["start", "--port", "0"]);

@@ -1,5 +1,5 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
-import { failureOf } from "../../../domain/errors.ts";
+import { AptoveError, failureOf } from "../../../domain/errors.ts";
 import { fixes } from "../../../domain/fixes.ts";
 import { storageFault, storageFaultCode } from "../../../domain/storage-fault.ts";
 import { whenAborted } from "../../../system/abort.ts";
@@ -294,20 +294,55 @@ async function listenOrTell(
     // The door reports that it cannot listen. The cause of its error has the reason.
     const code = systemCode(error instanceof Error ? error.cause : null);
     if (code === "") throw error;
-    const place = `${at.host}:${at.port}`;
-    if (code === "EADDRINUSE") {
-      const refusal = await refusalAt(call, at.port);
-      if (refusal !== null) throw refusal;
-      throw new CommandFailed("port_in_use", `another program listens on ${place}`, "take another port: --port <n>");
-    }
-    const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : hostFix(call);
-    throw new CommandFailed("cannot_listen", `cannot listen on ${place} (${code})`, fix);
+    const isOfMetrics = error instanceof AptoveError && error.facts["listener"] === "metrics";
+    throw isOfMetrics ? metricsRefusal(call, code) : await addressRefusal(call, at, code);
   }
+}
+
+/** Returns why the server cannot listen at its address. */
+async function addressRefusal(
+  call: CliInvocation,
+  { host, port }: { host: string; port: number },
+  code: string,
+): Promise<CommandFailed> {
+  const place = `${host}:${port}`;
+  const another = "take another port: --port <n>";
+  if (code === "EADDRINUSE") {
+    const refusal = await refusalAt(call, port);
+    if (refusal !== null) return refusal;
+    const isOurs = call.loaded().configuration.metrics.port === port;
+    if (!isOurs) return new CommandFailed("port_in_use", `another program listens on ${place}`, another);
+    const fix = `${another}, or another one for the metrics: ${settingName(call, "metrics.port")}`;
+    return new CommandFailed("port_in_use", `the server and its metrics have the same port ${port}`, fix);
+  }
+  const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : hostFix(call);
+  return new CommandFailed("cannot_listen", `cannot listen on ${place} (${code})`, fix);
+}
+
+/** Returns why the metrics have no address. */
+function metricsRefusal(call: CliInvocation, code: string): CommandFailed {
+  const { host, port } = call.loaded().configuration.metrics;
+  const place = `${host}:${port}`;
+  const [portSetting, hostSetting] = [settingName(call, "metrics.port"), settingName(call, "metrics.host")];
+  if (code === "EADDRINUSE") {
+    const fault = `another program listens on ${place}, the address of the metrics`;
+    return new CommandFailed("port_in_use", fault, `take another port for the metrics: ${portSetting}`);
+  }
+  const fault = `cannot listen on ${place}, the address of the metrics (${code})`;
+  const isPort = code === "EACCES";
+  const fix = isPort ? `take a port above 1023: ${portSetting}` : `name an address of this machine: ${hostSetting}`;
+  return new CommandFailed("cannot_listen", fault, fix);
+}
+
+/** Returns the name of a setting, and the variable or the file that has its value. */
+function settingName(call: CliInvocation, key: string): string {
+  const source = call.loaded().sources.get(key);
+  return source === undefined ? key : `${key} in ${sourceText(source)}`;
 }
 
 /** Names what the host comes from: an option, a variable of the environment or a file. */
 function hostFix(call: CliInvocation): string {
   const source = call.loaded().sources.get("serve.host");
   const isOption = source === undefined || source.layer === "explicit";
-  return `name an address of this machine: ${isOption ? "--host <host>" : `serve.host in ${sourceText(source)}`}`;
+  return `name an address of this machine: ${isOption ? "--host <host>" : settingName(call, "serve.host")}`;
 }
