@@ -100,7 +100,11 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     report,
   };
   return {
-    engine: await createEngine(deps),
+    engine: await createEngine(deps).catch(async (error: unknown) => {
+      // A temporary copy of the records goes away with them.
+      if (options.records === undefined) await stores.records.close();
+      throw error;
+    }),
     configuration,
     sources,
     folder,

@@ -3,7 +3,7 @@
  * own beside a database in use, so the records are read from a temporary copy. Nothing is written to the folder, and a
  * request that would change something is refused.
  */
-import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../../blobs/blob-store.ts";
@@ -57,16 +57,19 @@ async function openCopy<T extends { records: RecordStore }>(
   open: (copy: string) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "aptove-read-"));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const remove = (): void => {
+    process.off("exit", remove);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  // A process that ends by a fault, or at once, closes nothing.
+  process.on("exit", remove);
   try {
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
+    for (const path of [copy, `${copy}-wal`]) if (existsSync(path)) chmodSync(path, 0o600);
     const opened = await open(copy);
     const { records } = opened;
-    const close = async (): Promise<void> => {
-      await records.close();
-      remove();
-    };
+    const close = (): Promise<void> => records.close().finally(remove);
     return { ...opened, records: { ...readOnlyRecords(records, file), close } };
   } catch (error) {
     remove();
@@ -76,7 +79,7 @@ async function openCopy<T extends { records: RecordStore }>(
 
 const copyAttemptsMax = 5;
 
-/** Copies the file and its log. A process of another user may write meanwhile: then it copies them again. */
+/** Copies the file and its log with their modes. A process of another user may write meanwhile: then it copies them again. */
 function copyUnchanged(file: string, copy: string): void {
   const log = `${file}-wal`;
   for (let attempt = 1; attempt <= copyAttemptsMax; attempt += 1) {
