@@ -1,6 +1,16 @@
 /** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
@@ -161,6 +171,30 @@ for (const store of places) {
     assert.equal(existsSync(aside), false);
   });
 }
+
+test("[B3] [L1] a backup into a file, below one, or into the data folder is refused, and nothing is made", async (t) => {
+  const cli = await cliWorld(t);
+  assert.equal((await cli.run(["ask", "hello"])).exit, 0);
+  const [file, link, data] = [join(cli.copy, "a-file"), join(cli.copy, "a-link"), cli.dataDir];
+  writeFileSync(file, "mine");
+  symlinkSync(data, link);
+  symlinkSync(join(cli.copy, "nowhere"), join(cli.copy, "dangling"));
+  const before = readdirSync(data).toSorted();
+  const refused = async (copy: string, why: RegExp): Promise<void> => {
+    const { exit, stdout, stderr } = await cli.run(["backup", copy]);
+    assert.equal(exit, 1, copy);
+    assert.equal(stdout, "");
+    assert.match(stderr, why);
+    assert.match(stderr, /\(backup_refused\)\nfix: /);
+  };
+  const isFile = /is no folder; name a folder that does not exist yet/;
+  for (const copy of [file, join(file, "below"), join(cli.copy, "dangling")]) await refused(copy, isFile);
+  const isInside = /is in the data folder .* would be lost with it; name a folder outside of it/;
+  for (const copy of [join(data, "inside"), join(data, "deep", "er"), join(link, "inside"), data])
+    await refused(copy, isInside);
+  assert.deepEqual(readdirSync(data).toSorted(), before);
+  assert.equal(readFileSync(file, "utf8"), "mine");
+});
 
 test("[B3] two restores into one folder do not mix: one of them is refused, and the other is whole", async (t) => {
   const dir = await temporaryFolder(t);

@@ -21,6 +21,7 @@ import {
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
+import { makeBackupFolder } from "./backup-place.ts";
 import { copyBlobs, damagedBlobs, type BlobCopy, type BlobStores, type DamagedPart } from "./backup-blobs.ts";
 import { hasBlobFiles } from "./data-folder/blob-place.ts";
 import { storageFault } from "../domain/storage-fault.ts";
@@ -65,15 +66,12 @@ const otherNames = ["config.toml", "bindings.toml", "workspaces", "version"];
 /** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
 
-/** Throws `backup_refused` if there are no records or the target folder is not empty, and what the stores throw. */
+/** Throws `backup_refused` if there are no records or the target is no empty folder outside of the data folder, and what the stores throw. */
 export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
   if (!existsSync(folder.records)) {
     throw new AptoveError("backup_refused", `${folder.dir} has no records, so there is nothing to copy`);
   }
-  if (existsSync(copy) && readdirSync(copy).length > 0) {
-    throw new AptoveError("backup_refused", `${copy} is not empty; name a folder that does not exist yet`);
-  }
-  mkdirSync(copy, { recursive: true, mode: 0o700 });
+  makeBackupFolder(copy, folder.dir);
   const to = dataFolderAt(copy);
   const counts = await (hasBlobFiles(folder) ? copyWithFiles : copyDatabase)({ from: folder, to, onBlob });
   copyOthers(folder.dir, copy);
