@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { AptoveError } from "../../../domain/errors.ts";
 import { syncFileBlocking, syncFolderBlocking } from "../../../system/durable-files.ts";
+import { namedIfFull } from "../../../system/sqlite-room.ts";
 import { recordsFault } from "../faults.ts";
 
 /** Copies the store to the new file `to` (mode 0600). The copy is complete and durable on return. Writers are not blocked. */
@@ -22,7 +23,7 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
     syncFolderBlocking(dirname(to));
   } catch (error) {
     rmSync(to, { force: true });
-    throw recordsFault(`the records in ${from} could not be copied`, error);
+    throw recordsFault(`the records in ${from} could not be copied`, namedIfFull(namedIfFull(error, to), from));
   }
 }
 
@@ -33,7 +34,7 @@ export function holdSqlite(file: string): () => void {
     database.pragma("user_version");
   } catch (error) {
     database.close();
-    throw recordsFault(`the records in ${file} could not be opened`, error);
+    throw recordsFault(`the records in ${file} could not be opened`, namedIfFull(error, file));
   }
   return () => database.close();
 }
@@ -72,7 +73,7 @@ export function hasEmbeddedBlobs(file: string): boolean {
     const one = (query: string): unknown => database.prepare(query).pluck().get();
     return one(tablesOfBlobs) === 3 && one(anyBlobs) === 1;
   } catch (error) {
-    throw recordsFault(`the records in ${file} could not be read`, error);
+    throw recordsFault(`the records in ${file} could not be read`, namedIfFull(error, file));
   } finally {
     database.close();
   }

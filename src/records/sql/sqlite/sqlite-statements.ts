@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { QueryResult } from "kysely";
 import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
+import { namedIfFull } from "../../../system/sqlite-room.ts";
 
 /** How long a writer waits for the transactions of other processes, in milliseconds. Ours take a few. */
 const lockWaitMs = 10_000;
@@ -33,7 +34,7 @@ export class SqliteStatements {
       try {
         return this.#runNow(text, parameters);
       } catch (error) {
-        if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
+        if (!isSqliteBusy(error) || performance.now() > deadline) throw namedIfFull(error, this.database.name);
       }
       await delay(Math.random() * pause);
     }
@@ -59,10 +60,19 @@ export class SqliteStatements {
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
   }
 
+  /** The first statement of a handle opens the log, and the memory that it shares with other processes. */
+  #prepare(text: string): Database.Statement {
+    try {
+      return this.database.prepare(text);
+    } catch (error) {
+      throw namedIfFull(error, this.database.name);
+    }
+  }
+
   #prepared(text: string): Database.Statement {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
-      statement = this.database.prepare(text);
+      statement = this.#prepare(text);
       this.#statements.set(text, statement);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size > statementsMax && oldest !== undefined) this.#statements.delete(oldest);

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { rejectionOf } from "../../../../testing/refusals.ts";
+import { runOnSmallDisk } from "../../../../testing/small-disk.ts";
 import Database from "better-sqlite3";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import {
@@ -239,6 +240,11 @@ test("[K1] a turn needs no new statements: its values are parameters of the stat
   for (let at = 3_000; at < 5_000; at += 1_000) await runOne(at);
   const own = prepare.mock.calls.slice(before).map(({ arguments: [text] }) => text);
   assert.deepEqual(own, []);
+});
+
+test("[B3] a disk without room for what SQLite shares between processes is storage_full, and the file is whole", (context) => {
+  const script = new URL("../../../../testing/children/fill-records.ts", import.meta.url);
+  return runOnSmallDisk(context, fileURLToPath(script), "size=4m");
 });
 
 test("[B3] a full device is storage_full; no transaction is written in part, and the store works again when there is room", async (context) => {

@@ -8,6 +8,7 @@ import { Kysely, sql } from "kysely";
 import { AptoveError } from "../../../domain/errors.ts";
 import { createPrivateFile } from "../../../system/durable-files.ts";
 import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
+import { namedIfFull } from "../../../system/sqlite-room.ts";
 import type { RecordStore } from "../../record-store.ts";
 import { recordsFault } from "../faults.ts";
 import { openSqliteFile, sqliteDialect } from "./sqlite-driver.ts";
@@ -73,7 +74,7 @@ function openReader(file: string): Database.Database {
     return reader;
   } catch (error) {
     if (isSqliteBusy(error)) throw inUse(file, { isAlone: false, cause: error });
-    throw recordsFault(`the records in ${file} could not be opened`, error);
+    throw recordsFault(`the records in ${file} could not be opened`, namedIfFull(error, file));
   }
 }
 
@@ -105,7 +106,7 @@ export function openDatabase(file: string, { isAlone = false } = {}): Database.D
     return database;
   } catch (error) {
     if (isSqliteBusy(error)) throw inUse(file, { isAlone, cause: error });
-    throw recordsFault(`the records in ${file} could not be opened`, error);
+    throw recordsFault(`the records in ${file} could not be opened`, namedIfFull(error, file));
   }
 }
 
