@@ -15,6 +15,7 @@ import { budgets } from "./people/budgets.ts";
 import { devices } from "./people/devices.ts";
 import { erasing } from "./people/erase-user.ts";
 import { keyRing } from "./people/key-ring.ts";
+import { KeyUses } from "./people/key-uses.ts";
 import { KeyWatch } from "./people/key-watch.ts";
 import { operator, people } from "./people/people.ts";
 import { sharing, updating } from "./people/sharing.ts";
@@ -42,6 +43,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const jobs = startBackgroundJobs(core, summaries);
   const watch = new KeyWatch(deps);
   const access = new AccessWatch(deps);
+  const uses = new KeyUses(deps);
   return {
     turns: turns(core, access),
     unkept: unkeptPlaces(core, access),
@@ -50,7 +52,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       { ...sessions(core), update: updating(deps, access), summaries: summaries.api() },
       ["create", "update"],
     ),
-    keys: { ...keyRing(deps, watch), browsers: browsers(deps, watch) },
+    keys: { ...keyRing(deps, watch, uses), browsers: browsers(deps, watch, uses) },
     devices: devices(deps, watch),
     people: { ...people(deps, watch), budgets: budgets(core) },
     operator: { ...operator(deps, watch), ...erasing(core, watch) },

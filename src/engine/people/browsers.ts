@@ -17,6 +17,7 @@ import type { Browsers } from "../engine.ts";
 import { admitted } from "./identified-caller.ts";
 import { devices } from "./devices.ts";
 import { authenticate, newSecret } from "./key-ring.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { KeyWatch } from "./key-watch.ts";
 
 /** How many codes may be open at once. */
@@ -27,7 +28,7 @@ interface OpenCode {
   expiresAt: number;
 }
 
-export function browsers(deps: EngineDependencies, watch: KeyWatch): Browsers {
+export function browsers(deps: EngineDependencies, watch: KeyWatch, uses: KeyUses): Browsers {
   /** The open codes by their hash, the oldest first. */
   const codes = new Map<string, OpenCode>();
   return {
@@ -41,7 +42,7 @@ export function browsers(deps: EngineDependencies, watch: KeyWatch): Browsers {
       const isIdentified = "identity" in proof;
       const caller = isIdentified
         ? await callerAtProvider(deps, watch, proof.identity)
-        : await callerOf(deps, codes, proof);
+        : await callerOf(deps, { codes, uses }, proof);
       const signedIn = audited(deps, { by: caller, action: "browser.sign_in", target: ({ keyId }) => keyId }, () =>
         newBrowserKey(deps, caller, {
           name,
@@ -85,7 +86,7 @@ function newCode(
 /** Returns the caller that the proof belongs to. A code is spent, whether or not it is still valid. */
 async function callerOf(
   deps: EngineDependencies,
-  codes: Map<string, OpenCode>,
+  { codes, uses }: { codes: Map<string, OpenCode>; uses: KeyUses },
   proof: { code: string } | { key: string },
 ): Promise<Caller> {
   if ("code" in proof) {
@@ -99,7 +100,7 @@ async function callerOf(
       "the address was used before, or is too old; print a new one: aptove page",
     );
   }
-  const caller = await authenticate(deps, proof.key);
+  const caller = await authenticate(deps, uses, proof.key);
   if (caller === null) throw new AptoveError("sign_in_refused", "the key is unknown, revoked or expired");
   if (caller.keyLimits !== undefined) {
     throw new AptoveError("sign_in_refused", "a key with limits of its own signs in no browser; use another key");

@@ -10,6 +10,7 @@ import { identifiedCaller } from "./identified-caller.ts";
 import type { KeyRing, KeyStart } from "../engine.ts";
 import { knownWorkspaces } from "../sessions/workspace-sessions.ts";
 import { keyCaller } from "./key-caller.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { pageBy, userOfOrg } from "./people.ts";
@@ -17,10 +18,7 @@ import { pageBy, userOfOrg } from "./people.ts";
 /** The user who owns a data folder from its first start. */
 const localOwnerId = "00000000-0000-7000-8000-000000000002";
 
-/** The last use of a key is recorded at most this often, so that a busy client does not cost a write per request. */
-const touchEveryMs = 60_000;
-
-export function keyRing(deps: EngineDependencies, watch: KeyWatch): Omit<KeyRing, "browsers"> {
+export function keyRing(deps: EngineDependencies, watch: KeyWatch, uses: KeyUses): Omit<KeyRing, "browsers"> {
   return {
     create: (caller, key) =>
       audited(
@@ -41,7 +39,7 @@ export function keyRing(deps: EngineDependencies, watch: KeyWatch): Omit<KeyRing
       await audited(deps, { by: caller, action: "key.revoke", target: id }, () => revokeKey(deps, caller, id));
       await watch.changed();
     },
-    authenticate: (secret) => authenticate(deps, secret),
+    authenticate: (secret) => authenticate(deps, uses, secret),
     watch: ({ secret, ...visitor }, onEnd) => watch.add(secret, { ...visitor, onEnd }),
     owner: () => owner(deps),
   };
@@ -125,15 +123,12 @@ async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: 
  * Returns the caller that a secret belongs to. The hash is looked up directly: a secret of 256 random bits cannot be
  * guessed, and the time of a lookup reveals nothing about it.
  */
-export async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
+export async function authenticate(deps: EngineDependencies, uses: KeyUses, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
   const [holder] = await deps.records.keys.find([sha256(secret)]);
   const caller = holder === undefined ? null : await keyCaller(deps, holder, scopedToDevice);
   if (holder === undefined || caller === null) return null;
-  const now = deps.now();
-  const { key } = holder;
-  if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs)
-    await deps.records.keys.update(key, { lastUsedAt: now });
+  await uses.note(holder.key);
   return caller;
 }
 
