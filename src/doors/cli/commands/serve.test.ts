@@ -65,6 +65,20 @@ test("[H4] [L1] serve says how to make a key as long as there is none", async (t
   assert.equal(await noted(), false);
 });
 
+test("[L1] a server whose provider has no key starts, and warns of it in one line", async (t) => {
+  const world = await cliWorld(t);
+  const warnings = async (env: Record<string, string>): Promise<string[]> => {
+    const server = await serving(world, ["serve", "--port", "0"], { env });
+    assert.equal(await stop(server), 0);
+    return (await server.call.finished).stderr.split("\n").filter((line) => line.includes("config check"));
+  };
+  const [line, ...more] = await warnings({ APTOVE_PROVIDER: "openai" });
+  assert.match(line ?? "", /^warning: .* uses openai, which .*OPENAI_API_KEY.*; check it: aptove config check$/);
+  assert.deepEqual(more, []);
+  assert.equal((await warnings({ APTOVE_PROVIDER: "openai", APTOVE_LOG_FORMAT: "json" })).length, 1);
+  assert.deepEqual(await warnings({}), []);
+});
+
 test("[L1] doctor with --server shows what the server finds about itself, and index --status what it indexed", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);

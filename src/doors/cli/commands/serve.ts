@@ -175,12 +175,14 @@ async function serveUntilStopped(
   // A program that reads JSON from standard error expects no other text there.
   const isRead = call.loaded().configuration.log.format === "json";
   const say = (lines: string[]): void => {
+    if (lines.length === 0) return;
     if (isRead) return local.report(lines.join(" "));
     for (const line of lines) call.output.note(line);
   };
   if (first !== null)
     say([`commands on this machine use the server at ${first.url} (pid ${first.pid}) as long as it runs`]);
   if (!isLoopback(host)) say(plainHttp(host));
+  say(await configurationWarning(call));
   const stopping = listenForStop(call.io.signals);
   try {
     await onReady(url);
@@ -210,6 +212,15 @@ function stoppingLine({ runningTurns, graceMs }: ClosingWait): string {
   if (runningTurns === 0) return "stopping: no turn runs";
   const verb = runningTurns === 1 ? "ends" : "end";
   return `stopping: waits up to ${graceMs / 1_000} s until ${plural(runningTurns, "running turn")} ${verb}; a second Ctrl-C stops at once, and the next start keeps the answers so far`;
+}
+
+/** Warns of what keeps turns from running, such as a missing key of a provider. The server can be read meanwhile, so it starts. */
+async function configurationWarning(call: CliInvocation): Promise<string[]> {
+  const { configurationProblems } = await import("../../../inspection/configuration-problems.ts");
+  const [problem, ...more] = configurationProblems(call.loaded().configuration, call.io.env);
+  if (problem === undefined) return [];
+  const others = more.length === 0 ? "" : ` (and ${plural(more.length, "other fault")})`;
+  return [`warning: ${call.output.safeNote(problem)}${others}; check it: aptove config check`];
 }
 
 /** Warns that keys and tokens are sent in clear text, because this server has no TLS of its own. */
