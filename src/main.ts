@@ -134,5 +134,8 @@ const io: CliIo = {
   ...(process.platform !== "win32" && { suspend }),
 };
 
+// Without a listener Node opens its debugger on loopback, where every user of this machine can run code in this process (H4).
+process.on("SIGUSR1", () => undefined);
+
 // Everything is written and closed. What may keep the process alive (a second Ctrl-C, a silent pipe) is not waited for.
 void runCli(process.argv.slice(2), io, ports).then((exit) => process.exit(exit));
