@@ -92,6 +92,14 @@ function compiledFile(program) {
   return join(dirname(program), "compiled", `${command}@${process.versions.v8}-${process.arch}${flags}`);
 }
 
+function removeIfPossible(file) {
+  try {
+    fs.rmSync(file, { force: true });
+  } catch {
+    // The folder belongs to another user, so nothing was written there.
+  }
+}
+
 function readOrNothing(file) {
   try {
     return fs.readFileSync(file);
@@ -111,6 +119,6 @@ function keep(file, script) {
     fs.renameSync(made, file);
   } catch {
     // Only other users may write here, or the disk is full: the next run compiles again.
-    fs.rmSync(made, { force: true });
+    removeIfPossible(made);
   }
 }
