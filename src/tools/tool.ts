@@ -11,6 +11,8 @@
  *   object. If they are not, `run` is not called, and the model receives an error result.
  * - An output may have up to `toolOutputBytesMax`. The model receives it cut at `toolResultCharactersMax`. The whole
  *   output is stored with the turn and can be read later (`ToolContext.readOutput`).
+ * - `run` returns `output`, a text, and `needsApproval` returns true or false and throws nothing. A call that breaks this is answered with an
+ *   error result that names the contract, and is reported.
  * - `view` changes nothing, returns fast, and leaves out what it cannot find out. It may throw: then the call is shown as
  *   without a view. A ToolFault from `view` means that the call cannot do anything, for example because its path leads out of
  *   the folders. Then no person is asked for permission, and the model receives the fault.

@@ -11,6 +11,7 @@ import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../../
 import { budgetTargets } from "../access/budgets.ts";
 import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
+import { preparedRequest } from "../turn/request/prepared-request.ts";
 import { brokenCall, priced, type CallEnd, wholeEnd } from "../turn/run/model-step.ts";
 import { textCallBound } from "../turn/run/call-bound.ts";
 import { holdPlainCall, type HeldCall } from "../turn/run/hold-budgets.ts";
@@ -53,7 +54,7 @@ export class ModelCalls {
   /** Sends the request, again if that may help. Throws what a store throws. */
   async ask(call: ModelCall): Promise<Answered> {
     const { deps, windows } = this.#core;
-    const request = this.#provider.prepare(call);
+    const request = preparedRequest(this.#provider, call);
     for (let attempt = 1; ; attempt += 1) {
       if (this.#signal.aborted) return { failed: stopped };
       const written: string[] = [];

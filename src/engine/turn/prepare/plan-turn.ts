@@ -10,6 +10,7 @@ import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
 import { mediaTexts } from "../kept/kept-parts.ts";
 import type { ClosedCalls } from "../request/envelope.ts";
+import { preparedRequest } from "../request/prepared-request.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, firstCall, mediaWarnings, type SentHistory } from "./build-call.ts";
@@ -153,7 +154,7 @@ async function firstRequest(
 ): Promise<TurnPlan["first"]> {
   const call = firstCall(ground, decision);
   await histories.loadMedia(call, ground.input.loaded);
-  const request = ground.accepted.provider.prepare(call);
+  const request = preparedRequest(ground.accepted.provider, call);
   const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
   const inOrder = earlierTexts(earlier);
   return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, { known, inOrder }) };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { alice, all, testEngine } from "../../../../testing/engine.ts";
-import type { Provider, ProviderEvent } from "../../../providers/provider.ts";
+import type { PreparedRequest, Provider, ProviderEvent } from "../../../providers/provider.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
 /** A driver whose last event is changed. */
@@ -27,6 +27,33 @@ test("[C7] an answer without its usage fails with the words of the contract", as
   const [{ code, message }] = turn.failures;
   assert.equal(code, "internal");
   assert.match(message, /^the driver of acme breaks its contract: an event `finished` has `usage`, with the counts/);
+});
+
+test("[C7] a driver that prepares no request is named, with the contract", async (t) => {
+  const scripted = scriptedProvider({ name: "acme" });
+  const message =
+    "the driver of acme breaks its contract: `prepare` returns `model` and `body`, both texts, and the list `dropped`";
+  for (const prepared of [
+    undefined,
+    null,
+    "{}",
+    { model: "m", body: { a: 1 }, dropped: [] },
+    { model: "m", body: "" },
+  ]) {
+    const { ask } = await testEngine(t, { provider: { ...scripted, prepare: () => prepared as PreparedRequest } });
+    const turn = await ask("hi");
+    assert.ok(turn.status === "failed");
+    assert.deepEqual([turn.failures[0].code, turn.failures[0].message], ["internal", message]);
+  }
+  const throwing: Provider = {
+    ...scripted,
+    prepare: () => {
+      throw new Error("no body");
+    },
+  };
+  const { ask } = await testEngine(t, { provider: throwing });
+  const turn = await ask("hi");
+  assert.equal(turn.status === "failed" && turn.failures[0].message, "the driver of acme threw in `prepare`: no body");
 });
 
 test("[T11] a usage that lacks a count is unknown, and the answer is kept", async (t) => {

@@ -10,6 +10,7 @@ import type { EngineCore } from "../live/engine-core.ts";
 import { holdsLease } from "../live/leases.ts";
 import type { ModelRun } from "./model-run.ts";
 import { permitted } from "./permitted.ts";
+import { wholeResult } from "./tool-contract.ts";
 import { readBlob } from "../kept/turn-blobs.ts";
 
 export interface ToolCall {
@@ -64,7 +65,7 @@ async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: 
   const signal = AbortSignal.any([run.live.signal, deadline]);
   const context = toolContext(core, run, { call, signal });
   try {
-    return await unlessAborted(tool.run(args, context), signal);
+    return wholeResult(core.deps, call.name, await unlessAborted(tool.run(args, context), signal));
   } catch (error) {
     if (run.live.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
     if (deadline.aborted) return failedResult(`no result within ${timeMs / 1000} s`);

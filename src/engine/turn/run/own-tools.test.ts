@@ -108,6 +108,26 @@ test("[T10] [P4] an unanswered question ends with the turn, and the call does no
   assert.equal(runs, 0);
 });
 
+test("[V5] [P4] an answer that is none denies the call, and the model and the operator get the contract", async (t) => {
+  for (const name of ["askApproval", "decideApproval"] as const) {
+    let runs = 0;
+    const { start, reports } = await testEngine(t, { script: script([{ calls: "edit", callId: "c1" }], "fine") });
+    const nothing = { [name]: (async () => undefined) as unknown as () => Promise<null> };
+    const turn = await start("change it", {
+      mode: "edit",
+      ownTools: [tool("edit", { effect: "write", asks: true, run: async () => ((runs += 1), textResult("x")) })],
+      askApproval: async () => null,
+      ...nothing,
+    });
+    const events = await eventsOf(turn);
+    assert.equal((await turn.finished).status, "completed");
+    assert.equal(runs, 0);
+    const fault = `the function \`${name}\` breaks its contract: it returns \`approved\`, true or false, or null`;
+    assert.equal(resultOf(events, "c1"), `${name === "askApproval" ? "denied" : "failed"}: ${fault}`);
+    assert.equal(reports.length, 1);
+  }
+});
+
 test("[G2] [P4] in mode ask nothing is written or run, whatever the model calls; other tools are", async (t) => {
   const ran: string[] = [];
   const named = (name: string, effect?: ToolEffect): Tool =>

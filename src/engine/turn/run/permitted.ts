@@ -1,8 +1,9 @@
 /** Finds out whether a call may run: by what is allowed already, else by asking (V5, P4). */
-import { failureOf } from "../../../domain/errors.ts";
+import { AptoveError, failureOf } from "../../../domain/errors.ts";
 import type { ToolCallItem } from "../../../domain/history.ts";
 import type { ToolCallView } from "../../../domain/tool.ts";
 import { unlessAborted } from "../../../system/abort.ts";
+import { isRecord } from "../../../system/guards.ts";
 import type { ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "../../engine.ts";
@@ -26,7 +27,8 @@ export async function permitted(core: EngineCore, run: ModelRun, asked: Question
   const signal = AbortSignal.any([live.signal, answered.signal]);
   const { sessionId } = live;
   const question: ApprovalQuestion = { sessionId, turnId: plan.turnId, callId, name, args, view, signal };
-  const decided = await unlessAborted(plan.accepted.decideApproval?.(question) ?? null, live.signal);
+  const given = await unlessAborted(plan.accepted.decideApproval?.(question) ?? null, live.signal);
+  const decided = checkedAnswer("decideApproval", given);
   if (decided !== null) {
     recorder.emit({ type: "tool_call_view", callId, view });
     return resultOf(decided);
@@ -49,14 +51,24 @@ async function ask(core: EngineCore, run: ModelRun, question: ApprovalQuestion):
   const first = live.questions.open(callId);
   recorder.emit({ type: "tool_call_view", callId, view, asks: true });
   announce(core, run);
+  const { askApproval } = plan.accepted;
+  if (askApproval === null) return await first;
   const answer = (given: ApprovalAnswer | null): void => {
     if (given !== null) live.questions.answer(callId, given);
   };
-  plan.accepted.askApproval?.(question).then(answer, (error: unknown) => {
+  // The function may be written in JavaScript.
+  Promise.try(async () => checkedAnswer("askApproval", await askApproval(question))).then(answer, (error: unknown) => {
     core.deps.report(`a person could not be asked about the call of "${question.name}"`, error);
     answer({ approved: false, reason: failureOf(error).message });
   });
   return await first;
+}
+
+/** Throws `internal` if that is no answer. */
+function checkedAnswer(name: string, given: ApprovalAnswer | null): ApprovalAnswer | null {
+  if (given === null || (isRecord(given) && typeof given.approved === "boolean")) return given;
+  const contract = "it returns `approved`, true or false, or null";
+  throw new AptoveError("internal", `the function \`${name}\` breaks its contract: ${contract}`);
 }
 
 /** The events say which questions are open, so they must be readable first. */

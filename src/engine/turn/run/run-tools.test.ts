@@ -175,6 +175,49 @@ test("[V5] a tool that throws, floods, is not there or is called with nonsense i
   assert.equal(reports.length, 1);
 });
 
+test("[V5] a tool that breaks its contract is an error result that names the tool and the contract; the turn goes on", async (t) => {
+  const unasked = tool("unasked", async () => textResult("ran"));
+  const tools = [
+    tool("nothing", async () => undefined as unknown as ToolResult),
+    tool("number", async () => ({ output: 42, isError: false }) as unknown as ToolResult),
+    tool("content", async () => ({ ...textResult("x"), content: null }) as unknown as ToolResult),
+    {
+      ...unasked,
+      needsApproval: () => {
+        throw new Error("no approval");
+      },
+    },
+    {
+      ...tool("late", async () => textResult("ran")),
+      needsApproval: (() => Promise.reject(new Error("late"))) as never,
+    },
+    tool("bare", async () => ({ output: "fine" }) as ToolResult),
+  ];
+  const calls = tools.map(({ definition: { name } }, n) => ({ calls: name, callId: `c${n}` }));
+  const { start, provider, reports } = await testEngine(t, { tools, script: script(calls, "I see.") });
+  const running = await start("try them");
+  const events = await all(running.events());
+  assert.equal((await running.finished).status, "completed");
+  const run = "breaks its contract: `run` returns `output`, a text";
+  const asks = "breaks its contract: `needsApproval` returns true or false, and throws nothing";
+  const messages = [
+    `the tool "nothing" ${run}`,
+    `the tool "number" ${run}`,
+    'the tool "content" breaks its contract: the `content` that `run` returns is a list',
+    `the tool "unasked" ${asks}`,
+    `the tool "late" ${asks}`,
+  ];
+  const expected = [...messages.map((message) => [`failed: ${message}`, true]), ["fine", false]];
+  const shown = events.flatMap(({ event }) => (event.type === "tool_result" ? [[event.output, event.isError]] : []));
+  const byText = (rows: unknown[][]) => rows.toSorted(([a], [b]) => String(a).localeCompare(String(b)));
+  assert.deepEqual(byText(shown), byText(expected));
+  assert.deepEqual(
+    results(provider.exchanges[1]?.context ?? []).map(([, ...result]) => result),
+    expected,
+  );
+  assert.deepEqual(reports.toSorted(), messages.toSorted());
+});
+
 test("[T10] [V5] a tool that hangs is ended by an interrupt, and by the limit of its time", async (t) => {
   const begun = Promise.withResolvers<void>();
   const aborted: boolean[] = [];

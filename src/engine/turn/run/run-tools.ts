@@ -13,6 +13,7 @@ import { callTool, showCall, type ToolCall } from "./call-tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelRun } from "./model-run.ts";
 import { storeStep } from "./store-step.ts";
+import { asksFirst } from "./tool-contract.ts";
 
 /** What happens to a call: it waits for the caller, or it has a result now, or it runs. */
 type Fate = { waits: "client" } | { waits: "approval"; shows: ToolCall } | { result: ToolResult } | { run: ToolCall };
@@ -23,7 +24,7 @@ type Fate = { waits: "client" } | { waits: "approval"; shows: ToolCall } | { res
  */
 export async function runTools(core: EngineCore, run: ModelRun): Promise<DeferredCall[]> {
   const calls = openToolCalls(run.recorder.items);
-  const decided = calls.map(async (call) => ({ call, fate: await unlessAllowed(core, run, fateOf(call, run)) }));
+  const decided = calls.map(async (call) => ({ call, fate: await unlessAllowed(core, run, fateOf(core, run, call)) }));
   const fates = withinLimit(run, await Promise.all(decided));
   // Tools may take long, and the process may end meanwhile. So the step that called them is stored first (R2).
   if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run, { survives: "the process" });
@@ -41,7 +42,7 @@ export async function runApproved(
   calls: readonly ToolCallItem[],
 ): Promise<ToolResultItem[]> {
   const fates = calls.map((call) => {
-    const fate = fateOf(call, run);
+    const fate = fateOf(core, run, call);
     return { call, fate: "result" in fate ? fate : allowedFate(call, run.plan.accepted) };
   });
   const results = await resultsOf(core, run, fates);
@@ -130,7 +131,7 @@ async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided
   return { type: "tool_result", callId: call.callId, output, ...(isError && { isError }) };
 }
 
-function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
+function fateOf({ deps }: EngineCore, { plan, recorder }: ModelRun, call: ToolCallItem): Fate {
   const { serverTools, toolUse, askApproval } = plan.accepted;
   const offered = toolUse.allowed ?? toolUse.tools.map((tool) => tool.name);
   if (!offered.includes(call.name)) return refused(notOffered(call.name, plan.accepted, offered));
@@ -146,7 +147,8 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
       `this call was made ${same.length} times in this turn; its result will not change, so do something else`,
     );
   }
-  const asks = tool.needsApproval(args);
+  const asks = asksFirst(deps, tool, args);
+  if (typeof asks !== "boolean") return { result: asks };
   if (asks && plan.accepted.subagent !== null) return { result: noPersonToAsk };
   const toolCall = { call, tool, args, asks };
   return asks && askApproval === null ? { waits: "approval", shows: toolCall } : { run: toolCall };

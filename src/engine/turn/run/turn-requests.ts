@@ -7,6 +7,7 @@ import { baseDepth } from "../../../domain/lineage.ts";
 import type { Step } from "../../../domain/step.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import { loadMedia, mediaTexts } from "../kept/kept-parts.ts";
+import { preparedRequest } from "../request/prepared-request.ts";
 import { earlierTexts, makeRecipe, messageTexts } from "../request/recipe.ts";
 import { earlierHistory } from "../prepare/earlier.ts";
 import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
@@ -59,7 +60,7 @@ export class TurnRequests {
   async store(step: number, call: ModelCall, run: RunSoFar): Promise<ModelRequest> {
     const { turnId, accepted, message, base: requestBase, input } = this.#plan;
     await loadMedia(this.#core.deps.blobs, call, input.loaded);
-    const request = accepted.provider.prepare(call);
+    const request = preparedRequest(accepted.provider, call);
     const base = this.#stored[baseDepth(this.#stored.length)];
     const baseStep = this.#stored.length === 0 ? null : (base?.step ?? null);
     const recipe = makeRecipe(request.body, baseStep === null ? (requestBase?.body ?? null) : (base?.body ?? null), {
