@@ -217,11 +217,10 @@ export const limits = {
   providerIdleMs: 240_000,
   /** How long a connection to a provider is kept for the next request, unless the provider names a shorter time. */
   providerConnectionMs: 240_000,
-  /**
-   * How long the engine waits for the end of the body after the terminal event, so that the stored bytes are complete
-   * (D3).
-   */
+  /** How long the engine waits for the end of the body after the terminal event, so that the stored bytes are complete (D3). */
   providerDrainMs: 500,
+  /** T11, R4: how long a driver may take to end after its signal has aborted. It is less than `leaseMarginMs`. */
+  providerEndMs: 1_000,
   /** One event of a provider, and the body of an error. Longer ones are cut off. */
   providerEventBytesMax: 16_777_216,
   providerErrorBytesMax: 1_048_576,

@@ -10,7 +10,8 @@
  *   Settings that the model cannot take are named in `adjusted` (G3).
  * - `send` sends exactly those bytes once. It never throws or rejects: every failure is one `failed` event.
  *   The last event is `finished` or `failed`; a stream that ends without the provider's own terminal event
- *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`.
+ *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`. The engine waits
+ *   for `providerEndMs`, and then goes on without the driver (T11).
  * - Every byte of the response body is given in `bytes` events, before the events that were read from it
  *   (D3). This holds for failed calls too. Only a key in the body of an error is replaced, and the event says so (E8).
  * - `item` events carry whole items, in the order of the response; deltas come before their item.

@@ -3,16 +3,17 @@
  * arrived (D3), and calls are retried like those of a turn (C7).
  */
 import type { Caller } from "../../domain/caller.ts";
-import { AptoveError, failure, failureOf, type Failure } from "../../domain/errors.ts";
+import { AptoveError, failure, type Failure } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
 import type { CompletedSummary, Summary, SummaryCall, SummaryCallEnd } from "../../domain/summary.ts";
 import { addUsage, noUsage, unknownUsage, type Usage } from "../../domain/usage.ts";
-import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../../providers/provider.ts";
+import type { ModelCall, PreparedRequest, Provider } from "../../providers/provider.ts";
 import { budgetTargets } from "../access/budgets.ts";
 import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { preparedRequest } from "../turn/request/prepared-request.ts";
-import { brokenCall, priced, type CallEnd, wholeEnd } from "../turn/run/model-step.ts";
+import { priced, wholeEnd } from "../turn/run/model-step.ts";
+import { answerReader, type CallEnd, type ReadAnswer } from "../turn/run/read-answer.ts";
 import { textCallBound } from "../turn/run/call-bound.ts";
 import { holdPlainCall, type HeldCall } from "../turn/run/hold-budgets.ts";
 import { retryDelay } from "../turn/run/retry-delay.ts";
@@ -91,8 +92,9 @@ export class ModelCalls {
       provider: this.#provider.name,
       model: request.model,
     });
-    const answer = this.#provider.send(request, this.#signal);
-    const end = wholeEnd(await activity.within(() => listen(answer, { chunks, written })), this.#provider.name);
+    const [provider, signal] = [this.#provider, this.#signal];
+    const read = answerReader(deps, { provider, signal, send: () => provider.send(request, signal) });
+    const end = wholeEnd(await activity.within(() => listen(read, { chunks, written })), provider.name);
     const model = end.type === "finished" ? end.model : request.model;
     const usage = priced(this.#provider, model, end.usage);
     const responded =
@@ -169,19 +171,14 @@ function outcomeOf(end: CallEnd): SummaryCallEnd["outcome"] {
   return { status: "failed", failure: end.failure };
 }
 
-/** Reads the stream to its end. A driver that throws, or ends without an end event, breaks its contract. */
+/** Reads the answer to its end. */
 async function listen(
-  events: AsyncIterable<ProviderEvent>,
+  read: ReadAnswer,
   { chunks, written }: { chunks: Uint8Array[]; written: string[] },
 ): Promise<CallEnd> {
-  try {
-    for await (const event of events) {
-      if (event.type === "bytes") chunks.push(event.bytes);
-      if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
-      if (event.type === "finished" || event.type === "failed") return event;
-    }
-    return brokenCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
-  } catch (error) {
-    return brokenCall(failureOf(error));
-  }
+  return await read((event) => {
+    if (event.type === "bytes") chunks.push(event.bytes);
+    if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
+    return event.type === "finished" || event.type === "failed" ? event : null;
+  });
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { alice, all, testEngine } from "../../../../testing/engine.ts";
+import { alice, all, testEngine, untilEvent } from "../../../../testing/engine.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { PreparedRequest, Provider, ProviderEvent } from "../../../providers/provider.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
@@ -93,5 +94,94 @@ test("[C7] [D2] a wait that makes no sense is none, so that the session can be e
     const lines = await all(engine.transfer.export(alice, { sessionId: turn.sessionId }));
     const other = await testEngine(t);
     assert.equal((await other.engine.transfer.import(alice, Readable.from(lines))).turnsImported, 1);
+  }
+});
+
+test("[T10] [T11] [R4] a driver that ignores its abort signal is left, what it sent is kept, and the engine closes", async (t) => {
+  const never = new Promise<IteratorResult<ProviderEvent>>(() => {});
+  for (const deltas of [["part"], []]) {
+    let returned = 0;
+    const waits: number[] = [];
+    const events: ProviderEvent[] = deltas.map((delta) => ({ type: "text_delta", itemId: "m1", delta }));
+    const provider: Provider = {
+      ...scriptedProvider({ name: "acme" }),
+      send: () => ({
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            const value = events.shift();
+            return value === undefined ? await never : { done: false, value };
+          },
+          return: async () => ((returned += 1), await never),
+        }),
+      }),
+    };
+    const deadline = (ms: number): AbortSignal => (waits.push(ms), AbortSignal.abort());
+    const { start, engine, caller, answer, reports } = await testEngine(t, { provider, deadline });
+    const [first, second] = [await start("one"), await start("two")];
+    await untilEvent(first, "step_started");
+    if (deltas.length > 0) await untilEvent(first, "text_delta");
+    await engine.turns.interrupt(caller, { turnId: first.turnId });
+    const turn = await first.finished;
+    if (deltas.length > 0) {
+      assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
+      assert.equal(await answer(turn.id), "part");
+    } else assert.equal(turn.status === "failed" && turn.failures[0].code, "interrupted");
+    await engine.close({ graceMs: 0 });
+    assert.notEqual((await second.finished).status, "pending");
+    assert.deepEqual(waits, [limits.providerEndMs, limits.providerEndMs]);
+    assert.equal(returned, 2);
+    const message = "the driver of acme breaks its contract: it did not end within 1 s after its signal aborted";
+    assert.deepEqual(reports, [message, message]);
+  }
+});
+
+test("[T10] [T11] what a driver sends after it was left is not taken", async (t) => {
+  const left = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  async function* send(): AsyncGenerator<ProviderEvent> {
+    try {
+      yield { type: "text_delta", itemId: "m1", delta: "part" };
+      await left.promise;
+      yield { type: "text_delta", itemId: "m1", delta: " and more" };
+    } finally {
+      ended.resolve();
+    }
+  }
+  const provider: Provider = { ...scriptedProvider({ name: "acme" }), send };
+  const { start, engine, caller, answer } = await testEngine(t, { provider, deadline: () => AbortSignal.abort() });
+  const running = await start("hi");
+  await untilEvent(running, "text_delta");
+  await engine.turns.interrupt(caller, { turnId: running.turnId });
+  const turn = await running.finished;
+  left.resolve();
+  await ended.promise;
+  assert.equal(await answer(turn.id), "part");
+});
+
+test("[C7] a driver whose `send` returns no events, or throws at once, fails the turn with its name", async (t) => {
+  const sends: [() => unknown, RegExp][] = [
+    [() => 5, /^the driver of acme breaks its contract: `send` returns an async iterable of events$/],
+    [() => undefined, /^the driver of acme breaks its contract: `send` returns an async iterable of events$/],
+    [
+      async function* () {
+        yield null;
+      },
+      /^the driver of acme breaks its contract: `send` gives events, each with its `type`$/,
+    ],
+    [
+      () => {
+        throw new Error("at once");
+      },
+      /^the driver of acme threw: at once$/,
+    ],
+  ];
+  for (const [send, message] of sends) {
+    const { ask } = await testEngine(t, {
+      provider: { ...scriptedProvider({ name: "acme" }), send: send as Provider["send"] },
+    });
+    const turn = await ask("hi");
+    assert.ok(turn.status === "failed");
+    assert.equal(turn.failures[0].code, "internal");
+    assert.match(turn.failures[0].message, message);
   }
 });

@@ -12,7 +12,8 @@ import type { EngineCore } from "../live/engine-core.ts";
 import { ArrivingAnswer } from "../live/pacing.ts";
 import type { ModelAnswer } from "../live/turn-stages.ts";
 import type { ModelRun } from "./model-run.ts";
-import { brokenCall, modelStep, type CallEnd } from "./model-step.ts";
+import { modelStep } from "./model-step.ts";
+import { brokenCall, type CallEnd, type ReadAnswer } from "./read-answer.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 import { waitToRetry } from "./wait-to-retry.ts";
@@ -26,7 +27,7 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
   let request = first;
   for (let triesOfThisCall = 1; ; triesOfThisCall += 1) {
     if (signal.aborted) return { ended: "interrupted" };
-    const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
+    const end = await modelStep(core, run, { request, consume: (read) => consume(read, recorder, request.step) });
     if (end.type === "finished") {
       recorder.contextTokens = end.usage.isPartial === true ? null : end.usage.input + end.usage.output;
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
@@ -60,30 +61,20 @@ async function rebuild(run: ModelRun, step: number): Promise<ModelRequest> {
   return await requests.store(step, call, run);
 }
 
-/**
- * Reads the stream to its end. A driver that throws, or ends without an end event, breaks its contract; that counts as
- * a failed call.
- */
-async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecorder, step: number): Promise<CallEnd> {
+/** Reads the answer to its end, and records it. */
+async function consume(read: ReadAnswer, recorder: RunRecorder, step: number): Promise<CallEnd> {
   const messageId = messageIds(recorder.turnId, step);
   const answer = new ArrivingAnswer();
-  try {
-    for await (const event of events) {
-      answer.arrived();
-      if (event.type === "finished" || event.type === "failed") {
-        return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
-      }
-      record(event, { recorder, step, messageId });
-      if (recorder.bytesReceived > limits.answerBytesMax) return brokenCall(endless());
+  const end = await read((event) => {
+    answer.arrived();
+    if (event.type === "finished" || event.type === "failed") {
+      return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
     }
-    return brokenCall(failure("provider_stream_cut", "the provider's driver ended without an end event"));
-  } catch (error) {
-    return brokenCall(
-      failure("internal", `the provider's driver threw: ${error instanceof Error ? error.message : String(error)}`),
-    );
-  } finally {
-    answer.ended();
-  }
+    record(event, { recorder, step, messageId });
+    return recorder.bytesReceived > limits.answerBytesMax ? brokenCall(endless()) : null;
+  });
+  answer.ended();
+  return end;
 }
 
 function endless(): Failure {

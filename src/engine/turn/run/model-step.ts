@@ -4,7 +4,7 @@ import { costOf } from "../../../domain/models.ts";
 import type { Step } from "../../../domain/step.ts";
 import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/usage.ts";
 import { believedWait } from "../../../providers/terminal-event.ts";
-import type { Provider, ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import type { Provider, ProviderFailed } from "../../../providers/provider.ts";
 import { isRecord } from "../../../system/guards.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -12,15 +12,14 @@ import type { EngineDependencies } from "../../dependencies.ts";
 import { holdsLease, runnerLost } from "../live/leases.ts";
 import { holdBudgets } from "./hold-budgets.ts";
 import type { ModelRun } from "./model-run.ts";
+import { answerReader, brokenCall, type CallEnd, type ReadAnswer } from "./read-answer.ts";
 import { storeStep } from "./store-step.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
-export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;
-
 export interface ModelStep {
   request: ModelRequest;
-  /** Reads the stream to its end. Never throws. */
-  consume(events: AsyncIterable<ProviderEvent>): Promise<CallEnd>;
+  /** Reads the answer to its end. Never throws. */
+  consume(read: ReadAnswer): Promise<CallEnd>;
 }
 
 export async function modelStep(core: EngineCore, run: ModelRun, { request, consume }: ModelStep): Promise<CallEnd> {
@@ -40,10 +39,9 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
     warnOnce(run, warning);
   for (const warning of adjustedWarnings(request.request)) warnOnce(run, warning);
   recorder.emit({ type: "step_started", step: request.step });
-  const end = await watchedCall(deps, run, {
-    request,
-    consume: () => consume(provider.send(request.request, live.signal)),
-  });
+  const { signal } = live;
+  const read = answerReader(deps, { provider, signal, send: () => provider.send(request.request, signal) });
+  const end = await watchedCall(deps, run, { request, consume: () => consume(read) });
   // Messages that were cut short end before their step ends.
   recorder.endAll();
   const model = end.type === "finished" ? end.model : request.request.model;
@@ -142,9 +140,4 @@ function warnOfEstimate(run: ModelRun): void {
 /** Adds a warning, once per code and turn: each call of the turn has the same reason. */
 function warnOnce({ recorder }: ModelRun, warning: Warning): void {
   if (!recorder.warnings.some(({ code }) => code === warning.code)) recorder.warn(warning);
-}
-
-/** Returns the end of a call that was sent, and of which nothing more is known. */
-export function brokenCall(reason: Failure): ProviderFailed {
-  return { type: "failed", failure: reason, retryAfterMs: null, usage: unknownUsage };
 }

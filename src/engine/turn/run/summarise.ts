@@ -2,15 +2,16 @@
  * Has the model write a summary, piece by piece (C6). Each piece is sent with the summary of those before it, so that no
  * request is too long. The calls are retried like any other call of a model (C7).
  */
-import { AptoveError, failure, failureOf, type Failure } from "../../../domain/errors.ts";
+import { AptoveError, failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { historySummary, summaryItem } from "../../../domain/lineage.ts";
-import type { ModelCall, ProviderEvent } from "../../../providers/provider.ts";
+import type { ModelCall } from "../../../providers/provider.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import { itemText } from "../prepare/history-size.ts";
 import type { PlacedItem } from "./history-cut.ts";
 import type { ModelRun } from "./model-run.ts";
-import { brokenCall, modelStep, type CallEnd } from "./model-step.ts";
+import { modelStep } from "./model-step.ts";
+import type { CallEnd, ReadAnswer } from "./read-answer.ts";
 import { withKnownTurns } from "./turn-names.ts";
 import { waitToRetry } from "./wait-to-retry.ts";
 
@@ -67,7 +68,7 @@ export class Summariser {
       const written: string[] = [];
       const end = await modelStep(this.#core, this.#run, {
         request,
-        consume: (events) => listen(events, { run: this.#run, step: request.step, written }),
+        consume: (read) => listen(read, { run: this.#run, step: request.step, written }),
       });
       if (end.type === "finished") return answerOf(written.join("").trim(), end.stopReason === "length");
       if (end.failure.code === "context_window_exceeded") return { tooLong: end.failure };
@@ -148,15 +149,10 @@ interface SummaryStep {
 }
 
 /** Reads the text of a summary. It is part of no message: it is kept with the response of the step and in the state. */
-async function listen(events: AsyncIterable<ProviderEvent>, { run, step, written }: SummaryStep): Promise<CallEnd> {
-  try {
-    for await (const event of events) {
-      if (event.type === "bytes") run.recorder.addBytes(step, event);
-      if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
-      if (event.type === "finished" || event.type === "failed") return event;
-    }
-    return brokenCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
-  } catch (error) {
-    return brokenCall(failureOf(error));
-  }
+async function listen(read: ReadAnswer, { run, step, written }: SummaryStep): Promise<CallEnd> {
+  return await read((event) => {
+    if (event.type === "bytes") run.recorder.addBytes(step, event);
+    if (event.type === "item" && event.item.type === "assistant") written.push(event.item.text);
+    return event.type === "finished" || event.type === "failed" ? event : null;
+  });
 }
