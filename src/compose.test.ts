@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
+import { hasCode } from "../testing/refusals.ts";
 import { createAptove } from "./compose.ts";
+import type { AptoveOptions } from "./compose/options.ts";
 import { keyedProviders } from "./configuration/configured-providers.ts";
 import { modelInfo } from "./domain/models.ts";
 import { scriptedProvider } from "./providers/scripted/scripted.ts";
@@ -80,4 +82,18 @@ test("[B3] [T11] a turn whose end the disk did not keep is a failure for every r
   assert.ok(!types.includes("run_finished"), types.join());
   await assert.rejects(engine.turns.read(owner, turnId), { code: "storage_failed" });
   await assert.rejects(engine.close(), { code: "storage_failed" });
+});
+
+test("[Y1] an option that is unknown or in another form is refused, and names it", async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const wrong: [unknown, string][] = [
+    [null, "the options are not an object"],
+    [{ overides: {} }, 'overides is not known; the nearest known field is "overrides"'],
+    [{ dataDir: 5 }, "dataDir is not text"],
+    [{ dataDir, tools: {} }, "tools is not a list"],
+    [{ dataDir, report: "log" }, "report is not a function"],
+  ];
+  for (const [options, message] of wrong) {
+    await assert.rejects(createAptove(options as AptoveOptions), hasCode("request_invalid", message));
+  }
 });

@@ -2,6 +2,7 @@
  * Builds the engine from the configuration. The caller may replace any part (Y1). Only this file and compose/ name
  * drivers. A driver is loaded when it is first needed, so that a command starts quickly.
  */
+import { checkOptions } from "./compose/checks/check-options.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
 import { openStores } from "./compose/data-folder/open-stores.ts";
 import { engineModels } from "./compose/engine-parts/engine-models.ts";
@@ -53,6 +54,7 @@ export interface Aptove {
 }
 
 export async function createAptove(options: AptoveOptions = {}): Promise<Aptove> {
+  checkOptions(options);
   const { env = process.env, now = Date.now, overrides = {}, overridesFrom, providers: given = [] } = options;
   const folder = openDataFolder(options.dataDir ?? dataFolderPath({ env }));
   const shared = readSharedLayers({

@@ -1,6 +1,7 @@
 /** Puts the engine together, and starts it (R1, R2). */
 import { AccessWatch } from "./access/access-watch.ts";
 import { auditLog } from "./access/audit.ts";
+import { checkingUsers } from "./access/check-user.ts";
 import { announcing } from "./access/org-changes.ts";
 import { contexts } from "./contexts/contexts.ts";
 import type { EngineDependencies } from "./dependencies.ts";
@@ -54,7 +55,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     ),
     keys: { ...keyRing(deps, watch, uses), browsers: browsers(deps, watch, uses) },
     devices: devices(deps, watch),
-    people: { ...people(deps, watch), budgets: budgets(core) },
+    people: { ...checkingUsers(people(deps, watch)), budgets: budgets(core) },
     operator: { ...operator(deps, watch), ...erasing(core, watch) },
     sharing: announcing(core.changes, sharing(deps, access), ["change"]),
     audit: auditLog(deps),

@@ -3,6 +3,7 @@
  * contract; plain text and multipart are other ways to send the same request.
  */
 import * as z from "zod";
+import { contradictionsIn, contradictions, type Contradiction } from "../domain/contradictions.ts";
 import { limits } from "../domain/limits.ts";
 import { fileBundleSchema } from "./file-bundle.ts";
 import { sessionFactsSchema } from "./session.ts";
@@ -205,24 +206,15 @@ const otherRepository = z
   })
   .meta({ id: "OtherRepository" });
 
-/** Pairs of fields that contradict each other, with the reason. */
-const contradictions = [
-  ["fork", "sessionId", "a fork starts a new session"],
-  ["fork", "responseContinuationId", "a fork starts a new session"],
-  ["fork", "rerun", "a rerun is always placed beside the turn that it repeats"],
-  ["rerun", "sessionId", "a rerun is always placed beside the turn that it repeats"],
-  ["rerun", "responseContinuationId", "a rerun is always placed beside the turn that it repeats"],
-  ["retry", "fork", "a retry runs the newest turn of its session again"],
-  ["retry", "rerun", "a retry runs the newest turn of its session again"],
-  ["retry", "fire", "a retry repeats the input of its turn"],
-  ["fire", "fork", "a mailbox is delivered to the head of its own session"],
-  ["fire", "rerun", "a rerun repeats the input of its turn"],
+/** `responseContinuationId` names a session, as `sessionId` does. */
+const wireContradictions: readonly Contradiction[] = [
+  ...contradictions,
+  ...contradictions.flatMap(([field, other, why]): Contradiction[] =>
+    other === "sessionId" ? [[field, "responseContinuationId", why]] : [],
+  ),
   ["session", "sessionId", "it describes a new session"],
   ["session", "responseContinuationId", "it describes a new session"],
-] as const;
-
-/** Fields that cannot be sent to a running turn. */
-const notSteered = ["input", "toolResults", "rerun", "retry", "fork", "fire", "compact"] as const;
+];
 
 const executeFields = z.strictObject({
   instruction: absent(z.string()).describe(
@@ -295,15 +287,8 @@ const executeFields = z.strictObject({
 
 export const executeRequestSchema = executeFields
   .superRefine((request, context) => {
-    const says = (field: keyof typeof request): boolean => !["", false, null, undefined].includes(request[field] as "");
-    for (const [field, other, why] of contradictions) {
-      if (!says(field) || !says(other)) continue;
-      context.addIssue({ code: "custom", path: [field], message: `cannot be combined with ${other}: ${why}` });
-    }
-    for (const field of notSteered) {
-      if (request.ifBusy !== "steer" || !says(field)) continue;
-      const message = `is "steer" and cannot be combined with ${field}: a running turn accepts only a message`;
-      context.addIssue({ code: "custom", path: ["ifBusy"], message });
+    for (const { field, message } of contradictionsIn(request, wireContradictions)) {
+      context.addIssue({ code: "custom", path: [field], message });
     }
   })
   .meta({ id: "ExecuteRequest" });

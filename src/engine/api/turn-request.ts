@@ -39,7 +39,10 @@ export interface TurnRequest
   withdrawn?: AbortSignal;
 }
 
-/** The position of the new turn: `rerun` counts before `fork`, `fork` before `after`, and `after` before `sessionId`. A turn without any of them starts a new session. */
+/**
+ * The position of the new turn: one of `rerun`, `fork`, `after` and `sessionId`. `after` counts before `sessionId`; other pairs are refused. A
+ * turn without any of them starts a new session.
+ */
 export interface TurnTarget {
   /** The session that the turn continues from its head. */
   sessionId?: string;

@@ -25,14 +25,14 @@ export interface Turns {
    */
   run(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
   /**
-   * Returns the events of a turn after position `afterSeq` (0 for all events), in order. Works while the turn runs and at
+   * Returns the events of a turn after position `afterSeq` (0, the default, for all events), in order. Works while the turn runs and at
    * any time later. The iterable ends after the terminal event, or when `signal` aborts (V2), or with `until: "now"` after the
    * events that there are. Throws `not_found`, and `event_id_unknown` if the turn has no event at that position.
    */
   events(
     caller: Caller,
     turnId: string,
-    from: { afterSeq: number; signal?: AbortSignal; until?: "now" | undefined },
+    from?: { afterSeq?: number; signal?: AbortSignal; until?: "now" | undefined },
   ): Promise<AsyncIterable<SequencedEvent>>;
   /**
    * Sends a message to a running turn, and returns the id of the turn. The model receives the message at the turn's next

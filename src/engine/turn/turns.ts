@@ -8,6 +8,7 @@ import { visibleSession, visibleTurn } from "../access/visible.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import type { Turns } from "../engine.ts";
 import { runAndAllow } from "./allow-parked.ts";
+import { checkTurnRequest } from "./check-request.ts";
 import { estimateTurn } from "./estimate-turn.ts";
 import { findByHistory } from "./find-by-history.ts";
 import { historyOf } from "./history-of.ts";
@@ -24,6 +25,7 @@ export function turns(core: EngineCore, watch: AccessWatch): Turns {
   const { deps } = core;
   const verbs: Turns = {
     run: async (caller, request) => {
+      checkTurnRequest(caller, request);
       const running = await runAndAllow(core, caller, request);
       const { sessionId, turnId } = running;
       // Who makes the first turn owns the session (S4), and never loses it.
@@ -31,7 +33,7 @@ export function turns(core: EngineCore, watch: AccessWatch): Turns {
       const right = watch.of(caller, sessionId);
       return { ...running, events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal, right }) };
     },
-    events: async (caller, turnId, { afterSeq, signal, until }) => {
+    events: async (caller, turnId, { afterSeq = 0, signal, until } = {}) => {
       const turn = await visibleTurn(deps, caller, turnId);
       await checkPosition(core, turn, afterSeq);
       await checkEndIsKnown(core, turnId, afterSeq);
@@ -48,7 +50,10 @@ export function turns(core: EngineCore, watch: AccessWatch): Turns {
     askQuestion: (caller, question) => askClientQuestion(core, caller, question),
     withdrawQuestion: (caller, question) => withdrawClientQuestion(deps, caller, question),
     find: (caller, items, below) => findByHistory(core, caller, { items, below }),
-    estimate: (caller, request) => estimateTurn(core, caller, request),
+    estimate: async (caller, request) => {
+      checkTurnRequest(caller, request);
+      return await estimateTurn(core, caller, request);
+    },
     get: (caller, id) => visibleTurn(deps, caller, id),
     list: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
     read: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),
