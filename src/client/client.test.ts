@@ -366,3 +366,31 @@ test("the address may have a path, and parameters are encoded", async () => {
     "GET https://example.org/aptove/api/sessions/a%2Fb%3Fc Bearer k",
   ]);
 });
+
+test("[H1] a wrong address is refused at once, with the fix, and without a password", (t) => {
+  const fix = /begins with http:\/\/ or https:\/\//;
+  for (const url of ["", "127.0.0.1:4377", "localhost:4377", "/aptove", "ftp://example.org", "http://", undefined]) {
+    const error = refusalOf(() => createClient({ url: url as string, key: "k" }));
+    assert.equal(error.code, "request_invalid");
+    assert.match(error.message, fix);
+  }
+  const secret = refusalOf(() => createClient({ url: "http://ada:password@example.org" }));
+  assert.ok(!secret.message.includes("password@") && secret.message.includes("leave them out"), secret.message);
+  for (const url of ["http://127.0.0.1:4377", "https://example.org/aptove/", "HTTP://[::1]:4377"])
+    createClient({ url });
+  // A page may name its own server by a relative address.
+  const page = { location: { href: "https://example.org/page/" } };
+  Object.assign(globalThis, page);
+  t.after(() => Reflect.deleteProperty(globalThis, "location"));
+  for (const url of ["", "/aptove", "aptove"]) createClient({ url });
+});
+
+function refusalOf(create: () => unknown): AptoveApiError {
+  try {
+    create();
+  } catch (error) {
+    assert.ok(error instanceof AptoveApiError, String(error));
+    return error;
+  }
+  return assert.fail("nothing was thrown");
+}

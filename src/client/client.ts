@@ -220,6 +220,7 @@ export interface AptoveClient {
   health(options?: CallOptions): Promise<WireReadiness>;
 }
 
+/** Throws an AptoveApiError, `request_invalid`, if `url` is no address of a server. */
 export function createClient(options: ClientOptions): AptoveClient {
   const send = requestSender(options);
   const call: FetchJson = async <N extends RouteName>(name: N, more?: RequestOptions<N>) =>

@@ -2,6 +2,7 @@
 import { paths, type RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
+import { serverAddress } from "./server-address.ts";
 
 export interface RequestOptions<N extends RouteName> {
   id?: string;
@@ -26,7 +27,7 @@ export interface RequestContent {
 }
 
 export interface ServerConnection {
-  /** Address of the server. It may have a path, which is put before the routes. */
+  /** Address of the server. It may have a path, which is put before the routes. In a browser it may be relative to the page. */
   url: string;
   /** The API key's secret. */
   key?: string;
@@ -43,7 +44,7 @@ export type SendRequest = <N extends RouteName>(name: N, options?: RequestOption
 export type FetchJson = <N extends RouteName>(name: N, options?: RequestOptions<N>) => Promise<AnswerOf<N>>;
 
 export function requestSender(connection: ServerConnection): SendRequest {
-  const base = connection.url.replace(/\/+$/, "");
+  const base = serverAddress(connection.url);
   const fetch = connection.fetch ?? globalThis.fetch;
   return async (name, options = {}) => {
     const { method, path } = paths[name];

@@ -1,0 +1,32 @@
+/** The address of the server that a client calls. A wrong one is refused at once, and not after the retries of the first request. */
+import { AptoveApiError } from "./api-error.ts";
+
+/** Returns the address without slashes at its end. In a browser it may be relative to the page. Throws an error that states the fix. */
+export function serverAddress(url: unknown): string {
+  if (typeof url !== "string") throw wrongAddress("the client needs `url`, the address of the server");
+  const shown = JSON.stringify(url);
+  const page = (globalThis as { location?: { href: string } }).location?.href;
+  const base = url.replace(/\/+$/, "");
+  const parsed = parsedUrl(`${base}/`, page);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw wrongAddress(`${shown} is no address of a server`);
+  // A request refuses such an address, and an error would quote the password.
+  if (parsed.username !== "" || parsed.password !== "") {
+    throw wrongAddress("the address has a user name or a password; leave them out, and give the key as `key`");
+  }
+  return base;
+}
+
+/** Returns null for what is no address. Node 20 has no `URL.parse`. */
+function parsedUrl(url: string, page: string | undefined): URL | null {
+  try {
+    return new URL(url, page);
+  } catch {
+    // The caller says what is wrong.
+    return null;
+  }
+}
+
+function wrongAddress(why: string): AptoveApiError {
+  const fix = 'an address begins with http:// or https://, for example "http://127.0.0.1:4870"';
+  return new AptoveApiError("request_invalid", `${why}; ${fix}`);
+}
