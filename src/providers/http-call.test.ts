@@ -1,6 +1,7 @@
 /** What a person reads when a provider fails: a message that names the provider (C7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import type { Failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { compatibleProvider } from "./compatible/compatible.ts";
@@ -42,4 +43,31 @@ test("[C7] a provider that cannot be reached is named, with what to try", async 
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
   const { message } = await failureWith(() => Promise.reject(refused));
   assert.match(message, /^acme cannot be reached: connect ECONNREFUSED 127.0.0.1:9 \(ECONNREFUSED\); is the server/);
+});
+
+test("[C7] an answer that is compressed names the encoding and the fix", async () => {
+  const packed = gzipSync('data: {"choices":[]}\n\n');
+  const headers = { "content-type": events, "content-encoding": "gzip" };
+  const { code, message } = await failureWith(() => Promise.resolve(new Response(packed, { headers })));
+  assert.equal(code, "provider_answer_invalid");
+  assert.match(
+    message,
+    /^acme compressed its answer \(content-encoding: gzip\); have it, or the proxy before it, send/,
+  );
+});
+
+test("[C7] [E8] a redirect names where it leads, without query and password, and says what to set", async () => {
+  const fix = "set the base URL to the address that answers there; the key is not sent to another address";
+  const cases: [location: string, to: string | null][] = [
+    ["https://ada:secret@gate.test/v2/chat?key=secret#secret", "https://gate.test/v2/chat"],
+    ["/login?next=%2Fv1", "http://acme.test/login"],
+    ["http://[", null],
+  ];
+  for (const [location, to] of cases) {
+    const answer = new Response("", { status: 302, headers: { location } });
+    const { code, message } = await failureWith(() => Promise.resolve(answer));
+    assert.equal(code, "provider_rejected");
+    const words = to === null ? "acme gave no reason (HTTP 302)" : `acme redirects to ${to} (HTTP 302); ${fix}`;
+    assert.equal(message, words);
+  }
 });

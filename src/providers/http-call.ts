@@ -11,7 +11,7 @@ import { MaskedBytes, maskedBytes, type MaskedPiece } from "../system/masked-byt
 import { EventStream } from "./event-stream.ts";
 import { ExchangeGuard, isUnreachable } from "./exchange-guard.ts";
 import type { HttpConnection } from "./http-connection.ts";
-import { type HttpErrorResponse, retryAfterOf } from "./http-failures.ts";
+import { type HttpErrorResponse, redirectOf, retryAfterOf } from "./http-failures.ts";
 import type { HttpPostResponse } from "./post.ts";
 import type { PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failedEvent, type TerminalEvent } from "./terminal-event.ts";
@@ -139,7 +139,8 @@ class RefusalBody implements ResponseBody {
     }
     const { status, headers } = this.#response;
     const body = Buffer.from(masked.bytes).toString("utf8");
-    return [...bytes, errorEvent({ status, body, retryAfterMs: retryAfterOf(headers, Date.now()) })];
+    const location = redirectOf({ status, headers }, this.#call.url);
+    return [...bytes, errorEvent({ status, body, location, retryAfterMs: retryAfterOf(headers, Date.now()) })];
   }
 }
 
@@ -196,7 +197,16 @@ class AnswerBody implements ResponseBody {
       const most = `${limits.providerEventBytesMax / 1_048_576} MB`;
       return failure("provider_answer_invalid", `${name} sent an event that is too large; one may have ${most}`);
     }
-    const type = this.#response.headers.get("content-type") ?? "no content type";
+    const { headers } = this.#response;
+    const type = headers.get("content-type") ?? "no content type";
+    const encoding = headers.get("content-encoding") ?? "identity";
+    if (!this.#reader.hasBegun && type.startsWith("text/event-stream") && encoding !== "identity") {
+      const fix = "have it, or the proxy before it, send streams of events without compression";
+      return failure(
+        "provider_answer_invalid",
+        `${name} compressed its answer (content-encoding: ${encoding}); ${fix}`,
+      );
+    }
     if (fault === "no_events" || (!this.#reader.hasBegun && !type.startsWith("text/event-stream"))) {
       return failure("provider_answer_invalid", `${name} did not answer with a stream of events (${type})`);
     }

@@ -30,6 +30,8 @@ export interface HttpErrorResponse {
   body: string;
   /** The wait in milliseconds that the headers request. */
   retryAfterMs: number | null;
+  /** The address that a redirect names, without its query. Null or absent: it is no redirect. */
+  location?: string | null;
 }
 
 interface RefusedRequest extends HttpErrorResponse {
@@ -49,6 +51,12 @@ export function httpErrorEvent<WireError>(wire: ErrorWire<WireError>, refused: R
   if (code === "provider_unauthenticated" && !hasKey) {
     const message = `${provider} requires an API key, and none is configured (HTTP ${status})`;
     return failedEvent(failure(code, message), { retryAfterMs });
+  }
+  if (refused.location != null) {
+    const fix = "set the base URL to the address that answers there; the key is not sent to another address";
+    return failedEvent(failure(code, `${provider} redirects to ${refused.location} (HTTP ${status}); ${fix}`), {
+      retryAfterMs,
+    });
   }
   const texts = [wire.messageOf(error), wire.hintFor?.(error, refused) ?? null].filter((text) => text !== null);
   const words = texts.length === 0 ? null : texts.join("; ");
@@ -126,6 +134,17 @@ export function httpFailure(code: ErrorCode, { provider, status, words, retryAft
 
 function shortened(words: string | null): string | null {
   return words === null || words === "" ? null : words.slice(0, messageCharactersMax);
+}
+
+/** Returns the address that a redirect names. A query may have a secret, so it is left out, and so is a password. Null: it is no redirect. */
+export function redirectOf(
+  { status, headers }: { status: number; headers: Pick<Headers, "get"> },
+  requested: string,
+): string | null {
+  const location = headers.get("location");
+  if (status < 300 || status > 399 || location === null) return null;
+  const to = URL.parse(location, requested);
+  return to === null ? null : shortened(`${to.protocol}//${to.host}${to.pathname}`);
 }
 
 /** Returns milliseconds from `retry-after-ms` or `retry-after` (seconds or a date); null if neither can be read. */
