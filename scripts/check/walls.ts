@@ -51,6 +51,7 @@ const pureSystem = [
   "opened-once",
   "apart",
   "repeated-fault",
+  "secret-forms",
 ].map((name) => `src/system/${name}.ts`);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */

@@ -2,6 +2,7 @@
 import { AptoveError } from "../../../domain/errors.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../../../providers/provider.ts";
 import { isRecord } from "../../../system/guards.ts";
+import { hideSecretForms } from "../../../system/secret-forms.ts";
 
 /** Returns the request. Throws `internal`, with the name of the driver, if that makes none. */
 export function preparedRequest(provider: Pick<Provider, "name" | "prepare">, call: ModelCall): PreparedRequest {
@@ -16,7 +17,7 @@ function made(provider: Pick<Provider, "name" | "prepare">, call: ModelCall): Pr
     return provider.prepare(call);
   } catch (error) {
     if (error instanceof AptoveError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = hideSecretForms(error instanceof Error ? error.message : String(error));
     throw new AptoveError("internal", `the driver of ${provider.name} threw in \`prepare\`: ${reason}`, {
       cause: error,
     });

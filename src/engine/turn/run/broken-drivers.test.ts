@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { alice, all, testEngine, untilEvent } from "../../../../testing/engine.ts";
 import { limits } from "../../../domain/limits.ts";
+import { unknownUsage } from "../../../domain/usage.ts";
 import type { PreparedRequest, Provider, ProviderEvent } from "../../../providers/provider.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 
@@ -58,11 +59,37 @@ test("[C7] a driver that prepares no request is named, with the contract", async
 });
 
 test("[T11] a usage that lacks a count is unknown, and the answer is kept", async (t) => {
-  const provider = driver(({ ...last }) => ({ ...last, usage: { input: 3, output: 4 } }));
-  const { ask } = await testEngine(t, { provider });
-  const turn = await ask("hi");
-  assert.equal(turn.status, "completed");
-  assert.equal(turn.run.usage.isPartial, true);
+  const counts = { input: 3, output: 4, cached: 0, reasoning: 0, total: 7 };
+  const usages = [
+    { input: 3, output: 4 },
+    { ...counts, input: Number.NaN },
+    { ...counts, total: -5 },
+  ];
+  for (const usage of usages) {
+    const { ask } = await testEngine(t, { provider: driver(({ ...last }) => ({ ...last, usage })) });
+    const turn = await ask("hi");
+    assert.equal(turn.status, "completed");
+    assert.deepEqual(turn.run.usage, unknownUsage);
+  }
+});
+
+test("[E8] a key in what a driver throws, or says of its failure, is not stored", async (t) => {
+  const key = "sk-abcdefghijklmnopqrstuvwx";
+  const scripted = scriptedProvider({ name: "acme" });
+  const throwing = (): never => {
+    throw new Error(`boom key=${key}`);
+  };
+  const reason = { code: "provider_rejected", message: `no ${key}`, retryable: false };
+  const drivers: [Provider, string][] = [
+    [{ ...scripted, prepare: throwing }, "the driver of acme threw in `prepare`: boom key=***"],
+    [{ ...scripted, send: throwing }, "the driver of acme threw: boom key=***"],
+    [driver(() => ({ type: "failed", failure: reason })), "no ***"],
+  ];
+  for (const [provider, message] of drivers) {
+    const { ask } = await testEngine(t, { provider });
+    const turn = await ask("hi");
+    assert.equal(turn.status === "failed" && turn.failures[0].message, message);
+  }
 });
 
 test("[C7] a failure without its usage and its wait keeps its own words", async (t) => {

@@ -6,6 +6,7 @@ import { isCounted, noUsage, unknownUsage, type Usage } from "../../../domain/us
 import { believedWait } from "../../../providers/terminal-event.ts";
 import type { Provider, ProviderFailed } from "../../../providers/provider.ts";
 import { isRecord } from "../../../system/guards.ts";
+import { hideSecretForms } from "../../../system/secret-forms.ts";
 import { adjustedWarnings, droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
@@ -116,9 +117,13 @@ export function wholeEnd(end: CallEnd, provider: string): CallEnd {
   return counted.type === "finished" ? counted : withBelievedWait(counted);
 }
 
-/** Returns the failure with a wait that can be stored, or without one. A driver may have put one into `failure` itself. */
+/**
+ * Returns the failure with a wait that can be stored, or without one. A driver may have put one into `failure` itself. What it says, or
+ * threw, shows no key (E8): the engine knows the keys of no driver, so it hides what looks like one.
+ */
 function withBelievedWait(end: ProviderFailed): ProviderFailed {
-  const { retryAfterSeconds: given, ...reason } = end.failure;
+  const { retryAfterSeconds: given, ...words } = end.failure;
+  const reason = { ...words, message: hideSecretForms(String(words.message)) };
   const retryAfterMs = believedWait(end.retryAfterMs);
   const wait = retryAfterMs ?? believedWait(Number(given) * 1_000);
   if (wait === null) return { ...end, failure: reason, retryAfterMs };
