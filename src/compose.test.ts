@@ -6,7 +6,9 @@ import { hasCode } from "../testing/refusals.ts";
 import { createAptove } from "./compose.ts";
 import type { AptoveOptions } from "./compose/options.ts";
 import { keyedProviders } from "./configuration/configured-providers.ts";
+import type { Caller } from "./domain/caller.ts";
 import { modelInfo } from "./domain/models.ts";
+import type { Engine } from "./engine/engine.ts";
 import { scriptedProvider } from "./providers/scripted/scripted.ts";
 
 test("[W7] [L3] every provider that the configuration makes callable is there by its name, and no other", async (t) => {
@@ -96,4 +98,25 @@ test("[Y1] an option that is unknown or in another form is refused, and names it
   for (const [options, message] of wrong) {
     await assert.rejects(createAptove(options as AptoveOptions), hasCode("request_invalid", message));
   }
+});
+
+test("[R4] [Y1] the end of an `await using` closes everything, and calls after it say so", async (t) => {
+  const dataDir = await temporaryFolder(t);
+  let engine: Engine;
+  let owner: Caller;
+  let turnId: string;
+  {
+    await using aptove = await createAptove({ dataDir, env: {}, overrides: { provider: "offline" } });
+    ({ engine } = aptove);
+    owner = await engine.keys.owner();
+    ({ id: turnId } = await (await engine.turns.run(owner, { instruction: "hi" })).finished);
+  }
+  const closed = hasCode("shutting_down", "the engine is closed");
+  await assert.rejects(engine.keys.owner(), closed);
+  await assert.rejects(engine.turns.get(owner, turnId), closed);
+  await assert.rejects(engine.sessions.list(owner, {}), closed);
+  await assert.rejects(Array.fromAsync(engine.transfer.export(owner, { turnId })), closed);
+  await assert.rejects(engine.turns.run(owner, { instruction: "hi" }), hasCode("shutting_down"));
+  assert.equal((await engine.health()).isShuttingDown, true);
+  await engine.close();
 });

@@ -32,7 +32,8 @@ import { aptoveVersion } from "./version.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
 import type { Transcripts } from "./workspace/transcript/transcripts.ts";
 
-export interface Aptove {
+/** Its end closes the engine, then the log: `await using aptove = await createAptove()`. */
+export interface Aptove extends AsyncDisposable {
   engine: Engine;
   /** The configuration of every workspace that changes nothing. */
   configuration: Configuration;
@@ -101,12 +102,13 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     observer,
     report,
   };
+  const engine = await createEngine(deps).catch(async (error: unknown) => {
+    // A temporary copy of the records goes away with them.
+    if (options.records === undefined) await stores.records.close();
+    throw error;
+  });
   return {
-    engine: await createEngine(deps).catch(async (error: unknown) => {
-      // A temporary copy of the records goes away with them.
-      if (options.records === undefined) await stores.records.close();
-      throw error;
-    }),
+    engine,
     configuration,
     sources,
     folder,
@@ -117,5 +119,6 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     warnings,
     telemetry,
     report,
+    [Symbol.asyncDispose]: () => engine.close().finally(() => telemetry.close()),
   };
 }

@@ -9,6 +9,7 @@ import type { Engine, SessionTree } from "./engine.ts";
 import { explanations } from "./explain/explanations.ts";
 import { startBackgroundJobs } from "./operations/background-jobs.ts";
 import { closeEngine } from "./operations/close-engine.ts";
+import { namingTheEnd } from "./operations/closed-engine.ts";
 import { healthWatch } from "./operations/health.ts";
 import { indexes } from "./operations/indexes.ts";
 import { browsers } from "./people/browsers.ts";
@@ -45,7 +46,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const watch = new KeyWatch(deps);
   const access = new AccessWatch(deps);
   const uses = new KeyUses(deps);
-  return {
+  let isClosed = false;
+  const api: Omit<Engine, typeof Symbol.asyncDispose> = {
     turns: turns(core, access),
     unkept: unkeptPlaces(core, access),
     sessions: announcing(
@@ -75,11 +77,12 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options = {}) => {
-      await closeEngine(core, { jobs, summaries }, options);
+      await closeEngine(core, { jobs, summaries, beforeRecords: () => (isClosed = true) }, options);
       watch.close();
       access.close();
     },
   };
+  return { ...namingTheEnd(api, () => isClosed), [Symbol.asyncDispose]: () => api.close() };
 }
 
 const treeChanges = ["moveHead", "undo", "archiveTurn", "archive", "unarchive", "remove", "restore", "purge"] as const;

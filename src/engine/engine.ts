@@ -28,8 +28,8 @@ export type * from "./api/turn-request.ts";
 export type * from "./api/workspaces.ts";
 export type * from "./api/turns.ts";
 
-/** An engine that runs turns. `createEngine` makes one, and `close` ends it. */
-export interface Engine {
+/** An engine that runs turns. `createEngine` makes one, and `close` ends it, as the end of an `await using` does. */
+export interface Engine extends AsyncDisposable {
   /** Runs turns, controls running ones, and reads finished ones. */
   readonly turns: Turns;
   /**
@@ -82,7 +82,8 @@ export interface Engine {
   /**
    * Refuses new turns with `shutting_down`, lets running turns finish for `graceMs` milliseconds (default: the limit
    * `shutdownGraceMs`), interrupts the rest, and closes the stores. When it resolves, no turn of this engine is pending
-   * (R4). `onWaiting` is called once, before the wait, and `onTurnsEnded` after it. A second call does nothing. Rejects with the first failure of a
+   * (R4). `onWaiting` is called once, before the wait, and `onTurnsEnded` after it. A second call does nothing. Later calls of
+   * other methods, which need a store that is closed, throw `shutting_down`. Rejects with the first failure of a
    * store, after it has closed all of them.
    */
   close(options?: CloseOptions): Promise<void>;

@@ -9,6 +9,8 @@ interface ClosingParts {
   jobs: BackgroundJobs;
   /** Waits for the summaries that are being made. It stops them when the signal aborts. */
   summaries: { close(isOver: AbortSignal): Promise<void> };
+  /** Called just before the records are closed. */
+  beforeRecords(this: void): void;
 }
 
 /**
@@ -17,7 +19,7 @@ interface ClosingParts {
  */
 export async function closeEngine(
   core: EngineCore,
-  { jobs, summaries }: ClosingParts,
+  { jobs, summaries, beforeRecords }: ClosingParts,
   { graceMs = core.deps.limits.shutdownGraceMs, onWaiting, onTurnsEnded }: CloseOptions,
 ): Promise<void> {
   if (core.closing.signal.aborted) return;
@@ -35,14 +37,18 @@ export async function closeEngine(
   for (const some of all) for (const live of some.all()) live.stopWithServer();
   await ended();
   await jobs.stop();
-  await closeParts(core, jobs, onTurnsEnded);
+  await closeParts(core, { jobs, beforeRecords }, onTurnsEnded);
 }
 
 /**
  * Closes every part, also after one has failed. Throws the first failure, unless it says only that the records are not where they were:
  * then there is nothing left that could be written, and each write that was refused before has been answered with that.
  */
-async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = async () => {}): Promise<void> {
+async function closeParts(
+  core: EngineCore,
+  { jobs, beforeRecords }: Pick<ClosingParts, "jobs" | "beforeRecords">,
+  closeDoors = async () => {},
+): Promise<void> {
   const { deps } = core;
   const closings = [
     closeDoors,
@@ -54,6 +60,7 @@ async function closeParts(core: EngineCore, jobs: BackgroundJobs, closeDoors = a
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),
     ...[...deps.retrievers.values()].map((retriever) => () => retriever.close()),
+    async () => beforeRecords(),
     () => deps.records.close(),
   ];
   const faults: unknown[] = [];
