@@ -240,6 +240,11 @@ export class RunRecorder {
     return this.#open.has(id);
   }
 
+  /** Returns what the deltas of an open message or call have given so far. Null: it is not open. */
+  textOf(id: string): string | null {
+    return this.#open.get(id)?.text ?? null;
+  }
+
   /** Ends all messages and calls that were cut short, and keeps the text that was already shown as an item (T10). */
   endAll(): void {
     for (const [id, open] of [...this.#open]) {

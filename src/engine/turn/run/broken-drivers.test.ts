@@ -212,3 +212,19 @@ test("[C7] a driver whose `send` returns no events, or throws at once, fails the
     assert.match(turn.failures[0].message, message);
   }
 });
+
+test("[C7] [V1] an item that is not what its deltas were is reported, and both are kept as they came", async (t) => {
+  const usage = { input: 1, output: 1, cached: 0, reasoning: 0, total: 2 };
+  async function* send(): AsyncGenerator<ProviderEvent> {
+    yield { type: "text_delta", itemId: "m1", delta: "hello" };
+    yield { type: "item", itemId: "m1", item: { type: "assistant", text: "other" } };
+    yield { type: "item", itemId: "m2", item: { type: "assistant", text: "without deltas" } };
+    yield { type: "finished", stopReason: "stop", usage, responseId: null, model: "m" };
+  }
+  const { ask, answer, reports } = await testEngine(t, { provider: { ...scriptedProvider({ name: "acme" }), send } });
+  const turn = await ask("hi");
+  assert.equal(turn.status, "completed");
+  assert.equal(await answer(turn.id), "hello\n\nwithout deltas");
+  assert.equal(reports.length, 1);
+  assert.match(reports[0] ?? "", /^the driver of acme breaks its contract: an item is not what its deltas were/);
+});

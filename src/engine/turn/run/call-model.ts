@@ -23,11 +23,15 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
   const { deps } = core;
   const { plan, recorder } = run;
   const { signal } = run.live;
+  const differs = (): void => deps.report(unlikeDeltas(plan.accepted.provider.name));
   recorder.beginCall();
   let request = first;
   for (let triesOfThisCall = 1; ; triesOfThisCall += 1) {
     if (signal.aborted) return { ended: "interrupted" };
-    const end = await modelStep(core, run, { request, consume: (read) => consume(read, recorder, request.step) });
+    const end = await modelStep(core, run, {
+      request,
+      consume: (read) => consume(read, { recorder, step: request.step, differs }),
+    });
     if (end.type === "finished") {
       recorder.contextTokens = end.usage.isPartial === true ? null : end.usage.input + end.usage.output;
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
@@ -62,7 +66,7 @@ async function rebuild(run: ModelRun, step: number): Promise<ModelRequest> {
 }
 
 /** Reads the answer to its end, and records it. */
-async function consume(read: ReadAnswer, recorder: RunRecorder, step: number): Promise<CallEnd> {
+async function consume(read: ReadAnswer, { recorder, step, differs }: Omit<Recording, "messageId">): Promise<CallEnd> {
   const messageId = messageIds(recorder.turnId, step);
   const answer = new ArrivingAnswer();
   const end = await read((event) => {
@@ -70,7 +74,7 @@ async function consume(read: ReadAnswer, recorder: RunRecorder, step: number): P
     if (event.type === "finished" || event.type === "failed") {
       return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
     }
-    record(event, { recorder, step, messageId });
+    record(event, { recorder, step, messageId, differs });
     return recorder.bytesReceived > limits.answerBytesMax ? brokenCall(endless()) : null;
   });
   answer.ended();
@@ -113,9 +117,17 @@ interface Recording {
   recorder: RunRecorder;
   step: number;
   messageId(itemId: string): string;
+  /** Called for an item that is not what its deltas were. */
+  differs(this: void): void;
 }
 
-function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messageId }: Recording): void {
+/** The answer that people have seen cannot be changed any more, and the item may have what the provider needs back. So both are kept as they came. */
+function unlikeDeltas(provider: string): string {
+  return `the driver of ${provider} breaks its contract: an item is not what its deltas were; the model will have the item, and people have seen the deltas`;
+}
+
+function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, ...recording }: Recording): void {
+  const { messageId } = recording;
   switch (event.type) {
     case "bytes":
       return recorder.addBytes(step, event);
@@ -130,7 +142,7 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
     case "tool_call_delta":
       return recorder.toolCallDelta(event.callId, event.delta);
     case "item":
-      return recordItem(event, { recorder, step, messageId });
+      return recordItem(event, { recorder, step, ...recording });
     default:
       ignoreUnknown(event);
   }
@@ -139,10 +151,11 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
 /** Records a whole item. It is shown in full if no delta has shown it before. */
 function recordItem(
   { item, itemId }: Extract<ProviderEvent, { type: "item" }>,
-  { recorder, messageId }: Recording,
+  { recorder, messageId, differs }: Recording,
 ): void {
   recorder.items.push(item);
   if (item.type === "tool_call") {
+    if ((recorder.textOf(item.callId) ?? item.arguments) !== item.arguments) differs();
     if (!recorder.isOpen(item.callId)) {
       recorder.toolCallStarted(item.callId, item.name);
       recorder.toolCallDelta(item.callId, item.arguments);
@@ -151,6 +164,7 @@ function recordItem(
   }
   if (item.type !== "assistant" && item.type !== "reasoning") return;
   const id = messageId(itemId);
+  if ((recorder.textOf(id) ?? item.text) !== item.text) differs();
   if (!recorder.isOpen(id) && item.text !== "") {
     if (item.type === "assistant") recorder.textDelta(id, item.text);
     else recorder.reasoningDelta(id, item.text);
