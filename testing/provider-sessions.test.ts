@@ -217,3 +217,45 @@ test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are stored
   const { fault } = await world.engine.explain.verify(world.caller, sessionId ?? "");
   assert.equal(fault, null);
 });
+
+test("[I1] [T9] [C5] an image and a document of a tool's result go over every wire, in the form that it has for them", async (context) => {
+  const wired = await wireAll(context);
+  const [first, ...otherProviders] = [...wired.values()].map(({ provider }) => provider);
+  assert.ok(first !== undefined);
+  const agentContexts = [...wired.keys()].map((name) => ({ id: name, name, provider: name, index: "local" }));
+  const world = await testEngine(context, { provider: first, otherProviders, agentContexts });
+  const ofClient = { name: "look", parameters: { type: "object" } };
+  wired.get("openai")?.lookNext("there");
+  const waiting = await world.ask("go", { tools: [ofClient], agentContextId: "openai" });
+  const { sessionId } = waiting;
+  assert.ok(waiting.status === "awaiting_tool_results");
+  const media = [
+    { type: "binary" as const, content: png, name: "shot.png", mode: "inline" as const },
+    { type: "binary" as const, content: pdf, name: "plan.pdf", mode: "inline" as const },
+  ];
+  const [{ callId = "" } = {}] = waiting.deferredCalls;
+  const toolResults = [{ callId, output: "seen", isError: false, media }];
+  await world.ask("", { sessionId, toolResults, agentContextId: "openai" });
+  for (const name of ["anthropic", "google", "compatible"]) {
+    await world.ask(`and ${name}`, { sessionId, agentContextId: name });
+  }
+  for (const [name, { fake }] of wired) {
+    assert.deepEqual(
+      fake.requests.map(({ refusal }) => refusal).filter((refusal) => refusal !== null),
+      [],
+    );
+    const sent = fake.requests.at(-1)?.raw.toString() ?? "";
+    assert.match(sent, formOfResult[name] ?? /$^/, name);
+    assert.equal(sent.includes(png.toString("base64")), true, name);
+    assert.equal(sent.includes(pdf.toString("base64")), name !== "compatible", name);
+  }
+  assert.equal((await world.engine.explain.verify(world.caller, sessionId)).fault, null);
+});
+
+/** The result with its text and its image, as each wire has it. */
+const formOfResult: Record<string, RegExp> = {
+  openai: /"output":\[\{"type":"input_text","text":"seen"\},\{"type":"input_image","detail":"auto","image_url":/,
+  anthropic: /"type":"tool_result","tool_use_id":"[^"]+","content":\[\{"type":"text","text":"seen"\},\{"type":"image"/,
+  google: /"response":\{"output":"seen"\},"parts":\[\{"inlineData":\{"mimeType":"image\/png"/,
+  compatible: /"content":"seen[^"]*"\},\{"role":"user","content":\[\{"type":"text","text":"\[shot.png came with/,
+};

@@ -52,20 +52,27 @@ export interface ToolResultItem {
   callId: string;
   output: string;
   isError?: boolean;
+  /** Images and documents that a client's tool returned, which follow the text (I1). They are treated as those of a message. */
+  media?: PartRef[];
 }
 
 export type HistoryItem = UserItem | AssistantItem | ReasoningItem | ToolCallItem | ToolResultItem;
 
 /**
- * An item of a conversation that took place elsewhere, which a caller brings so that the history has it. A message of the person may have
- * images and documents, which the model sees at once.
+ * An item of a conversation that took place elsewhere, which a caller brings so that the history has it. A message of the person and
+ * the result of a tool may have images and documents, which the model sees at once.
  */
 export type ConversationItem =
   | { type: "user"; text: string; media?: InputPart[] }
   | { type: "system"; text: string }
   | AssistantItem
   | ToolCallItem
-  | ToolResultItem;
+  | (Omit<ToolResultItem, "media"> & { media?: InputPart[] });
+
+/** Returns the images and documents of an item. */
+export function mediaOf(item: HistoryItem): PartRef[] {
+  return item.type === "user" || item.type === "tool_result" ? (item.media ?? []) : [];
+}
 
 /** Returns the calls in `items` that have no result yet, in order (T8). */
 export function openToolCalls(items: readonly HistoryItem[]): ToolCallItem[] {

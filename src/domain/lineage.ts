@@ -6,7 +6,7 @@
 import type { PartRef } from "./input-part.ts";
 import type { SentFact } from "./fact.ts";
 import { concernsRemember } from "./remembered.ts";
-import type { HistoryItem } from "./history.ts";
+import { mediaOf, type HistoryItem } from "./history.ts";
 
 /** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
 export function baseDepth(depth: number): number {
@@ -209,7 +209,7 @@ function partIn(item: HistoryItem | undefined, header: string): string | null {
 }
 
 function hasMedia(item: HistoryItem): boolean {
-  return item.type === "user" && item.media !== undefined && item.media.length > 0;
+  return mediaOf(item).length > 0;
 }
 
 /** The beginning of the part of a message that says where the model works (M2). */
@@ -237,7 +237,7 @@ function visiblePart(marks: HistoryMarks, kind: "place" | "skills"): string | nu
 export function visibleMedia(state: State): PartRef[] {
   const { entries, summary } = marksOf(state);
   const items = entries.flatMap((entry) => entry.items.slice(summarisedItems(entry, summary)));
-  return items.flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
+  return items.flatMap(mediaOf);
 }
 
 /** Returns the part of a state that the turn's own file holds. */

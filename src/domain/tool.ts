@@ -1,4 +1,5 @@
 /** Tools: how the model, people and doors see them and their calls. */
+import type { InputPart } from "./input-part.ts";
 
 /** A tool as the model receives it. `parameters` is a JSON Schema of type object. */
 export interface ToolDefinition {
@@ -32,9 +33,12 @@ export interface DeferredCall {
   budgetIds?: string[];
 }
 
-/** The caller's answer to a deferred call (T9): the result of a client's tool, or an approval or denial. */
-export type ToolFeedback =
-  | { callId: string; output: string; isError: boolean }
+/**
+ * The caller's answer to a deferred call (T9): the result of a client's tool, or an approval or denial. A result may have images and
+ * documents, which the model sees at once. A stored turn has references to them.
+ */
+export type ToolFeedback<Media = InputPart> =
+  | { callId: string; output: string; isError: boolean; media?: Media[] }
   | { callId: string; approved: boolean; reason?: string };
 
 /** How a person sees a call, before it has run and beside its result. */

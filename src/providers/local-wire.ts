@@ -39,8 +39,12 @@ export function prepareLocalCall(call: ModelCall, providerName: string): Prepare
   };
 }
 
+const media = z
+  .array(z.object({ name: z.string(), mediaType: z.string(), bytes: z.number(), sha256: z.string(), blob: z.string() }))
+  .exactOptional();
+
 const historyItem = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("user"), parts: z.array(z.string()) }),
+  z.object({ type: z.literal("user"), parts: z.array(z.string()), media }),
   z.object({ type: z.literal("assistant"), text: z.string(), phase: z.string().exactOptional() }),
   z.object({
     type: z.literal("reasoning"),
@@ -55,6 +59,7 @@ const historyItem = z.discriminatedUnion("type", [
     callId: z.string(),
     output: z.string(),
     isError: z.boolean().exactOptional(),
+    media,
   }),
 ]);
 

@@ -60,29 +60,51 @@ function base64Source<T extends { media_type: string; data: string; type: string
   };
 }
 
+const image = object<ImageBlockParam>(
+  {
+    type,
+    source: base64Source<Base64ImageSource>(webImages),
+    cache_control: cacheControl,
+    transformations: anything,
+  },
+  ["source"],
+);
+const document = object<DocumentBlockParam>(
+  {
+    type,
+    source: base64Source<Base64PDFSource>(["application/pdf"]),
+    cache_control: cacheControl,
+    citations: anything,
+    context: nullable(text),
+    title: nullable(text),
+  },
+  ["source"],
+);
+const resultForm = object<ToolResultBlockParam>(
+  {
+    type,
+    tool_use_id: blockId,
+    content: textOr(listOf(byType({ text: textBlock, image, document }))),
+    is_error: flag,
+    cache_control: cacheControl,
+    toolset_name: nullable(text),
+  },
+  ["tool_use_id"],
+);
+const toolResult: Check = (value, at) => {
+  resultForm(value, at);
+  const { content: given, is_error: isError } = value as ToolResultBlockParam;
+  const isText = !Array.isArray(given) || given.every((block) => block.type === "text");
+  if (isError === true && !isText) {
+    throw fault(at, "all content must be type `text` if `is_error` is true");
+  }
+};
+
 const content = listOf(
   byType({
     text: textBlock,
-    image: object<ImageBlockParam>(
-      {
-        type,
-        source: base64Source<Base64ImageSource>(webImages),
-        cache_control: cacheControl,
-        transformations: anything,
-      },
-      ["source"],
-    ),
-    document: object<DocumentBlockParam>(
-      {
-        type,
-        source: base64Source<Base64PDFSource>(["application/pdf"]),
-        cache_control: cacheControl,
-        citations: anything,
-        context: nullable(text),
-        title: nullable(text),
-      },
-      ["source"],
-    ),
+    image,
+    document,
     thinking: object<ThinkingBlockParam>({ type, thinking: text, signature: text }, ["thinking", "signature"]),
     redacted_thinking: object<RedactedThinkingBlockParam>({ type, data: text }, ["data"]),
     tool_use: object<ToolUseBlockParam>(
@@ -97,17 +119,7 @@ const content = listOf(
       },
       ["id", "name", "input"],
     ),
-    tool_result: object<ToolResultBlockParam>(
-      {
-        type,
-        tool_use_id: blockId,
-        content: textOr(listOf(byType({ text: textBlock }))),
-        is_error: flag,
-        cache_control: cacheControl,
-        toolset_name: nullable(text),
-      },
-      ["tool_use_id"],
-    ),
+    tool_result: toolResult,
   }),
 );
 

@@ -42,6 +42,9 @@ function checkParts(parts: readonly Part[], { role, at, model }: { role: string;
     if (text === "" && thoughtSignature === undefined) {
       throw new GoogleRefusal("Unable to submit request because it has an empty text parameter.");
     }
+    if (functionResponse?.parts !== undefined && !asksForSignatures(model)) {
+      throw new GoogleRefusal(`Multimodal function responses are not supported for ${model}.`);
+    }
     const isModels = thought !== undefined || functionCall !== undefined || thoughtSignature !== undefined;
     if (role === "user" ? isModels : functionResponse !== undefined) {
       throw new GoogleRefusal(`The part at '${where}' is not supported for role: ${role}.`);

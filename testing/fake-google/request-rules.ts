@@ -11,6 +11,7 @@ import type {
   FunctionCallingConfig,
   FunctionDeclaration,
   FunctionResponse,
+  FunctionResponsePart,
   GenerationConfig,
   Part,
   ThinkingConfig,
@@ -37,18 +38,29 @@ const functionCall = object<FunctionCall>(
   ["name"],
 );
 
+const inlineForm = object<Blob>({ data: text, displayName: text, mimeType: text }, ["data", "mimeType"]);
+const inlineOf =
+  (taken: readonly string[]): Check =>
+  (value, at) => {
+    inlineForm(value, at);
+    const { mimeType, data } = value as Blob;
+    const wrong = mediaFault(mimeType, data, taken);
+    if (wrong !== null) throw new Refusal(`${at}: ${wrong}`, { param: at });
+  };
+const inlineData = inlineOf(mediaTaken("google", ""));
+
+const responsePart = object<FunctionResponsePart>(
+  {
+    inlineData: inlineOf(["image/png", "image/jpeg", "image/webp", "application/pdf"]),
+    fileData: anything,
+    mediaProcessing: anything,
+  },
+  ["inlineData"],
+);
 const functionResponse = object<FunctionResponse>(
-  { id: text, name: text, response: record, parts: anything, scheduling: text, willContinue: flag },
+  { id: text, name: text, response: record, parts: listOf(responsePart), scheduling: text, willContinue: flag },
   ["name", "response"],
 );
-
-const inlineForm = object<Blob>({ data: text, displayName: text, mimeType: text }, ["data", "mimeType"]);
-const inlineData: Check = (value, at) => {
-  inlineForm(value, at);
-  const { mimeType, data } = value as Blob;
-  const wrong = mediaFault(mimeType, data, mediaTaken("google", ""));
-  if (wrong !== null) throw new Refusal(`${at}: ${wrong}`, { param: at });
-};
 
 const part = object<Part>(
   {

@@ -2,7 +2,7 @@
  * Items with the images and files that came with them (I1, O1). An item that is sent back, or referred to, gives the model the
  * same as before. So the contents are shown too; they are read only for the items of a page.
  */
-import type { HistoryItem, UserItem } from "../../domain/history.ts";
+import { mediaOf, type HistoryItem, type UserItem } from "../../domain/history.ts";
 import { isMedia, type PartRef, type TurnPart } from "../../domain/input-part.ts";
 import type { TurnReader } from "../../engine/engine.ts";
 import { isOfProgram, plainItem, type PlainItem } from "./plain-items.ts";
@@ -52,10 +52,6 @@ function hasFileText(item: HistoryItem): boolean {
   return blocks.some((block) => block.includes("=== INPUT "));
 }
 
-function mediaOf(item: HistoryItem): PartRef[] {
-  return item.type === "user" ? (item.media ?? []) : [];
-}
-
 /** The part of the turn says where the content came from, which its reference in the history does not. */
 function takeFrom(free: TurnPart[], ref: PartRef): TurnPart {
   const at = free.findIndex(({ name, content }) => name === ref.name && content?.sha256 === ref.sha256);
@@ -64,20 +60,25 @@ function takeFrom(free: TurnPart[], ref: PartRef): TurnPart {
   return part ?? { type: "binary", mode: "inline", source: null, name, mediaType, content };
 }
 
-/** Returns a turn's own message, which is not an item of a history yet. `earlier` has the first ones of the images. */
-export function ownItem(parts: string[], earlier: readonly HistoryItem[], input: readonly TurnPart[] = []): UserItem {
+/** Returns a turn's own message, which is not an item of a history yet. `others` are the turn's other items, which have the first ones of the images. */
+export function ownItem(parts: string[], others: readonly HistoryItem[], input: readonly TurnPart[] = []): UserItem {
   const all = input.flatMap(({ mode, name, mediaType, content }) =>
     mode === "inline" && isMedia(mediaType) && content !== null ? [{ name, mediaType, ...content }] : [],
   );
-  const media = all.slice(earlier.flatMap(mediaOf).length);
+  const media = all.slice(others.flatMap(mediaOf).length);
   return { type: "user", parts, ...(media.length > 0 && { media }) };
 }
 
 /** Reads the contents of an item's files. */
 export async function withContents({ plain, files }: ItemWithFiles, reader: TurnReader): Promise<PlainItem> {
-  if (plain.type !== "message" || files.length === 0) return plain;
-  const texts = plain.content.filter((part) => !("text" in part) || part.text !== "");
+  if (files.length === 0) return plain;
   const parts = await Promise.all(files.map((file) => filePart(file, reader)));
+  if (plain.type === "function_call_output") {
+    const text = plain.output === "" ? [] : [{ type: "input_text", text: plain.output }];
+    return { ...plain, output: [...text, ...parts] };
+  }
+  if (plain.type !== "message") return plain;
+  const texts = plain.content.filter((part) => !("text" in part) || part.text !== "");
   return { ...plain, content: [...texts, ...parts] };
 }
 

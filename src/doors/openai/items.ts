@@ -27,8 +27,9 @@ export async function givenItems(engine: Engine, caller: Caller, turnId: string)
   const { input } = reader.turn;
   const [asked, message] = await Promise.all([reader.asked(), reader.message()]);
   const parts = message.length > 0 ? message : personsMessage(await reader.instruction());
-  const own = parts.length === 0 ? [] : [ownItem(parts, asked.earlier, input)];
-  const shown = itemsWithFiles([...resultItems(asked), ...asked.earlier, ...own], input ?? []);
+  const others = [...resultItems(asked), ...asked.earlier];
+  const own = parts.length === 0 ? [] : [ownItem(parts, others, input)];
+  const shown = itemsWithFiles([...others, ...own], input ?? []);
   return shown
     .filter((item) => item !== null)
     .map((item, index) => {
@@ -38,9 +39,7 @@ export async function givenItems(engine: Engine, caller: Caller, turnId: string)
 }
 
 function resultItems({ toolResults }: AskedOfTurn): HistoryItem[] {
-  return toolResults.flatMap((result) =>
-    "output" in result ? [{ type: "tool_result", callId: result.callId, output: result.output } as const] : [],
-  );
+  return toolResults.flatMap((result) => ("output" in result ? [{ type: "tool_result", ...result } as const] : []));
 }
 
 /** Returns what came out of a turn. Empty as long as it runs. */

@@ -23,7 +23,8 @@ interface GivenOutput {
   id: string;
   status: "completed";
   call_id: string;
-  output: string;
+  /** A list if it has images or files. */
+  output: string | object[];
 }
 interface GivenReasoning {
   type: "reasoning";

@@ -35,7 +35,8 @@ export function turnInput(items: readonly ConversationItem[]): ConversationInput
   for (const item of items) {
     if (item.type === "tool_call") called.add(item.callId);
     if (item.type === "tool_result" && !called.has(item.callId)) {
-      toolResults.push({ callId: item.callId, output: item.output, isError: false });
+      const { callId, output, media } = item;
+      toolResults.push({ callId, output, isError: false, ...(media !== undefined && { media }) });
     } else given.push(item);
   }
   if (given.length === 0 && toolResults.length === 0) {
@@ -65,8 +66,11 @@ async function itemsOf(item: WireInputItem, { at, resolve }: Reading): Promise<C
       return messageOf(item, at);
     case "function_call":
       return [{ type: "tool_call", callId: item.call_id, name: item.name, arguments: item.arguments }];
-    case "function_call_output":
-      return [{ type: "tool_result", callId: item.call_id, output: outputOf(item.output, `${at}.output`) }];
+    case "function_call_output": {
+      const media = mediaOf(item.output, `${at}.output`);
+      const result = { type: "tool_result" as const, callId: item.call_id, output: textOf(item.output) };
+      return [{ ...result, ...(media.length > 0 && { media }) }];
+    }
     case "item_reference":
     case "compaction":
       return await resolve(item, at);
@@ -82,8 +86,7 @@ function messageOf(
     return [{ type: "assistant", text, ...(typeof phase === "string" && { phase }) }];
   }
   if (role !== "user") return [{ type: "system", text }];
-  const media =
-    typeof content === "string" ? [] : content.flatMap((part, index) => mediaOf(part, `${at}.content[${index}]`));
+  const media = mediaOf(content, `${at}.content`);
   return [{ type: "user", text, ...(media.length > 0 && { media }) }];
 }
 
@@ -94,14 +97,11 @@ function textOf(content: WireContent): string {
     .join("\n\n");
 }
 
-/** A result is text. What else it may be cannot be stored as one. */
-function outputOf(output: WireContent, at: string): string {
-  const other = typeof output === "string" ? -1 : output.findIndex((part) => !("text" in part));
-  if (other === -1) return textOf(output);
-  throw unsupported(`${at}[${other}].type`, "Outputs of functions can only be text on this server.");
+function mediaOf(content: WireContent, at: string): InputPart[] {
+  return typeof content === "string" ? [] : content.flatMap((part, index) => mediaOfPart(part, `${at}[${index}]`));
 }
 
-function mediaOf(part: WireContentPart, at: string): InputPart[] {
+function mediaOfPart(part: WireContentPart, at: string): InputPart[] {
   if (part.type === "input_image") {
     if (typeof part.image_url !== "string") throw noFile(part, `${at}.image_url`);
     return [partOf(part.image_url, `${at}.image_url`)];

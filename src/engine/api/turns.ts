@@ -6,7 +6,7 @@ import type { HistoryItem, ConversationItem } from "../../domain/history.ts";
 import type { UnkeptTurn } from "../../records/unkept.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
-import type { TurnPart } from "../../domain/input-part.ts";
+import type { PartRef, TurnPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { TurnEstimate } from "./turn-estimate.ts";
@@ -206,7 +206,7 @@ export interface TurnReader {
   /** Returns what the request had beside the instruction. */
   asked(): Promise<AskedOfTurn>;
   /** Returns the answers that the turn brought to waiting tool calls (T9). */
-  toolResults(): Promise<ToolFeedback[]>;
+  toolResults(): Promise<ToolFeedback<PartRef>[]>;
   /** Returns the content of a part of the turn's input (I1). Null: the part was only named. */
   inputContent(part: TurnPart): Promise<Uint8Array | null>;
   /** Returns the whole answer, or the partial output of a failed turn. */
@@ -246,6 +246,6 @@ export interface AskedOfTurn {
   instructions: string | null;
   /** The tools that the client runs. */
   tools: readonly ToolDefinition[];
-  toolResults: readonly ToolFeedback[];
+  toolResults: readonly ToolFeedback<PartRef>[];
   clientData: Record<string, unknown>;
 }

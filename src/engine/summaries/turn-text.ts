@@ -3,7 +3,7 @@
  * of its text begins with `> `: no text of a turn can pretend to be a heading.
  */
 import { containedFacts, withoutForgotten } from "../../domain/forgetting.ts";
-import type { HistoryItem, UserItem } from "../../domain/history.ts";
+import { mediaOf, type HistoryItem, type UserItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
 import { shownItems, type State, type StateEntry } from "../../domain/lineage.ts";
 import { instructionOf } from "../turn/request/envelope.ts";
@@ -44,7 +44,7 @@ function itemText(item: HistoryItem): string {
     case "tool_call":
       return `Assistant calls ${item.name}: ${shortened(item.arguments)}`;
     case "tool_result":
-      return `Result${item.isError === true ? " (error)" : ""}: ${shortened(item.output)}`;
+      return `Result${item.isError === true ? " (error)" : ""}: ${[shortened(item.output), ...mediaNames(item)].join("\n")}`;
   }
 }
 
@@ -55,8 +55,12 @@ function userText(item: UserItem): string {
   const [first = "", ...more] = item.parts;
   const instruction = instructionOf(item) || first;
   const parts = [instruction, ...more].filter((part) => part !== "" && !addedBlock.test(part));
-  const media = (item.media ?? []).map(({ name, mediaType }) => `[${name} (${mediaType})]`);
+  const media = mediaNames(item);
   return parts.length + media.length === 0 ? "" : `User: ${[...parts, ...media].join("\n")}`;
+}
+
+function mediaNames(item: HistoryItem): string[] {
+  return mediaOf(item).map(({ name, mediaType }) => `[${name} (${mediaType})]`);
 }
 
 /** Keeps the beginning and the end of what a tool received or returned. */

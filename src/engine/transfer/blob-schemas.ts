@@ -35,6 +35,7 @@ const historyItem = z.discriminatedUnion("type", [
     callId: z.string(),
     output: z.string(),
     isError: z.boolean().exactOptional(),
+    media: list(partRefSchema).exactOptional(),
   }),
 ]);
 
@@ -93,7 +94,12 @@ const recipe = z.strictObject({
 });
 
 const toolFeedback = z.union([
-  z.strictObject({ callId: z.string(), output: z.string(), isError: z.boolean() }),
+  z.strictObject({
+    callId: z.string(),
+    output: z.string(),
+    isError: z.boolean(),
+    media: list(partRefSchema).exactOptional(),
+  }),
   z.strictObject({ callId: z.string(), approved: z.boolean(), reason: z.string().exactOptional() }),
 ]);
 

@@ -1,5 +1,6 @@
 /** Checks one blob of an export: its hash and its form, and what it refers to. */
 import { isBlobKey } from "../../blobs/blob-store.ts";
+import { mediaOf } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { StateFile } from "../../domain/lineage.ts";
@@ -74,7 +75,7 @@ function namedParts({ entries = [], request = null }: Partial<OpeningBlob & Stat
     ...recipe.flatMap((name) => mediaKey(name) ?? []),
     ...entries.flatMap(({ items, inputs = [] }) => [
       ...inputs.map(({ blob }) => blob),
-      ...items.flatMap((item) => (item.type === "user" ? (item.media ?? []).map(({ blob }) => blob) : [])),
+      ...items.flatMap(mediaOf).map(({ blob }) => blob),
     ]),
   ];
 }

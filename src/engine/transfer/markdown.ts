@@ -6,6 +6,7 @@ import type { Caller } from "../../domain/caller.ts";
 import type { ActiveFileRef } from "../../domain/active-file.ts";
 import type { ChunkRef } from "../../domain/chunk.ts";
 import { isoTime } from "../../domain/ids.ts";
+import type { PartRef } from "../../domain/input-part.ts";
 import type { Session } from "../../domain/session.ts";
 import type { ToolFeedback } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
@@ -103,7 +104,7 @@ function notesOf(turn: StoredTurn, { numbers, session, isInOrder }: Placement): 
   return notes.length === 0 ? [] : [`(${notes.join("; ")})`];
 }
 
-function feedbackBlock(feedback: ToolFeedback): string {
+function feedbackBlock(feedback: ToolFeedback<PartRef>): string {
   const call = `call ${feedback.callId}`;
   if ("approved" in feedback) {
     const reason = feedback.reason === undefined ? [] : [fencedText(feedback.reason, "text")];

@@ -4,7 +4,7 @@
  */
 import { failureOf, type Failure, type Warning } from "../../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
-import { answerText, openToolCalls, type HistoryItem } from "../../domain/history.ts";
+import { answerText, mediaOf, openToolCalls, type HistoryItem } from "../../domain/history.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { isMedia, type PartRef } from "../../domain/input-part.ts";
 import type { State } from "../../domain/lineage.ts";
@@ -22,6 +22,7 @@ import { dropLog } from "./live/drop-log.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { readLostRun, type LostRun } from "./lost-run.ts";
 import { answerOpenCalls, userMessage } from "./request/envelope.ts";
+import { feedbackMedia } from "./prepare/result-media.ts";
 import { transcribeLost } from "./transcribe-lost.ts";
 import { ownValue } from "../../domain/own-value.ts";
 
@@ -117,7 +118,7 @@ function wholeRun(
 /** Returns what the turn began with, from its row and its opening. */
 function openedWith(
   { input = [], manifest }: PendingTurn,
-  { message, earlier = [] }: OpeningBlob,
+  { message, earlier = [], toolResults }: OpeningBlob,
   answers: readonly HistoryItem[],
 ): TurnBeginning {
   const refs = input.flatMap(({ mode, name, mediaType, content }): (PartRef & { mode: string })[] =>
@@ -126,8 +127,8 @@ function openedWith(
   const isShown = ({ mode, mediaType }: { mode: string; mediaType: string }): boolean =>
     mode === "inline" && isMedia(mediaType);
   const refOf = ({ mode: _mode, ...ref }: PartRef & { mode: string }): PartRef => ref;
-  const ofEarlier = earlier.flatMap((given) => (given.type === "user" ? (given.media ?? []) : []));
-  const media = refs.filter(isShown).map(refOf).slice(ofEarlier.length);
+  const elsewhere = [...earlier.flatMap(mediaOf), ...toolResults.flatMap(feedbackMedia)];
+  const media = refs.filter(isShown).map(refOf).slice(elsewhere.length);
   const item: HistoryItem = { type: "user", parts: message, ...(media.length > 0 && { media }) };
   return {
     newItems: [...answers, ...earlier, ...(message.length > 0 ? [item] : [])],

@@ -20,6 +20,7 @@ import { holdsLease } from "./live/leases.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
 import { earlierHistory, firstText } from "./prepare/earlier.ts";
+import { keptResults } from "./prepare/result-media.ts";
 import { bareManifest } from "./prepare/turn-manifest.ts";
 import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
@@ -144,7 +145,7 @@ function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
     base: plan?.base?.turnId ?? null,
     instruction: accepted.instruction,
     ...(accepted.earlier.length > 0 && { earlier: earlierHistory(accepted, plan?.input.media ?? []) }),
-    toolResults: accepted.toolResults,
+    toolResults: keptResults(accepted, plan?.input.media ?? []),
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
     ...(tools.length > 0 && storedWith === null && { tools: [...tools] }),
     ...(Object.keys(accepted.asked).length > 0 && { asked: accepted.asked }),

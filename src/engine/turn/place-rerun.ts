@@ -3,16 +3,18 @@ import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { isAtHead, turnToRepeat } from "../../domain/session.ts";
+import type { ToolFeedback } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { continuableSession, mayContinue, visibleSession, visibleTurn } from "../access/visible.ts";
 import type { TurnRequest } from "../engine.ts";
-import { inputAgain } from "./kept/kept-parts.ts";
+import { inputAgain, resultsAgain } from "./kept/kept-parts.ts";
 import { readBlob, readBootPrompt, type OpeningBlob } from "./kept/turn-blobs.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { repeatedMail } from "./mailbox-delivery.ts";
 import { ofSubagent, readParent } from "./parent-turn.ts";
 import { noProvider } from "./prepare/chain.ts";
 import { earlierAgain } from "./prepare/earlier.ts";
+import { feedbackMedia } from "./prepare/result-media.ts";
 import { newRoot, type TurnPlacement } from "./prepare/turn-placement.ts";
 
 /** The request, with the fields that a rerun takes over from the turn that it repeats, and its position. */
@@ -61,16 +63,23 @@ export async function placeRerun(engine: EngineCore, caller: Caller, request: Tu
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
   const prompt = opening.asked?.instructionsAt === undefined ? "" : await promptText(engine, old);
-  const repeated = repeatedRequest(request, old, { ...opening, prompt });
-  const input = request.input === undefined ? { input: await inputAgain(deps.blobs, old) } : {};
+  const toolResults = await resultsAgain(deps.blobs, opening.toolResults);
+  const repeated = repeatedRequest(request, old, { ...opening, prompt, toolResults });
+  const ofResults = opening.toolResults.flatMap(feedbackMedia);
+  const input = request.input === undefined ? { input: await inputAgain(deps.blobs, old, ofResults) } : {};
   return { place, ...(await withToolsAgain(engine, old, { request: { ...repeated, ...input }, opening })) };
+}
+
+interface ToRepeat extends Omit<OpeningBlob, "toolResults"> {
+  toolResults: ToolFeedback[];
+  prompt: string;
 }
 
 /** Returns the request with everything that the old turn asked for and the request does not change (T7). */
 function repeatedRequest(
   request: TurnRequest,
   old: Turn,
-  { instruction, toolResults, asked, earlier = [], prompt }: OpeningBlob & { prompt: string },
+  { instruction, toolResults, asked, earlier = [], prompt }: ToRepeat,
 ): TurnRequest {
   const { onlyListsTools: _only, instructionsAt, ...beside } = asked ?? {};
   const { repeatInstruction = (text) => text, instruction: changed = "" } = request;

@@ -6,6 +6,8 @@
 import type {
   Base64ImageSource,
   ContentBlockParam,
+  DocumentBlockParam,
+  ImageBlockParam,
   MessageParam,
   ToolResultBlockParam,
   ToolUseBlockParam,
@@ -60,7 +62,7 @@ function piecesOf(item: HistoryItem, call: ModelCall): MessagePiece[] {
     case "tool_call":
       return [{ role: "assistant", block: toolUse(item) }];
     case "tool_result":
-      return [{ role: "user", block: toolResult(item) }];
+      return [{ role: "user", block: toolResult(item, call) }];
   }
 }
 
@@ -68,7 +70,7 @@ function textPieces(role: MessagePiece["role"], text: string): MessagePiece[] {
   return isBlank(text) ? [] : [{ role, block: { type: "text", text: text } }];
 }
 
-function mediaBlock(media: LoadedMedia): ContentBlockParam {
+function mediaBlock(media: LoadedMedia): ImageBlockParam | DocumentBlockParam {
   const { name, mediaType, base64: data } = media;
   if (!isImage(media)) {
     const source = { type: "base64", media_type: "application/pdf", data } as const;
@@ -93,12 +95,17 @@ function toolUse({ callId, name, arguments: written }: ToolCallItem): ToolUseBlo
   return { type: "tool_use", id: wireId(callId), name: wireName(name), input: argumentsObject(written) };
 }
 
-function toolResult({ callId, output, isError }: ToolResultItem): ToolResultBlockParam {
+function toolResult(item: ToolResultItem, call: ModelCall): ToolResultBlockParam {
+  const { callId, output, isError } = item;
+  const media = loadedMediaOf(item, call).map(mediaBlock);
+  const text = isBlank(output) ? [] : [{ type: "text" as const, text: output }];
   return {
     type: "tool_result",
     tool_use_id: wireId(callId),
-    ...(!isBlank(output) && { content: output }),
-    ...(isError === true && { is_error: true }),
+    ...(text.length > 0 && { content: output }),
+    ...(media.length > 0 && { content: [...text, ...media] }),
+    // The wire takes only texts as an error.
+    ...(isError === true && media.length === 0 && { is_error: true }),
   };
 }
 

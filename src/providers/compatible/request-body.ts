@@ -107,7 +107,8 @@ type AnswerItem = AssistantItem | ReasoningItem | ToolCallItem;
 
 /**
  * Neighbours of one role become one message, because the templates of many models refuse two in a row: the texts and
- * calls of one answer, and user messages without an answer between them.
+ * calls of one answer, and user messages without an answer between them. The wire takes only texts as results, so their images are
+ * in a user message behind the results of an answer.
  */
 function messages(items: readonly HistoryItem[], call: ModelCall): ChatCompletionMessageParam[] {
   const made: ChatCompletionMessageParam[] = [];
@@ -128,10 +129,15 @@ function messages(items: readonly HistoryItem[], call: ModelCall): ChatCompletio
         texts.push(...item.parts);
         media.push(...loadedMediaOf(item, call));
         break;
-      case "tool_result":
-        endMessage();
+      case "tool_result": {
+        // The results of an answer must follow it at once.
+        if (answer.length > 0 || made.at(-1)?.role !== "tool") endMessage();
         made.push({ role: "tool", tool_call_id: item.callId, content: item.output });
+        const own = loadedMediaOf(item, call);
+        texts.push(...own.map(({ name }) => `[${name} came with the result of ${item.callId}]`));
+        media.push(...own);
         break;
+      }
       default:
         if (texts.length > 0) endMessage();
         answer.push(item);

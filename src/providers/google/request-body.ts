@@ -18,7 +18,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { argumentsObject } from "../call-arguments.ts";
-import { loadedMediaOf } from "../call-media.ts";
+import { loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { isGeneratedCallId } from "../call-ids.ts";
 import { isOwnReasoning } from "../history-reasoning.ts";
 import type { HttpBody } from "../http-provider.ts";
@@ -136,7 +136,7 @@ function contents(items: readonly HistoryItem[], call: ModelCall): Content[] {
     const parts =
       role === "model"
         ? modelParts(ofRole, call.model)
-        : inOrder(ofRole, calls).flatMap((item) => userParts(item, calls, call));
+        : responsesFirst(inOrder(ofRole, calls).flatMap((item) => userParts(item, calls, call)));
     const last = made.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) made.push({ role, parts });
@@ -172,13 +172,28 @@ function inOrder(items: readonly HistoryItem[], calls: HistoryCalls): HistoryIte
 }
 
 function userParts(item: HistoryItem, calls: HistoryCalls, call: ModelCall): Part[] {
-  if (item.type === "user") {
-    const media = loadedMediaOf(item, call).map(({ mediaType, base64 }) => ({
-      inlineData: { mimeType: mediaType, data: base64 },
-    }));
-    return [...item.parts.map((text) => ({ text })), ...media];
-  }
-  return item.type === "tool_result" ? [{ functionResponse: functionResponse(item, calls) }] : [];
+  const media = loadedMediaOf(item, call);
+  if (item.type === "user") return [...item.parts.map((text) => ({ text })), ...media.map(inlinePart)];
+  if (item.type !== "tool_result") return [];
+  const inside = media.filter(({ mediaType }) => isPartOfResponse(mediaType, call.model));
+  const parts = inside.length > 0 ? { parts: inside.map(inlinePart) } : {};
+  const beside = media.filter((each) => !inside.includes(each)).map(inlinePart);
+  return [{ functionResponse: { ...functionResponse(item, calls), ...parts } }, ...beside];
+}
+
+function inlinePart({ mediaType, base64 }: LoadedMedia): { inlineData: { mimeType: string; data: string } } {
+  return { inlineData: { mimeType: mediaType, data: base64 } };
+}
+
+/** Gemini 3 and later take images and documents as parts of a response. What they do not take so follows the responses. */
+function isPartOfResponse(mediaType: string, model: string): boolean {
+  return wantsSignatures(model) && /^(?:image\/(?:png|jpeg|webp)|application\/pdf)$/.test(mediaType);
+}
+
+/** Nothing may stand between the responses to calls that were made together. */
+function responsesFirst(parts: readonly Part[]): Part[] {
+  const isResponse = (part: Part): boolean => part.functionResponse !== undefined;
+  return [...parts.filter(isResponse), ...parts.filter((part) => !isResponse(part))];
 }
 
 /** Gemini matches responses by id if it gave one, and otherwise by name and order. */

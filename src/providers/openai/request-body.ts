@@ -9,15 +9,17 @@
 import type {
   EasyInputMessage,
   FunctionTool,
+  ResponseFunctionCallOutputItem,
   ResponseFormatTextConfig,
   ResponseCreateParamsStreaming,
-  ResponseInputContent,
+  ResponseInputFile,
+  ResponseInputImage,
   ResponseInputItem,
   ResponseInputText,
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
 import * as z from "zod";
-import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
+import type { AssistantItem, HistoryItem, ReasoningItem, ToolResultItem } from "../../domain/history.ts";
 import type { AnswerFormat, ModelSettings } from "../../domain/context.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
@@ -142,15 +144,22 @@ function inputItem(item: HistoryItem, call: ModelCall, providerName: string): Re
     case "tool_call":
       return { type: "function_call", call_id: item.callId, name: item.name, arguments: item.arguments };
     case "tool_result":
-      return { type: "function_call_output", call_id: item.callId, output: item.output };
+      return { type: "function_call_output", call_id: item.callId, output: resultOutput(item, call) };
   }
+}
+
+/** An output without images and files is a text. */
+function resultOutput(item: ToolResultItem, call: ModelCall): string | ResponseFunctionCallOutputItem[] {
+  const media = loadedMediaOf(item, call).map(inputMedia);
+  if (media.length === 0) return item.output;
+  return [...(item.output === "" ? [] : [inputText(item.output)]), ...media];
 }
 
 function inputText(text: string): ResponseInputText {
   return { type: "input_text", text };
 }
 
-function inputMedia(media: LoadedMedia): ResponseInputContent {
+function inputMedia(media: LoadedMedia): ResponseInputImage | ResponseInputFile {
   if (isImage(media)) return { type: "input_image", detail: "auto", image_url: media.dataUrl };
   return { type: "input_file", filename: media.name, file_data: media.dataUrl };
 }

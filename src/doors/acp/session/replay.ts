@@ -1,5 +1,6 @@
 /** Replays finished turns in the form in which they were streamed, for `session/load` and for turns that other doors added meanwhile (P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
@@ -88,7 +89,7 @@ export function taken(waiting: WaitingCalls, callIds: ReadonlySet<string>): Wait
 }
 
 /** Yields the result that a turn brought for a call of the turn before it (T9). An allowed call is skipped: it gets its result when it runs. */
-function* answered(answer: ToolFeedback, waiting: WaitingCalls): Generator<SessionUpdate> {
+function* answered(answer: ToolFeedback<PartRef>, waiting: WaitingCalls): Generator<SessionUpdate> {
   const id = waiting.get(answer.callId);
   if (id === undefined || ("approved" in answer && answer.approved)) return;
   waiting.delete(answer.callId);

@@ -76,7 +76,7 @@ export interface FrameFacts {
   echo: RequestEcho;
 }
 
-export function factsOfTurn(turn: Turn, asked: AskedOfTurn): FrameFacts {
+export function factsOfTurn(turn: Turn, asked: Pick<AskedOfTurn, "instructions" | "tools" | "clientData">): FrameFacts {
   const { instructions, tools } = asked;
   return {
     turnId: turn.id,

@@ -78,8 +78,8 @@ export interface FollowedResponse {
 
 /** Returns the response of a turn that this door has just started, of which it knows the request. */
 export function followRunning({ turn, ended }: RunningTurn, request: TurnRequest): FollowedResponse {
-  const { instructions = null, tools = [], clientData = {}, earlier = [], toolResults = [] } = request;
-  return followedResponse({ turn, ended }, { instructions, tools, clientData, toolResults, earlier: earlier as [] });
+  const { instructions = null, tools = [], clientData = {} } = request;
+  return followedResponse({ turn, ended }, { instructions, tools, clientData });
 }
 
 /** Returns the response of a stored turn. */
@@ -89,7 +89,7 @@ export async function followStored(engine: Engine, caller: Caller, turn: Turn): 
 
 function followedResponse(
   { turn, ended }: Pick<FollowedResponse, "turn" | "ended">,
-  asked: AskedOfTurn,
+  asked: Pick<AskedOfTurn, "instructions" | "tools" | "clientData">,
 ): FollowedResponse {
   const echo = keptEcho(asked);
   const allowed = allowedNames(echo);

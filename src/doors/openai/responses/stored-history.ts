@@ -3,7 +3,7 @@
  * earlier items. Nothing of the stored turns changes.
  */
 import type { Caller } from "../../../domain/caller.ts";
-import type { ConversationItem, HistoryItem } from "../../../domain/history.ts";
+import { mediaOf, type ConversationItem, type HistoryItem } from "../../../domain/history.ts";
 import type { InputPart, PartRef } from "../../../domain/input-part.ts";
 import { isHidden } from "../../../domain/turn.ts";
 import type { Engine, TurnReader, TurnRequest, Turns } from "../../../engine/engine.ts";
@@ -28,18 +28,23 @@ export async function withStoredHistory(places: Places, request: TurnRequest): P
   const reader = await engine.turns.read(caller, stored.id);
   const history = (await engine.turns.history(caller, stored.id)).flatMap(({ items }) => items.map(({ item }) => item));
   const items = (await Promise.all(history.map((item) => itemsOf(item, reader)))).flat();
-  const results = toolResults.flatMap((result): ConversationItem[] =>
-    "output" in result ? [{ type: "tool_result", callId: result.callId, output: result.output }] : [],
-  );
+  const results = toolResults.flatMap((answer): ConversationItem[] => {
+    if (!("output" in answer)) return [];
+    const { isError: _isError, ...result } = answer;
+    return [{ type: "tool_result", ...result }];
+  });
   return { ...rest, earlier: [...items, ...results, ...earlier] };
 }
 
 async function itemsOf(item: HistoryItem, reader: TurnReader): Promise<ConversationItem[]> {
   if (item.type === "reasoning") return [];
-  if (item.type !== "user") return [item];
-  if (item.rank === "system") return [{ type: "system", text: plainText(item) }];
-  const media = await Promise.all((item.media ?? []).map((ref) => partOf(ref, reader)));
-  return [{ type: "user", text: plainText(item), ...(media.length > 0 && { media }) }];
+  if (item.type !== "user" && item.type !== "tool_result") return [item];
+  if (item.type === "user" && item.rank === "system") return [{ type: "system", text: plainText(item) }];
+  const parts = await Promise.all(mediaOf(item).map((ref) => partOf(ref, reader)));
+  const media = parts.length > 0 ? { media: parts } : {};
+  if (item.type === "user") return [{ type: "user", text: plainText(item), ...media }];
+  const { media: _refs, ...result } = item;
+  return [{ ...result, ...media }];
 }
 
 async function partOf({ name, mediaType, ...content }: PartRef, reader: TurnReader): Promise<InputPart> {

@@ -17,7 +17,7 @@ import {
 } from "../../../domain/turn.ts";
 import type { Ending } from "./decide-end.ts";
 import { wholeBeginning } from "./ended-history.ts";
-import { emptyHistoryKey, extendedKey, ownMessage, visibleToClient } from "../kept/history-key.ts";
+import { emptyHistoryKey, extendedKey, broughtResults, ownMessage, visibleToClient } from "../kept/history-key.ts";
 import { turnDigest } from "../kept/turn-digest.ts";
 import type { EncodedEnd } from "../kept/turn-end.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -107,8 +107,9 @@ function historyKeyOf(turn: AnsweredTurn, ending: Ending): string | null {
   const { plan, place, request } = turn;
   if (request.isFindable !== true || plan === null || ending.status === "failed") return null;
   const before = place.parent?.historyKey ?? extendedKey(emptyHistoryKey, historyItems(plan.state));
-  const own = ownMessage(plan.newItems, plan.accepted.input, request.input);
-  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items), own);
+  const message = ownMessage(plan.newItems, plan.accepted.input, request.input);
+  const brought = { message, results: broughtResults(request.toolResults) };
+  return extendedKey(before, visibleToClient(wholeBeginning(plan).newItems, ending.items), brought);
 }
 
 /** Returns all steps of the turn. The last one is usually not stored yet. */

@@ -3,9 +3,19 @@
  * A client that sends its whole history makes the same keys, so its turn is found by the longest beginning that is stored (O5).
  */
 import { createHash } from "node:crypto";
-import { openToolCalls, type ConversationItem, type HistoryItem, type UserItem } from "../../../domain/history.ts";
+import {
+  mediaOf,
+  openToolCalls,
+  type AssistantItem,
+  type ConversationItem,
+  type HistoryItem,
+  type ToolCallItem,
+  type ToolResultItem,
+  type UserItem,
+} from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { InputPart } from "../../../domain/input-part.ts";
+import type { ToolFeedback } from "../../../domain/tool.ts";
 import { canonicalJson } from "../../../system/canonical-json.ts";
 import type { AcceptedPart } from "./accepted-part.ts";
 import { instructionOf } from "../request/envelope.ts";
@@ -16,7 +26,7 @@ type Unit =
   | { system: string }
   | { assistant: string }
   | { call: string; name: string; args: string }
-  | { result: string; output: string };
+  | { result: string; output: string; media?: string[] };
 
 /** A key, and how many of the items it covers. */
 export interface KeyedItems {
@@ -30,12 +40,23 @@ const keyCharacters = 22;
  * Returns the key of a history that continues `from` with the units of a turn. `own` is its message with all that came with it: the
  * item itself has only the images and documents that the model sees as such, and a client also sends the texts again.
  */
-export function extendedKey(from: string, items: readonly HistoryItem[], own?: OwnMessage): string {
+export function extendedKey(from: string, items: readonly HistoryItem[], own: Brought = {}): string {
+  const { message, results } = own;
   const units = items.flatMap((item) => {
-    if (item !== own?.item) return plainItem(item);
-    return [{ user: instructionOf(own.item), media: own.attached.map(attachedKey) }];
+    if (message !== undefined && item === message.item) {
+      return [{ user: instructionOf(message.item), media: message.attached.map(attachedKey) }];
+    }
+    const media = item.type === "tool_result" ? results?.get(item.callId) : undefined;
+    return media === undefined || item.type !== "tool_result" ? plainItem(item) : [givenItem({ ...item, media })];
   });
   return unitsOf(units).reduce((key, { unit }) => nextKey(key, unit), from);
+}
+
+/** What the client sent with items of a turn. */
+interface Brought {
+  message?: OwnMessage | undefined;
+  /** The images and documents of results, by call. */
+  results?: ReadonlyMap<string, InputPart[]>;
 }
 
 interface OwnMessage {
@@ -52,6 +73,13 @@ export function ownMessage(
   const count = given.filter(({ type }) => type !== "text").length;
   const item = newItems.findLast((one) => one.type === "user");
   return count === 0 || item === undefined ? undefined : { item, attached: accepted.slice(-count) };
+}
+
+/** Returns what came with the results of the client's tools. */
+export function broughtResults(given: readonly ToolFeedback[] = []): Map<string, InputPart[]> {
+  return new Map(
+    given.flatMap((answer) => ("output" in answer && answer.media ? [[answer.callId, answer.media]] : [])),
+  );
 }
 
 /** A part of the input that is not text of the instruction. */
@@ -108,31 +136,40 @@ function unitsOf(given: readonly (Unit | null)[]): { unit: Unit; items: number }
 
 function plainItem(item: HistoryItem): (Unit | null)[] {
   if (item.type === "reasoning") return [null];
+  if (item.type === "tool_result") return [resultUnit(item, mediaHashes(item))];
   if (item.type !== "user") return [answerUnit(item)];
   if (item.rank === "system") return [{ system: item.parts[0] ?? "" }];
   const user = instructionOf(item);
-  const media = (item.media ?? []).map((part) => part.sha256);
+  const media = mediaHashes(item);
   return user === "" && media.length === 0 ? [null] : [{ user, media }];
 }
 
 function givenItem(item: ConversationItem): Unit | null {
   if (item.type === "system") return { system: item.text };
+  if (item.type === "tool_result") return resultUnit(item, (item.media ?? []).map(givenPart));
   if (item.type !== "user") return answerUnit(item);
-  const media = (item.media ?? []).map((part) => {
-    if (part.type === "url") return `url ${part.url}`;
-    return "content" in part && part.content ? sha256(part.content) : "";
-  });
-  return { user: item.text, media };
+  return { user: item.text, media: (item.media ?? []).map(givenPart) };
 }
 
-function answerUnit(item: Exclude<HistoryItem, { type: "user" | "reasoning" }>): Unit | null {
+function givenPart(part: InputPart): string {
+  if (part.type === "url") return `url ${part.url}`;
+  return "content" in part && part.content ? sha256(part.content) : "";
+}
+
+function mediaHashes(item: HistoryItem): string[] {
+  return mediaOf(item).map((part) => part.sha256);
+}
+
+function resultUnit({ callId, output }: Pick<ToolResultItem, "callId" | "output">, media: string[]): Unit {
+  return { result: callId, output, ...(media.length > 0 && { media }) };
+}
+
+function answerUnit(item: AssistantItem | ToolCallItem): Unit | null {
   switch (item.type) {
     case "assistant":
       return item.text === "" ? null : { assistant: item.text };
     case "tool_call":
       return { call: item.callId, name: item.name, args: plainArguments(item.arguments) };
-    case "tool_result":
-      return { result: item.callId, output: item.output };
   }
 }
 

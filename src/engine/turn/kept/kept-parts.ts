@@ -8,10 +8,11 @@ import { gunzip } from "node:zlib";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { foreignSourceBytesMax, type ForeignRef } from "../../../domain/foreign.ts";
-import type { HistoryItem } from "../../../domain/history.ts";
+import { mediaOf } from "../../../domain/history.ts";
 import { newId, sha256 } from "../../../domain/ids.ts";
 import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts";
 import type { State } from "../../../domain/lineage.ts";
+import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
 import { isReadable, type AcceptedPart } from "./accepted-part.ts";
@@ -21,7 +22,7 @@ import { blobKeys, encodeBlob, readBlob } from "./turn-blobs.ts";
 /** The input of a turn with the blobs of its contents, in the forms that the row, the message and the history need. */
 export interface PlacedInput {
   parts: TurnPart[];
-  /** The media of the message, in the order of the parts. */
+  /** The media of the turn, in the order of the parts. */
   media: PartRef[];
   /** The parts that a tool can read. */
   readable: PartRef[];
@@ -61,11 +62,7 @@ function keepPart(placed: PlacedInput, turnId: string, { content }: AcceptedPart
 }
 
 function refsOf({ entries }: State): PartRef[] {
-  return entries.flatMap(({ items, inputs = [] }) => [...inputs, ...items.flatMap(mediaRefs)]);
-}
-
-function mediaRefs(item: HistoryItem): PartRef[] {
-  return item.type === "user" ? (item.media ?? []) : [];
+  return entries.flatMap(({ items, inputs = [] }) => [...inputs, ...items.flatMap(mediaOf)]);
 }
 
 /** Reads the media of a call into `loaded`, which belongs to the call. Throws `blob_missing`, `blob_damaged`. */
@@ -74,7 +71,7 @@ export async function loadMedia(
   { items }: Pick<ModelCall, "items">,
   loaded: Map<string, string>,
 ): Promise<void> {
-  for (const ref of items.flatMap(mediaRefs)) {
+  for (const ref of items.flatMap(mediaOf)) {
     if (!loaded.has(ref.blob)) loaded.set(ref.blob, (await readPart(blobs, ref)).toString("base64"));
   }
 }
@@ -116,13 +113,47 @@ export async function unpackedSource(
   }
 }
 
-/** Returns the input of a turn, to be sent again as it was. Addresses are not read again. */
-export async function inputAgain(blobs: BlobStore, { input = [] }: Pick<Turn, "input">): Promise<InputPart[]> {
+/**
+ * Returns the input of a turn without what its tool results have, to be sent again as it was. Addresses are not read again.
+ */
+export async function inputAgain(
+  blobs: BlobStore,
+  { input = [] }: Pick<Turn, "input">,
+  ofResults: readonly PartRef[],
+): Promise<InputPart[]> {
+  const own = [...input];
+  for (const { name, blob } of ofResults) {
+    const at = own.findLastIndex((part) => part.name === name && part.content?.blob === blob);
+    if (at !== -1) own.splice(at, 1);
+  }
+  return await Promise.all(own.map((part) => partAgain(blobs, part)));
+}
+
+async function partAgain(
+  blobs: BlobStore,
+  { type, mode, source, name, mediaType, content }: TurnPart,
+): Promise<InputPart> {
+  const bytes = content === null ? {} : { content: await readPart(blobs, content) };
+  if (type === "file") return { type, path: source ?? name, mode, mediaType, ...bytes };
+  return { type: "binary", content: new Uint8Array(), ...bytes, name, mediaType, mode };
+}
+
+/** Returns the answers that a turn brought, to be sent again as they were. */
+export async function resultsAgain(
+  blobs: BlobStore,
+  results: readonly ToolFeedback<PartRef>[],
+): Promise<ToolFeedback[]> {
   return await Promise.all(
-    input.map(async ({ type, mode, source, name, mediaType, content }): Promise<InputPart> => {
-      const bytes = content === null ? {} : { content: await readPart(blobs, content) };
-      if (type === "file") return { type, path: source ?? name, mode, mediaType, ...bytes };
-      return { type: "binary", content: new Uint8Array(), ...bytes, name, mediaType, mode };
+    results.map(async (answer): Promise<ToolFeedback> => {
+      if ("approved" in answer) return answer;
+      const { media = [], ...result } = answer;
+      const again = await Promise.all(
+        media.map(async (ref): Promise<InputPart> => {
+          const { name, mediaType } = ref;
+          return { type: "binary", content: await readPart(blobs, ref), name, mediaType, mode: "inline" };
+        }),
+      );
+      return again.length === 0 ? result : { ...result, media: again };
     }),
   );
 }
@@ -136,7 +167,7 @@ const mediaName = "media/";
 
 /** Returns the contents of a call's media, as texts that a recipe can refer to. */
 export function mediaTexts({ items }: Pick<ModelCall, "items">, loaded: ReadonlyMap<string, string>): KnownText[] {
-  const keys = new Set(items.flatMap(mediaRefs).map(({ blob }) => blob));
+  const keys = new Set(items.flatMap(mediaOf).map(({ blob }) => blob));
   return [...keys].map((key) => ({ name: `${mediaName}${key}`, text: loaded.get(key) ?? "" }));
 }
 

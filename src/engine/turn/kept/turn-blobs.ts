@@ -26,6 +26,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import type { KeptEvent } from "../../../domain/events.ts";
 import type { HistoryItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import type { PartRef } from "../../../domain/input-part.ts";
 import type { StateFile } from "../../../domain/lineage.ts";
 import { stateBytes } from "../../../records/state-bytes.ts";
 import type { Step } from "../../../domain/step.ts";
@@ -59,7 +60,7 @@ export interface OpeningBlob {
   instruction: string;
   /** The earlier items, as the history has it. Absent: nothing. */
   earlier?: HistoryItem[];
-  toolResults: ToolFeedback[];
+  toolResults: ToolFeedback<PartRef>[];
   /** The messages of the mailbox that the turn delivered (A2). Absent: none. */
   mailbox?: DeliveredMessage[];
   /** The tools that the client runs, if no ancestor stored the same (E4). Absent: there are none, or an ancestor has them. */

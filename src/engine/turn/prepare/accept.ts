@@ -26,6 +26,7 @@ import { readParts, withLongTexts, withTexts } from "./input-parts.ts";
 import { chosenForTurn, type ContextsOfTurn } from "./model-choice.ts";
 import { noModel } from "./no-model.ts";
 import { offerTools } from "./offer-tools.ts";
+import { acceptResults } from "./result-media.ts";
 import { skillFoldersOf } from "./skills.ts";
 import { acceptSurroundings } from "./surroundings.ts";
 
@@ -54,13 +55,15 @@ export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput
   const { scopePaths = [] } = settings === deps ? {} : settings;
   const reading = { ...model, window, urls: deps.urls };
   const earlier = await acceptEarlier(request.earlier ?? [], reading);
-  const input = [...earlier.parts, ...(await readParts(given, reading))];
+  const results = await acceptResults(request.toolResults ?? [], reading);
+  const input = [...earlier.parts, ...results.parts, ...(await readParts(given, reading))];
   const files = checkFiles(request.activeFiles ?? [], paths);
   return {
     instruction,
     earlier: earlier.items,
     input,
-    toolResults: request.toolResults ?? [],
+    toolResults: results.toolResults,
+    resultMedia: results.resultMedia,
     files,
     asked: { ...askedBeside(asked), ...placeOfInstructions(contexts, request) },
     ...contexts,

@@ -83,10 +83,12 @@ export interface AcceptedInput {
   instruction: string;
   /** The earlier items. */
   earlier: readonly EarlierItem[];
-  /** The parts of the input that are not text (I1). Those of `earlier` come first. */
+  /** The parts of the input that are not text (I1). Those of `earlier` come first, then those of `toolResults`. */
   input: AcceptedPart[];
   /** Answers to the tool calls that the parent turn waits for (T9). */
-  toolResults: ToolFeedback[];
+  toolResults: ToolFeedback<never>[];
+  /** How many images and documents came with each of these answers. */
+  resultMedia: readonly number[];
   files: CheckedFile[];
   /** What the request asked for and only the opening keeps (T7). */
   asked: AskedBeside;

@@ -5,7 +5,7 @@
 import type { ContinuableTurn } from "../../../domain/turn.ts";
 import type { ModelSettings } from "../../../domain/context.ts";
 import type { Warning } from "../../../domain/errors.ts";
-import type { HistoryItem, UserItem } from "../../../domain/history.ts";
+import type { HistoryItem } from "../../../domain/history.ts";
 import { visibleItems, visibleMedia, type State } from "../../../domain/lineage.ts";
 import { modelFamily } from "../../../domain/models.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
@@ -66,9 +66,7 @@ function callOf(ground: CallGround, { decision, produced, isFirst }: CallOptions
   return {
     model: accepted.model,
     prompt: chained || accepted.prompt === "" ? null : accepted.prompt,
-    items: items.map((item) =>
-      item.type === "user" ? withRankTaken(withMediaTaken(item, taken), accepted.provider) : item,
-    ),
+    items: items.map((item) => withRankTaken(withMediaTaken(item, taken), accepted.provider)),
     media: input.loaded,
     previousResponseId: chained ? decision.use : null,
     store: accepted.history === "chain",
@@ -91,17 +89,21 @@ export function adjustedWarnings({ adjusted = [] }: PreparedRequest): Warning[] 
 }
 
 /** Returns the item with a text in place of each media part that this model cannot see (C5). */
-function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly string[]): UserItem {
+function withMediaTaken(given: HistoryItem, taken: readonly string[]): HistoryItem {
+  if (given.type !== "user" && given.type !== "tool_result") return given;
+  const { media = [], ...item } = given;
   const seen = media.filter(({ mediaType }) => taken.includes(mediaType));
   const notes = media
     .filter(({ mediaType }) => !taken.includes(mediaType))
     .map(({ name, mediaType }) => `[${name} (${mediaType}) was sent here; this model cannot see it]`);
-  return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
+  const kept = seen.length > 0 ? { media: seen } : {};
+  if (item.type === "user") return { ...item, parts: [...item.parts, ...notes], ...kept };
+  return { ...item, output: [item.output, ...notes].filter((text) => text !== "").join("\n\n"), ...kept };
 }
 
 /** Returns the item with a label in place of a rank that this provider cannot express (C5). */
-function withRankTaken(item: UserItem, { ranks }: AcceptedRequest["provider"]): UserItem {
-  if (item.rank === undefined || ranks === true) return item;
+function withRankTaken(item: HistoryItem, { ranks }: AcceptedRequest["provider"]): HistoryItem {
+  if (item.type !== "user" || item.rank === undefined || ranks === true) return item;
   const { rank: _rank, ...message } = item;
   return { ...message, parts: message.parts.map((text) => `[SYSTEM]\n${text}`) };
 }

@@ -41,11 +41,21 @@ export async function acceptEarlier(
   const accepted: AcceptedEarlier = { items: [], parts: [] };
   for (const item of given) {
     checkText(textOf(item));
-    const parts = item.type === "user" && item.media !== undefined ? await readParts(item.media, reading) : [];
+    const parts = "media" in item && item.media !== undefined ? await readParts(item.media, reading) : [];
     accepted.parts.push(...parts);
-    accepted.items.push({ item, media: parts.filter(({ shown }) => shown.as === "media").length });
+    accepted.items.push({ item, media: mediaAmong(parts) });
   }
   return accepted;
+}
+
+/** Returns how many of the parts the model sees as images and documents. */
+export function mediaAmong(parts: readonly AcceptedPart[]): number {
+  return parts.filter(({ shown }) => shown.as === "media").length;
+}
+
+/** Returns how many images and documents the earlier items have. */
+export function earlierMedia(earlier: readonly EarlierItem[]): number {
+  return earlier.reduce((sum, item) => sum + item.media, 0);
 }
 
 /** Throws if a result has no call before it, or a call has two results: no provider takes such a history (T8). */
@@ -99,6 +109,10 @@ function historyItem(mode: string, item: ConversationItem, media: readonly PartR
       return { ...userMessage(mode, item.text), ...(media.length > 0 && { media: [...media] }) };
     case "system":
       return { type: "user", parts: [item.text], rank: "system" };
+    case "tool_result": {
+      const { media: _given, ...result } = item;
+      return { ...result, ...(media.length > 0 && { media: [...media] }) };
+    }
     default:
       return item;
   }
@@ -114,6 +128,10 @@ export function firstText(earlier: readonly EarlierItem[]): string {
 export function earlierAgain(items: readonly HistoryItem[]): ConversationItem[] {
   return items.flatMap((item): ConversationItem[] => {
     if (item.type === "reasoning") return [];
+    if (item.type === "tool_result") {
+      const { media: _media, ...result } = item;
+      return [result];
+    }
     if (item.type !== "user") return [item];
     return [
       item.rank === "system"

@@ -1,6 +1,6 @@
 /** Estimates how many tokens a history takes, and whether it nears the window of the model (C6). */
 import type { ContinuableTurn } from "../../../domain/turn.ts";
-import type { HistoryItem } from "../../../domain/history.ts";
+import { mediaOf, type HistoryItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import {
@@ -87,14 +87,14 @@ function entryTokens(entry: StateEntry): number {
 }
 
 export function itemsTokens(items: readonly HistoryItem[]): number {
-  const media = items.reduce((sum, item) => sum + (item.type === "user" ? (item.media?.length ?? 0) : 0), 0);
+  const media = items.reduce((sum, item) => sum + mediaOf(item).length, 0);
   return items.reduce((sum, item) => sum + estimateTokens(itemText(item)), media * limits.mediaTokensGuess);
 }
 
 export function itemText(item: HistoryItem): string {
   switch (item.type) {
     case "user":
-      return `User:\n${[...item.parts, ...(item.media ?? []).map(mediaText)].join("\n\n")}`;
+      return `User:\n${[...item.parts, ...mediaOf(item).map(mediaText)].join("\n\n")}`;
     case "assistant":
       return `Assistant:\n${item.text}`;
     case "reasoning":
@@ -102,7 +102,7 @@ export function itemText(item: HistoryItem): string {
     case "tool_call":
       return `Assistant calls ${item.name}(${item.arguments})`;
     case "tool_result":
-      return `Result${item.isError === true ? " (error)" : ""}:\n${item.output}`;
+      return `Result${item.isError === true ? " (error)" : ""}:\n${[item.output, ...mediaOf(item).map(mediaText)].join("\n\n")}`;
   }
 }
 

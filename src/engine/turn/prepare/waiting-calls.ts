@@ -9,6 +9,7 @@ import type { Turn } from "../../../domain/turn.ts";
 import type { ClosedCalls } from "../request/envelope.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { earlierHistory } from "./earlier.ts";
+import { keptResults, withResultMedia } from "./result-media.ts";
 import type { PlannedItems } from "./turn-plan.ts";
 import type { PlacedInput } from "../kept/kept-parts.ts";
 
@@ -30,8 +31,10 @@ interface PlannedAndClosed extends PlannedItems {
 }
 
 /** Returns the items that the turn adds before the model answers, and the calls that wait on. */
-export function plannedItems(turn: BeginningTurn, { state, input, message }: Gathered): PlannedAndClosed {
-  const { accepted } = turn;
+export function plannedItems(begun: BeginningTurn, { state, input, message }: Gathered): PlannedAndClosed {
+  const { accepted } = begun;
+  const answered = withResultMedia(begun.closed.results, keptResults(accepted, input.media));
+  const turn = { ...begun, closed: { ...begun.closed, results: answered } };
   const own = message === null ? [] : [message];
   if (!accepted.withoutModel || accepted.compacts) {
     const earlier = earlierHistory(accepted, input.media);

@@ -4,6 +4,7 @@
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import type { ToolCallItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
+import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall, ToolFeedback } from "../../../domain/tool.ts";
 import { parsedArguments } from "../../../domain/tool-arguments.ts";
@@ -66,7 +67,7 @@ export interface ClosedCalls {
 }
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
-export function answerOpenCalls(parent: Turn | null, feedback: readonly ToolFeedback[]): ClosedCalls {
+export function answerOpenCalls(parent: Turn | null, feedback: readonly ToolFeedback<PartRef>[]): ClosedCalls {
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], feedback);
 }
 
@@ -75,9 +76,9 @@ export function answerOpenCalls(parent: Turn | null, feedback: readonly ToolFeed
  * Throws `tool_feedback_invalid`, which lists all answers to calls that do not wait, and all calls that were answered
  * twice.
  */
-export function closeCalls(open: readonly DeferredCall[], feedback: readonly ToolFeedback[]): ClosedCalls {
+export function closeCalls(open: readonly DeferredCall[], feedback: readonly ToolFeedback<PartRef>[]): ClosedCalls {
   const waiting = new Map(open.map((call) => [call.callId, call]));
-  const given = new Map<string, ToolFeedback>();
+  const given = new Map<string, ToolFeedback<PartRef>>();
   const faults: string[] = [];
   for (const answer of feedback) {
     const call = waiting.get(answer.callId);
@@ -113,7 +114,7 @@ export function closeCalls(open: readonly DeferredCall[], feedback: readonly Too
   };
 }
 
-function resultItem({ callId, waitsFor }: DeferredCall, answer: ToolFeedback | undefined): ToolResultItem {
+function resultItem({ callId, waitsFor }: DeferredCall, answer: ToolFeedback<PartRef> | undefined): ToolResultItem {
   if (answer === undefined) {
     return {
       type: "tool_result",
@@ -130,5 +131,6 @@ function resultItem({ callId, waitsFor }: DeferredCall, answer: ToolFeedback | u
       isError: true,
     };
   }
-  return { type: "tool_result", callId, output: answer.output, ...(answer.isError && { isError: true }) };
+  const { output, isError, media } = answer;
+  return { type: "tool_result", callId, output, ...(isError && { isError }), ...(media !== undefined && { media }) };
 }

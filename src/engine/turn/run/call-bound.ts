@@ -4,7 +4,7 @@
  */
 import type { ContinuableTurn } from "../../../domain/turn.ts";
 import { callBounds, nanoUsd, type CallAmount } from "../../../domain/budget.ts";
-import type { HistoryItem } from "../../../domain/history.ts";
+import { mediaOf, type HistoryItem } from "../../../domain/history.ts";
 import { isMedia } from "../../../domain/input-part.ts";
 import { costBoundOf, modelFamily, modelInfo } from "../../../domain/models.ts";
 import { countedContext } from "../../../domain/usage.ts";
@@ -105,7 +105,7 @@ function itemsBound(items: readonly HistoryItem[], window: number | null): numbe
 
 /** Returns the tokens of what the bytes say nothing about: a small file can be a large picture, or many pages. */
 function mediaTokens(items: readonly HistoryItem[], window: number | null): number {
-  const media = items.flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
+  const media = items.flatMap(mediaOf);
   const pictures = media.filter(({ mediaType }) => mediaType.startsWith("image/")).length;
   const others = media.filter(({ mediaType }) => isMedia(mediaType)).length - pictures;
   return pictures * callBounds.imageTokensMax + (others > 0 ? (window ?? callBounds.documentTokensMax) : 0);

@@ -14,6 +14,7 @@ import { endingNotes, noteBlock, unheardNote } from "../../request/note-block.ts
 import { rulesNotes } from "../../request/rules-block.ts";
 import type { AcceptedRequest } from "../accepted-request.ts";
 import { memoryNews, type FreshHistory, type MemoryNews } from "../facts/turn-memory.ts";
+import { mediaElsewhere } from "../result-media.ts";
 import { missingPins, type RepeatedPins } from "../summarised/pins.ts";
 import { noteRulesFiles, surroundingsNews, type SurroundingsNews } from "../surroundings.ts";
 import type { TurnPlacement } from "../turn-placement.ts";
@@ -106,19 +107,15 @@ function buildMessage(
   return parts.length === 0 ? null : { type: "user", parts, ...media };
 }
 
-/** Returns the parts that the message describes. The images and documents of earlier items stand in those, and come first. */
-function describedInput({ earlier, input }: AcceptedRequest): AcceptedPart[] {
-  let elsewhere = earlierMedia(earlier);
-  return input.filter(({ shown }) => shown.as !== "media" || (elsewhere -= 1) < 0);
+/** Returns the parts that the message describes. The images and documents of other items stand in those, and come first. */
+function describedInput(accepted: AcceptedRequest): AcceptedPart[] {
+  let elsewhere = mediaElsewhere(accepted);
+  return accepted.input.filter(({ shown }) => shown.as !== "media" || (elsewhere -= 1) < 0);
 }
 
-function earlierMedia(earlier: AcceptedRequest["earlier"]): number {
-  return earlier.reduce((sum, item) => sum + item.media, 0);
-}
-
-/** Returns the images and documents of the message: those that no earlier item has. */
-function ownMedia({ earlier }: AcceptedRequest, { media }: PlacedInput): PartRef[] {
-  return media.slice(earlierMedia(earlier));
+/** Returns the images and documents of the message: those that no other item has. */
+function ownMedia(accepted: AcceptedRequest, { media }: PlacedInput): PartRef[] {
+  return media.slice(mediaElsewhere(accepted));
 }
 
 function waitingNote(waiting: readonly CheckedFile[]): string[] {
