@@ -75,9 +75,27 @@ export function mediaOf(item: HistoryItem): PartRef[] {
 }
 
 /** Returns the calls in `items` that have no result yet, in order (T8). */
-export function openToolCalls(items: readonly HistoryItem[]): ToolCallItem[] {
+export function openToolCalls(items: readonly (HistoryItem | ConversationItem)[]): ToolCallItem[] {
   const answered = new Set(items.flatMap((item) => (item.type === "tool_result" ? [item.callId] : [])));
   return items.filter((item): item is ToolCallItem => item.type === "tool_call" && !answered.has(item.callId));
+}
+
+/** Returns the items with each result before the next message: no provider takes a message between a call and its result (T8). */
+export function withResultsAtCalls(items: readonly ConversationItem[]): ConversationItem[] {
+  const open = new Set<string>();
+  const moved = new Set<ConversationItem>();
+  return items.flatMap((item, index): ConversationItem[] => {
+    if (item.type === "tool_call") open.add(item.callId);
+    if (item.type === "tool_result") open.delete(item.callId);
+    if (item.type !== "user" && item.type !== "system") return moved.has(item) ? [] : [item];
+    const results = [...open].flatMap((callId) => {
+      const next = items.slice(index + 1).find((later) => "callId" in later && later.callId === callId);
+      return next?.type === "tool_result" ? [next] : [];
+    });
+    open.clear();
+    for (const result of results) moved.add(result);
+    return [...results, item];
+  });
 }
 
 /** Returns the text of all assistant messages, in order, with one blank line between two messages. */

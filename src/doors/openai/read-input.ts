@@ -2,7 +2,7 @@
  * Reads the items of a request as the engine has them: the last message of the person is the instruction, answers to calls of
  * an earlier response are results, and all else is an earlier item (O2, O5).
  */
-import type { ConversationItem } from "../../domain/history.ts";
+import { openToolCalls, withResultsAtCalls, type ConversationItem } from "../../domain/history.ts";
 import type { InputPart } from "../../domain/input-part.ts";
 import type { ToolFeedback } from "../../domain/tool.ts";
 import type { TurnRequest } from "../../engine/engine.ts";
@@ -17,14 +17,21 @@ export type ResolveItem = (
   at: string,
 ) => Promise<ConversationItem[]>;
 
-/** Returns the items as the engine has them, in their order. */
+/** Returns the items as the engine has them: in their order, but for outputs that come after a later message. */
 export async function conversationItems(
   items: readonly WireInputItem[],
   resolve: ResolveItem,
 ): Promise<ConversationItem[]> {
   const made: ConversationItem[] = [];
   for (const [index, item] of items.entries()) made.push(...(await itemsOf(item, { at: `input[${index}]`, resolve })));
-  return made;
+  return withResultsAtCalls(made);
+}
+
+/** Refuses calls without an output, as OpenAI does: what they returned is not known here, and is not invented (T8). */
+export function refuseOpenCalls(items: readonly ConversationItem[]): void {
+  const [open] = openToolCalls(items);
+  if (open === undefined) return;
+  throw badParameter("input", `No tool output found for function call ${open.callId}.`, null);
 }
 
 /** Returns what a turn is given. A result without its call in these items answers a call of the turn before. */

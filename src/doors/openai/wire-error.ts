@@ -13,12 +13,17 @@ export interface WireError {
 /** What the door knows of an error beside its code: the parameter that is wrong, and OpenAI's own code. */
 interface WireFacts {
   param?: string;
-  code?: string;
+  /** Null: OpenAI has no code for the error. */
+  code?: string | null;
   status?: number;
 }
 
 /** Returns the error for a parameter that is wrong. `code` is OpenAI's. */
-export function badParameter(param: string | null, message: string, code = "invalid_value"): AptoveError {
+export function badParameter(
+  param: string | null,
+  message: string,
+  code: string | null = "invalid_value",
+): AptoveError {
   const wire: WireFacts = { code, ...(param !== null && { param }) };
   return new AptoveError("request_invalid", message, { facts: { wire } });
 }
@@ -106,7 +111,7 @@ export function toWireError({ code, detail, facts }: AptoveError): { status: num
       message: detail,
       type: typeOf(status),
       param: wire.param ?? parameters[code] ?? null,
-      code: wire.code ?? codes[code] ?? code,
+      code: wire.code === undefined ? (codes[code] ?? code) : wire.code,
     },
   };
 }

@@ -10,6 +10,7 @@ import { echoKey, seconds } from "../responses/response-frame.ts";
 import { continuedByHistory, cacheKeyOf } from "../responses/continued-history.ts";
 import { unkeptTurns } from "../responses/unkept-place.ts";
 import { responseSettings, standing, toolDefinition } from "../responses/turn-request.ts";
+import { refuseOpenCalls } from "../read-input.ts";
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
 import { streamAnswer } from "../sse.ts";
@@ -63,6 +64,7 @@ async function startChat(
 
 async function chatRequest({ engine }: OpenAiParts, { caller }: DoorCall, asked: CreateChat): Promise<TurnRequest> {
   const { instructions, items } = readMessages(asked.messages);
+  refuseOpenCalls(items);
   const { model, metadata } = asked;
   const echo = { chat: true, ...(metadata !== undefined && metadata !== null && { metadata }) };
   return {

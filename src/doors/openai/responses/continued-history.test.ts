@@ -45,3 +45,47 @@ test("[O5] a prompt cache key that several sessions have, or another person's, n
   await chat(openai, replaced);
   assert.equal(await count(), 3);
 });
+
+test("[T8] [O1] a call without an output in the input is refused with OpenAI's error, and nothing is stored", async (t) => {
+  const { wireError, provider, engine, admin } = await testOpenAi(t);
+  const user = (content: string) => ({ role: "user", content });
+  const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
+  const expected = {
+    status: 400,
+    message: "No tool output found for function call c.",
+    type: "invalid_request_error",
+    param: "input",
+    code: null,
+  };
+  for (const input of [
+    [user("a"), call, user("b")],
+    [user("a"), call],
+  ]) {
+    assert.deepEqual(await wireError("POST /v1/responses", { input }), expected);
+  }
+  const function_ = { name: "f", arguments: "{}" };
+  const messages = [
+    user("a"),
+    { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: function_ }] },
+    user("b"),
+  ];
+  const ofChat = await wireError("POST /v1/chat/completions", { messages });
+  assert.deepEqual([ofChat.status, ofChat.param, ofChat.code], [400, "messages", null]);
+  assert.equal(provider.exchanges.length, 0);
+  assert.deepEqual((await engine.sessions.list(admin, { limit: 1 })).sessions, []);
+});
+
+test("[T8] [O5] an output that comes after a later message stands at its call, also when the history is sent again", async (t) => {
+  const { openai, provider, engine, admin } = await testOpenAi(t, { remembers: false });
+  const call = { type: "function_call" as const, call_id: "c", name: "f", arguments: "{}" };
+  const output = { type: "function_call_output" as const, call_id: "c", output: "4" };
+  const user = (content: string) => ({ role: "user" as const, content });
+  const history = [user("a"), call, user("b"), output, user("c")];
+  const { output_text: answer } = await openai.responses.create({ input: history });
+  await openai.responses.create({ input: [...history, { role: "assistant", content: answer }, user("d")] });
+  const kinds = provider.exchanges[1]?.call.items.map((item) =>
+    item.type === "tool_result" ? item.output : item.type,
+  );
+  assert.deepEqual(kinds, ["user", "tool_call", "4", "user", "user", "assistant", "user"]);
+  assert.equal((await engine.sessions.list(admin, { limit: 9 })).sessions.length, 1);
+});

@@ -3,7 +3,7 @@ import type { ModelSettings } from "../../../domain/context.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { Engine, TurnRequest } from "../../../engine/engine.ts";
-import { conversationItems, turnInput, type ResolveItem } from "../read-input.ts";
+import { conversationItems, refuseOpenCalls, turnInput, type ResolveItem } from "../read-input.ts";
 import type { CreateResponse } from "../schemas/create-response.ts";
 import { parseInput, type WireInputItem } from "../schemas/input-items.ts";
 import type { WireFunction, WireTextFormat, WireToolChoice } from "../schemas/settings.ts";
@@ -21,6 +21,7 @@ export async function responseRequest(parts: Resolving, asked: CreateResponse): 
   const isNamed = named.after !== undefined || named.sessionId !== undefined;
   const cut = isNamed ? { rest: given } : afterCompaction(given);
   const items = await conversationItems(cut.rest, parts.resolve);
+  refuseOpenCalls(items);
   const { model } = asked;
   return {
     ...(isNamed

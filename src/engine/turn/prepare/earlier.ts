@@ -4,7 +4,7 @@
  */
 import type { Mode } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
-import { openToolCalls, type HistoryItem, type ConversationItem } from "../../../domain/history.ts";
+import { openToolCalls, withResultsAtCalls, type HistoryItem, type ConversationItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
@@ -39,7 +39,7 @@ export async function acceptEarlier(
   }
   checkPairs(given);
   const accepted: AcceptedEarlier = { items: [], parts: [] };
-  for (const item of given) {
+  for (const item of withResultsAtCalls(given)) {
     checkText(textOf(item));
     const parts = "media" in item && item.media !== undefined ? await readParts(item.media, reading) : [];
     accepted.parts.push(...parts);
