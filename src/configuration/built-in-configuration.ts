@@ -236,12 +236,14 @@ function modelSettings(values: MergedValues, key: string): ModelSettings {
   const temperature = values.get<number>(`${key}.temperature`);
   const maxOutputTokens = values.get<number>(`${key}.max_output_tokens`);
   const reasoningEffort = values.get<NonNullable<ModelSettings["reasoningEffort"]>>(`${key}.reasoning_effort`);
+  const reasoningSummary = values.get<NonNullable<ModelSettings["reasoningSummary"]>>(`${key}.reasoning_summary`);
   const verbosity = values.get<NonNullable<ModelSettings["verbosity"]>>(`${key}.verbosity`);
   const maxSteps = values.get<number>(`${key}.max_steps`);
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...(reasoningSummary === undefined ? {} : { reasoningSummary }),
     ...(verbosity === undefined ? {} : { verbosity }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
   };

@@ -1,4 +1,5 @@
 /** All keys of the configuration file: form, meaning and variable. The loader, the starter file, `config show` and a test of the page use it (W7). */
+import { reasoningEfforts, reasoningSummaries } from "../domain/context.ts";
 import { limits } from "../domain/limits.ts";
 import {
   apiAddressField,
@@ -77,7 +78,11 @@ const conversationContext = namedField(
         min: 1,
         max: limits.outputTokensSettingMax,
       }),
-      reasoning_effort: choiceField("Reasoning effort of a reasoning model.", ["minimal", "low", "medium", "high"]),
+      reasoning_effort: choiceField(
+        "Reasoning effort of a reasoning model; `none`: it does not think.",
+        reasoningEfforts,
+      ),
+      reasoning_summary: choiceField("How much of its reasoning the model shows.", reasoningSummaries),
       verbosity: choiceField("Length and detail of the answers.", ["low", "medium", "high"]),
       max_steps: numberField("Maximum number of model calls in one turn, between which tools run.", {
         sample: limits.stepsPerTurnMax,

@@ -24,6 +24,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     "always",
     "low",
     "high",
+    "concise",
+    "detailed",
     "keep",
     "refuse",
     "https://one.example.org",

@@ -138,6 +138,9 @@ export interface Surroundings {
   skills?: readonly SkillFile[] | null;
 }
 
+export const reasoningEfforts = ["none", "minimal", "low", "medium", "high"] as const;
+export const reasoningSummaries = ["auto", "concise", "detailed"] as const;
+
 /**
  * Settings of the model. Every provider's driver translates them to its own. What a model cannot take is left out or
  * replaced by the nearest, with a warning on the turn (G3).
@@ -147,7 +150,10 @@ export interface ModelSettings {
   /** The share of the most likely words that the model chooses from. */
   topP?: number;
   maxOutputTokens?: number;
-  reasoningEffort?: "minimal" | "low" | "medium" | "high";
+  /** How long the model thinks. `none`: it does not. */
+  reasoningEffort?: (typeof reasoningEfforts)[number];
+  /** How much of its reasoning the model shows, as a summary. Absent: what the provider shows unasked. */
+  reasoningSummary?: (typeof reasoningSummaries)[number];
   /** The length and detail of the answers. */
   verbosity?: "low" | "medium" | "high";
   /** The form of the answer. Absent: free text. */

@@ -315,6 +315,7 @@ export const executeQuerySchema = scalars.partial().extend({
   topP: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
+  reasoningSummary: modelSettingsSchema.shape.reasoningSummary,
   verbosity: modelSettingsSchema.shape.verbosity,
   maxSteps: z.coerce.number().optional(),
   maxToolCalls: z.coerce.number().optional(),

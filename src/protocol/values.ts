@@ -1,6 +1,7 @@
 /** The small schemas that the larger ones are made of. Each has a counterpart in the domain. */
 import { chunkReasons } from "../domain/chunk.ts";
 import * as z from "zod";
+import { reasoningEfforts, reasoningSummaries } from "../domain/context.ts";
 import { errorCatalogue, type ErrorCode } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
@@ -136,7 +137,11 @@ export const modelSettingsSchema = z
     temperature: z.number().min(0).max(2).optional(),
     topP: z.number().min(0).max(1).optional().describe("The share of the most likely words that count."),
     maxOutputTokens: z.int().min(1).optional(),
-    reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).optional(),
+    reasoningEffort: z.enum(reasoningEfforts).optional().describe("How long the model thinks. `none`: it does not."),
+    reasoningSummary: z
+      .enum(reasoningSummaries)
+      .optional()
+      .describe("How much of its reasoning the model shows. Absent: what the provider shows unasked."),
     verbosity: z.enum(["low", "medium", "high"]).optional().describe("The length and detail of the answer."),
     answerFormat: answerFormatSchema.optional().describe("The form of the answer. Absent: free text."),
     parallelToolCalls: z.literal(false).optional().describe("False: the model calls one tool at a time."),

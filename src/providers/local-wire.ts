@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
-import type { AnswerFormat } from "../domain/context.ts";
+import { reasoningEfforts, reasoningSummaries, type AnswerFormat } from "../domain/context.ts";
 import type { HistoryItem } from "../domain/history.ts";
 import { unknownUsage } from "../domain/usage.ts";
 import { onAbort } from "../system/abort.ts";
@@ -70,7 +70,8 @@ const modelCall = z.object({
     temperature: z.number().exactOptional(),
     topP: z.number().exactOptional(),
     maxOutputTokens: z.number().exactOptional(),
-    reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+    reasoningEffort: z.enum(reasoningEfforts).exactOptional(),
+    reasoningSummary: z.enum(reasoningSummaries).exactOptional(),
     verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
     answerFormat: z.custom<AnswerFormat>().exactOptional(),
     parallelToolCalls: z.literal(false).exactOptional(),

@@ -7,6 +7,7 @@ const names = {
   topP: "top_p",
   maxOutputTokens: "output limit",
   reasoningEffort: "reasoning effort",
+  reasoningSummary: "reasoning summary",
   verbosity: "verbosity",
   answerFormat: "form of the answer",
   stop: "text to stop at",

@@ -20,7 +20,7 @@ export const newChoice = signal(nothingChosen);
 /** What a fork is begun with. What is not chosen is as the forked session has it. */
 export const forkChoice = signal(nothingChosen);
 /** Empty: the default. */
-export const efforts = ["", "minimal", "low", "medium", "high"] as const;
+export const efforts = ["", "none", "minimal", "low", "medium", "high"] as const;
 export type Effort = (typeof efforts)[number];
 export const effort = signal<Effort>("");
 export const paths = signal("");

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { skipReasons } from "../../domain/active-file.ts";
 import { chunkReasons } from "../../domain/chunk.ts";
+import { reasoningEfforts, reasoningSummaries } from "../../domain/context.ts";
 import { foreignTools } from "../../domain/foreign.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
@@ -36,7 +37,8 @@ const settings = z.strictObject({
   temperature: z.number().exactOptional(),
   topP: z.number().exactOptional(),
   maxOutputTokens: z.number().exactOptional(),
-  reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+  reasoningEffort: z.enum(reasoningEfforts).exactOptional(),
+  reasoningSummary: z.enum(reasoningSummaries).exactOptional(),
   verbosity: z.enum(["low", "medium", "high"]).exactOptional(),
   answerFormat: z
     .discriminatedUnion("type", [

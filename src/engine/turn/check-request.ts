@@ -3,7 +3,7 @@
  * JavaScript: what it writes wrongly must not be ignored, or stored as `[object Object]`.
  */
 import type { Caller } from "../../domain/caller.ts";
-import type { ModelSettings } from "../../domain/context.ts";
+import { reasoningEfforts, reasoningSummaries, type ModelSettings } from "../../domain/context.ts";
 import { contradictionsIn } from "../../domain/contradictions.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import {
@@ -29,7 +29,8 @@ const settings = {
   temperature: isNumber,
   topP: isNumber,
   maxOutputTokens: isNumber,
-  reasoningEffort: oneOf("minimal", "low", "medium", "high"),
+  reasoningEffort: oneOf(...reasoningEfforts),
+  reasoningSummary: oneOf(...reasoningSummaries),
   verbosity: oneOf("low", "medium", "high"),
   answerFormat: isObject,
   parallelToolCalls: oneOf(false),

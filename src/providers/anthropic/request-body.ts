@@ -53,9 +53,13 @@ export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): H
 
 /** Returns a text for each setting that the model does not take as it is (G3). */
 function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): string[] {
-  const { reasoningEffort } = settings;
-  const hasEffort = body.output_config?.effort !== undefined || body.thinking?.type === "enabled";
-  const isMinimal = reasoningEffort === "minimal" && body.output_config?.effort === "low";
+  const { reasoningEffort, reasoningSummary } = settings;
+  const { effort } = body.output_config ?? {};
+  const isLow = effort === "low" && reasoningEffort !== "low";
+  const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
+  const hasEffort = reasoningEffort === "none" || effort !== undefined || body.thinking?.type === "enabled";
+  // Thinking is always requested as a summary. Its length cannot be chosen.
+  const isOfLength = reasoningSummary !== undefined && reasoningSummary !== "auto" && reasoningEffort !== "none";
   return settingNotes({
     model,
     settings,
@@ -66,8 +70,12 @@ function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): 
       ...(stopTexts(settings).length > 0 ? [] : (["stop"] as const)),
       ...(takesFormat(settings) ? [] : (["answerFormat"] as const)),
       ...(hasEffort ? [] : (["reasoningEffort"] as const)),
+      ...(isOfLength && !thinks ? (["reasoningSummary"] as const) : []),
     ],
-    replaced: isMinimal ? { reasoningEffort: "low" } : {},
+    replaced: {
+      ...(isLow && { reasoningEffort: "low" }),
+      ...(isOfLength && thinks && { reasoningSummary: "auto" }),
+    },
   });
 }
 

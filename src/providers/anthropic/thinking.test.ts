@@ -11,7 +11,7 @@ import { anthropicProvider } from "./anthropic.ts";
 
 const provider = anthropicProvider({ apiKey: "k", model: "m" });
 const question: HistoryItem = { type: "user", parts: ["Where?"] };
-const efforts = [undefined, "minimal", "low", "medium", "high"] as const;
+const efforts = [undefined, "none", "minimal", "low", "medium", "high"] as const;
 
 function bodyFor(model: string, effort: ModelSettings["reasoningEffort"], more: Partial<ModelCall> = {}): MessagesBody {
   const settings = { ...more.settings, ...(effort !== undefined && { reasoningEffort: effort }) };

@@ -16,7 +16,7 @@ export interface ThinkingFields {
   output_config?: OutputConfig;
 }
 
-type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
+type Effort = Exclude<NonNullable<ModelSettings["reasoningEffort"]>, "none">;
 
 /** The lowest effort on the wire is `low`. */
 const effortOnWire = { minimal: "low", low: "low", medium: "medium", high: "high" } as const;
@@ -31,6 +31,10 @@ const isBudgeted = (model: string): boolean => /^claude-(?:3|[a-z]+-4(?:-[015])?
 const thinksByDefault = (model: string): boolean => /^claude-[a-z]+-5(?:-20\d{6})?$/.test(model);
 /** Checks for models that always think, and that verify that nothing before an earlier thinking has changed. */
 const preservesThinking = (model: string): boolean => /^claude-[a-z]+-(?:5-[1-9]|[6-9]|[1-9]\d)(?:-|$)/.test(model);
+
+/** Checks for models that think unless a call disables it, and those that take this. */
+const canBeStill = (model: string): boolean =>
+  /^claude-(?:opus|sonnet|haiku)-5(?:-20\d{6})?$|^claude-(?:sonnet|haiku)-5-5(?:-|$)/.test(model);
 
 /** Requests the text of the thinking, which newer models leave out by default. */
 const adaptive: BetaThinkingConfigAdaptive = { type: "adaptive", display: "summarized" };
@@ -48,7 +52,9 @@ const preserved: BetaThinkingConfigAdaptive = {
 /** `maxTokens` is the limit of the request. It includes thinking. */
 export function thinkingFields(call: ModelCall, maxTokens: number, messages: readonly MessageParam[]): ThinkingFields {
   const { model, settings, toolChoice } = call;
-  const effort = settings.reasoningEffort;
+  const asked = settings.reasoningEffort;
+  if (asked === "none" && canBeStill(model)) return { thinking: { type: "disabled" } };
+  const effort = asked === "none" ? leastEffort(model) : asked;
   const isForced = toolChoice !== null;
   if (isBudgeted(model)) {
     return isForced || endsInUnthoughtCalls(messages) ? {} : budgeted(effort, maxTokens);
@@ -58,6 +64,11 @@ export function thinkingFields(call: ModelCall, maxTokens: number, messages: rea
   // A model that thinks cannot be forced to call a tool.
   if (thinksByDefault(model)) return { thinking: isForced ? { type: "disabled" } : adaptive, ...output };
   return effort === undefined || isForced ? output : { thinking: adaptive, ...output };
+}
+
+/** Returns the least effort of a model whose thinking cannot be disabled. Undefined: it thinks only if a call requests it. */
+function leastEffort(model: string): Effort | undefined {
+  return preservesThinking(model) || thinksByDefault(model) ? "minimal" : undefined;
 }
 
 /** The budget is at most half of the limit, so that tokens are left for the answer. */

@@ -46,7 +46,10 @@ export function compatibleBody(call: ModelCall, providerName: string): HttpBody<
   };
   const { model, settings: given } = call;
   const replaced = given.reasoningEffort === "minimal" ? { reasoningEffort: "low" } : {};
-  const adjusted = settingNotes({ model, settings: given, leftOut: ["verbosity"], replaced });
+  // These servers show the reasoning unasked, and take no length of it.
+  const isOfLength = given.reasoningSummary !== "auto" && given.reasoningEffort !== "none";
+  const leftOut = ["verbosity", ...(isOfLength ? (["reasoningSummary"] as const) : [])] as const;
+  const adjusted = settingNotes({ model, settings: given, leftOut, replaced });
   return { body, droppedReasoning: call.items.length - items.length, adjusted };
 }
 

@@ -57,7 +57,7 @@ export function googleBody(call: ModelCall, providerName: string): HttpBody<Goog
 }
 
 function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBody["generationConfig"]> {
-  const { temperature, topP, maxOutputTokens, reasoningEffort, answerFormat, stop } = settings;
+  const { temperature, topP, maxOutputTokens, answerFormat, stop } = settings;
   const schema = answerFormat?.type === "schema" ? { responseJsonSchema: answerFormat.schema } : {};
   return {
     ...(answerFormat !== undefined && { responseMimeType: "application/json", ...schema }),
@@ -65,7 +65,18 @@ function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBod
     ...(topP !== undefined && { topP }),
     ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(reasoningEffort !== undefined && thinks(model) && { thinkingConfig: thinking(reasoningEffort, model) }),
+    ...thinkingConfig(settings, model),
+  };
+}
+
+/** The summary of the thoughts comes with an effort, and may be requested without one. */
+function thinkingConfig(
+  { reasoningEffort, reasoningSummary }: ModelSettings,
+  model: string,
+): Pick<NonNullable<GoogleBody["generationConfig"]>, "thinkingConfig"> {
+  if (!thinks(model) || (reasoningEffort ?? reasoningSummary) === undefined) return {};
+  return {
+    thinkingConfig: reasoningEffort === undefined ? { includeThoughts: true } : thinking(reasoningEffort, model),
   };
 }
 
@@ -76,12 +87,22 @@ function thinks(model: string): boolean {
 
 /** Returns a text for each setting that the model does not take as it is (G3). */
 function adjustedSettings({ model, settings }: ModelCall): string[] {
-  const isMinimal = settings.reasoningEffort === "minimal" && wantsSignatures(model) && isPro(model);
+  const { reasoningEffort: effort, reasoningSummary: summary } = settings;
+  const nearest = effort === undefined || !thinks(model) ? effort : effortFor(effort, model);
+  const isOfLength = summary !== undefined && summary !== "auto" && effort !== "none";
   return settingNotes({
     model,
     settings,
-    leftOut: ["verbosity", "parallelToolCalls", ...(thinks(model) ? [] : (["reasoningEffort"] as const))],
-    replaced: isMinimal ? { reasoningEffort: "low" } : {},
+    leftOut: [
+      "verbosity",
+      "parallelToolCalls",
+      ...(thinks(model) || effort === "none" ? [] : (["reasoningEffort"] as const)),
+      ...(thinks(model) || !isOfLength ? [] : (["reasoningSummary"] as const)),
+    ],
+    replaced: {
+      ...(nearest !== undefined && nearest !== effort && { reasoningEffort: nearest }),
+      ...(thinks(model) && isOfLength && { reasoningSummary: "auto" }),
+    },
   });
 }
 
@@ -92,16 +113,21 @@ function isPro(model: string): boolean {
 type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
 
 /** Budgets in tokens, the same as Google's own OpenAI-compatible API has for these efforts. */
-const thinkingBudgets: Record<Effort, number> = { minimal: 1_024, low: 1_024, medium: 8_192, high: 24_576 };
+const thinkingBudgets: Record<Effort, number> = { none: 0, minimal: 1_024, low: 1_024, medium: 8_192, high: 24_576 };
 const thinkingLevels = { minimal: "MINIMAL", low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
 
-/** Version 2.5 takes budgets, later ones take levels, and no Pro model takes `MINIMAL`. */
-function thinking(effort: Effort, model: string): Thinking {
+/** Returns the nearest effort that the model takes: only version 2.5 can be kept from thinking, and no Pro model of a later one takes `minimal`. */
+function effortFor(effort: Effort, model: string): Effort {
+  const nearest = effort === "none" && (wantsSignatures(model) || isPro(model)) ? "minimal" : effort;
+  return nearest === "minimal" && wantsSignatures(model) && isPro(model) ? "low" : nearest;
+}
+
+/** Version 2.5 takes budgets, later ones take levels. */
+function thinking(asked: Effort, model: string): Thinking {
+  const effort = effortFor(asked, model);
+  if (effort === "none") return { thinkingBudget: thinkingBudgets.none };
   if (!wantsSignatures(model)) return { includeThoughts: true, thinkingBudget: thinkingBudgets[effort] };
-  return {
-    includeThoughts: true,
-    thinkingLevel: thinkingLevels[isPro(model) && effort === "minimal" ? "low" : effort],
-  };
+  return { includeThoughts: true, thinkingLevel: thinkingLevels[effort] };
 }
 
 function functionDeclaration({ name, description, parameters }: ToolDefinition): FunctionDeclaration {

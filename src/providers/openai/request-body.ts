@@ -27,7 +27,7 @@ import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "..
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
 import { allowedToolCalls } from "../tool-choice.ts";
-import { adjustedSettings, effortFor, outputTokensMin, untaken } from "./model-settings.ts";
+import { adjustedSettings, effortFor, outputTokensMin, summaryFor, untaken } from "./model-settings.ts";
 import type { SettingName } from "../setting-notes.ts";
 
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
@@ -70,18 +70,28 @@ function roleOf(item: ResponseInputItem): ReasoningRole {
 }
 
 function settings(call: ModelCall): Partial<ResponseCreateParamsStreaming> {
-  const { temperature, topP, maxOutputTokens, reasoningEffort, verbosity, answerFormat, cacheKey } = call.settings;
+  const { temperature, topP, maxOutputTokens, verbosity, answerFormat, cacheKey } = call.settings;
   const leftOut = untaken(call);
   const sends = (name: SettingName): boolean => !leftOut.includes(name);
   return {
     ...(temperature !== undefined && sends("temperature") && { temperature }),
     ...(topP !== undefined && sends("topP") && { top_p: topP }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(outputTokensMin, maxOutputTokens) }),
-    ...(reasoningEffort !== undefined &&
-      sends("reasoningEffort") && { reasoning: { effort: effortFor(call.model, reasoningEffort) } }),
+    ...reasoningSettings(call, sends),
     ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
     ...textSettings(sends("verbosity") ? verbosity : undefined, answerFormat),
   };
+}
+
+function reasoningSettings(
+  { model, settings: { reasoningEffort: effort, reasoningSummary: summary } }: ModelCall,
+  sends: (name: SettingName) => boolean,
+): Pick<ResponseCreateParamsStreaming, "reasoning"> {
+  const reasoning = {
+    ...(effort !== undefined && sends("reasoningEffort") && { effort: effortFor(model, effort) }),
+    ...(summary !== undefined && sends("reasoningSummary") && { summary: summaryFor(model, summary) }),
+  };
+  return Object.keys(reasoning).length === 0 ? {} : { reasoning };
 }
 
 function textSettings(

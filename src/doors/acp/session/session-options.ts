@@ -1,6 +1,6 @@
 /** The mode and the model of a session, which the user chooses in the editor, as ACP's modes and config options (P1). */
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
-import type { ModelSettings } from "../../../domain/context.ts";
+import { reasoningEfforts, type ModelSettings } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SessionChoices } from "../ports.ts";
@@ -36,7 +36,7 @@ export class SessionOptions {
     const conversation = choices.conversationContexts.find(({ id }) => id === session.conversationContextId);
     const modes = editorModes(conversation?.modes ?? []);
     const mode = modes.find(({ id }) => id === remembered.mode)?.id ?? modeByDefault(modes);
-    const effort = efforts.find((known) => known === remembered.effort) ?? null;
+    const effort = reasoningEfforts.find((known) => known === remembered.effort) ?? null;
     const chosen = chosenWord(remembered.model, session, choices);
     const listed = (models: SessionChoices["models"]): OfferedChoice[] => modelChoices(session, { ...choices, models });
     const options = new SessionOptions({ modes, models: listed(choices.models) }, { mode, chosen, effort });
@@ -113,8 +113,9 @@ export class SessionOptions {
   }
 
   #setEffort(value: string): void {
-    const effort = efforts.find((known) => known === value) ?? null;
-    if (effort === null && value !== effortByDefault) throw unknown("effort", value, [effortByDefault, ...efforts]);
+    const effort = reasoningEfforts.find((known) => known === value) ?? null;
+    if (effort === null && value !== effortByDefault)
+      throw unknown("effort", value, [effortByDefault, ...reasoningEfforts]);
     this.#effort = effort;
   }
 
@@ -154,11 +155,10 @@ interface CurrentChoices {
 
 type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
 
-const efforts: readonly Effort[] = ["minimal", "low", "medium", "high"];
 const effortByDefault = "default";
 
 function effortOption(current: Effort | null): SessionConfigOption {
-  const options = [effortByDefault, ...efforts].map((value) => {
+  const options = [effortByDefault, ...reasoningEfforts].map((value) => {
     return { value, name: value.charAt(0).toUpperCase() + value.slice(1) };
   });
   const name = "Effort";

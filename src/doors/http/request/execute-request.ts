@@ -78,8 +78,9 @@ function queryRequest(request: Request): ExecuteRequest {
     executeQuerySchema,
     readQuery(request, ["paths", "otherRepos"]),
   );
-  const { temperature, topP, maxOutputTokens, reasoningEffort, verbosity, maxSteps, maxToolCalls, ...scalars } = rest;
-  const sampling = { temperature, topP, maxOutputTokens, reasoningEffort, verbosity };
+  const { temperature, topP, maxOutputTokens, reasoningEffort, reasoningSummary, verbosity, ...others } = rest;
+  const { maxSteps, maxToolCalls, ...scalars } = others;
+  const sampling = { temperature, topP, maxOutputTokens, reasoningEffort, reasoningSummary, verbosity };
   const settings = withoutNullish({ ...sampling, maxSteps, maxToolCalls });
   return parseRequest({
     ...scalars,

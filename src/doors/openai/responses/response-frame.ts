@@ -21,6 +21,7 @@ const echoSchema = z.object({
   background: z.boolean().optional(),
   metadata: wireMetadata.optional(),
   tool_choice: toolChoiceSchema.optional(),
+  /** Only turns of earlier versions have it here: it is a setting of the turn. */
   summary: z.string().optional(),
   safety_identifier: z.string().optional(),
   /** False if the response is not stored. Absent: it is. */
@@ -40,7 +41,6 @@ export function echoOf(asked: CreateResponse): RequestEcho {
     previous: asked.store === false ? asked.previous_response_id : undefined,
     metadata: isEmpty(asked.metadata) ? undefined : asked.metadata,
     tool_choice: asked.tool_choice === "auto" ? undefined : asked.tool_choice,
-    summary: asked.reasoning?.summary,
     safety_identifier: asked.safety_identifier,
     continues: continuationOf(asked),
   };
@@ -110,7 +110,7 @@ export function responseFrame(facts: FrameFacts) {
     parallel_tool_calls: settings.parallelToolCalls ?? true,
     previous_response_id: previousOf(facts),
     prompt_cache_key: settings.cacheKey ?? null,
-    reasoning: { effort: settings.reasoningEffort ?? null, summary: echo.summary ?? null },
+    reasoning: { effort: settings.reasoningEffort ?? null, summary: settings.reasoningSummary ?? echo.summary ?? null },
     safety_identifier: echo.safety_identifier ?? null,
     service_tier: "default",
     store: echo.store ?? true,

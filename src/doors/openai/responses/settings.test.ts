@@ -24,6 +24,7 @@ test("[O4] every setting of a response reaches the model, and the response shows
     parallel_tool_calls: false,
     prompt_cache_key: "desk 1",
     truncation: "disabled" as const,
+    reasoning: { effort: "none" as const, summary: "detailed" as const },
   };
   const made = await openai.responses.create({ input: "one", ...asked });
   assert.partialDeepStrictEqual(made, asked);
@@ -34,6 +35,8 @@ test("[O4] every setting of a response reaches the model, and the response shows
     maxOutputTokens: 99,
     parallelToolCalls: false,
     cacheKey: "desk 1",
+    reasoningEffort: "none",
+    reasoningSummary: "detailed",
   });
 });
 

@@ -119,7 +119,7 @@ export async function continuation(
 
 /** OpenAI has more levels of effort than the engine. The nearest one counts. */
 const efforts = {
-  none: "minimal",
+  none: "none",
   minimal: "minimal",
   low: "low",
   medium: "medium",
@@ -137,18 +137,23 @@ interface AskedSettings {
   truncation?: "auto" | "disabled" | null | undefined;
   prompt_cache_key?: string | null | undefined;
   max_output_tokens?: number | null | undefined;
-  reasoning?: { effort?: keyof typeof efforts | null | undefined } | null | undefined;
+  reasoning?: AskedReasoning | null | undefined;
   text?:
     | { verbosity?: ModelSettings["verbosity"] | null | undefined; format?: WireTextFormat | null | undefined }
     | null
     | undefined;
 }
 
+interface AskedReasoning {
+  effort?: keyof typeof efforts | null | undefined;
+  summary?: ModelSettings["reasoningSummary"] | null;
+}
+
 export function responseSettings(asked: AskedSettings): ModelSettings {
   const { temperature, top_p: topP, max_output_tokens: output, max_tool_calls: maxToolCalls, text } = asked;
   const { prompt_cache_key: cacheKey } = asked;
   const stop = [asked.stop ?? []].flat().filter((end) => end !== "");
-  const effort = asked.reasoning?.effort ?? null;
+  const { effort = null, summary = null } = asked.reasoning ?? {};
   const verbosity = text?.verbosity ?? null;
   return {
     ...(typeof temperature === "number" && { temperature }),
@@ -156,6 +161,7 @@ export function responseSettings(asked: AskedSettings): ModelSettings {
     ...(typeof output === "number" && { maxOutputTokens: output }),
     ...(typeof maxToolCalls === "number" && { maxToolCalls }),
     ...(effort !== null && { reasoningEffort: efforts[effort] }),
+    ...(summary !== null && { reasoningSummary: summary }),
     ...(verbosity !== null && { verbosity }),
     ...(stop.length > 0 && { stop }),
     ...(asked.parallel_tool_calls === false && { parallelToolCalls: false }),

@@ -1,5 +1,6 @@
 /** `POST /v1/responses` (O1). Unknown fields are ignored. What this server knows and does not have is refused by name. */
 import * as z from "zod";
+import { reasoningSummaries } from "../../../domain/context.ts";
 import { badParameter, unsupported } from "../wire-error.ts";
 import { inputSchema } from "./input-items.ts";
 import { parseWire } from "./parse.ts";
@@ -47,7 +48,7 @@ const createSchema = z.object({
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  reasoning: z.object({ effort: effortSchema.nullish(), summary: z.string().nullish() }).nullish(),
+  reasoning: z.object({ effort: effortSchema.nullish(), summary: z.enum(reasoningSummaries).nullish() }).nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: verbositySchema.nullish() }).nullish(),
   truncation: z.enum(["auto", "disabled"]).nullish(),
   include: z.array(z.enum(includes)).nullish(),
