@@ -50,6 +50,19 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** The sums of what each model used. A model may have any name, also one that a plain object inherits, such as `__proto__`. */
+export class UsageByModel {
+  readonly #sums = new Map<string, Usage>();
+
+  add(model: string, usage: Usage): void {
+    this.#sums.set(model, addUsage(this.#sums.get(model) ?? noUsage, usage));
+  }
+
+  get sums(): Record<string, Usage> {
+    return Object.fromEntries(this.#sums);
+  }
+}
+
 /** What a finished turn used (T4). `byModel` holds the same figures for each model that was called. */
 export interface RunSummary {
   durationMs: number;

@@ -27,12 +27,42 @@ export function columnText(): z.ZodString {
     .refine((text) => text.isWellFormed(), "contains an unpaired surrogate");
 }
 
-/** A client's own data, which is stored and returned but never interpreted. */
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A client's own data, which is stored and returned but never interpreted. What would come back as something else is refused. */
 export const metadataSchema = z
-  .record(z.string(), z.unknown())
-  .refine((value) => JSON.stringify(value).length <= limits.metadataCharactersMax, {
-    message: `is larger than ${limits.metadataCharactersMax} characters of JSON`,
+  .custom<Record<string, unknown>>(isObject, { error: "is not an object", abort: true })
+  .superRefine((value, context) => {
+    const message = metadataFault(value);
+    if (message !== null) context.addIssue({ code: "custom", message });
+  })
+  .meta({ type: "object", additionalProperties: {} });
+
+function metadataFault(metadata: Record<string, unknown>): string | null {
+  const faults = new Set<string>();
+  const text = JSON.stringify(metadata, (key, value: unknown) => {
+    if (key === inherited) faults.add(inheritedKey);
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      faults.add("has a number that is too large, such as 1e400; send it as a text");
+    }
+    return value;
   });
+  if (text.length > limits.metadataCharactersMax) {
+    faults.add(`is larger than ${limits.metadataCharactersMax} characters of JSON`);
+  }
+  return faults.size === 0 ? null : [...faults].join(", and ");
+}
+
+const inherited = "__proto__";
+const inheritedKey = `has the key \`${inherited}\`, which programs lose; choose another name`;
+
+/** Returns a schema that refuses a key which a record would leave out in silence. */
+export function keepingAllKeys<S extends z.ZodType>(schema: S) {
+  const hasAll = (value: unknown): boolean => !isObject(value) || !Object.hasOwn(value, inherited);
+  return z.unknown().refine(hasAll, inheritedKey).pipe(schema);
+}
 
 const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 export const errorCodeSchema = z.enum(errorCodes).meta({ id: "ErrorCode" });

@@ -10,7 +10,15 @@ import { isMedia, type PartRef } from "../../domain/input-part.ts";
 import type { State } from "../../domain/lineage.ts";
 import { failTurn, mayBeParent, noChain, type FailedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
-import { addUsage, isCounted, noUsage, unknownUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
+import {
+  UsageByModel,
+  addUsage,
+  isCounted,
+  noUsage,
+  unknownUsage,
+  type RunSummary,
+  type Usage,
+} from "../../domain/usage.ts";
 import { closeOpenItems } from "./end/close-open-items.ts";
 import { historyNotKept } from "./end/decide-end.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
@@ -24,7 +32,6 @@ import { readLostRun, type LostRun } from "./lost-run.ts";
 import { answerOpenCalls, userMessage } from "./request/envelope.ts";
 import { feedbackMedia } from "./prepare/result-media.ts";
 import { transcribeLost } from "./transcribe-lost.ts";
-import { ownValue } from "../../domain/own-value.ts";
 
 /**
  * Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over
@@ -216,12 +223,12 @@ function runOf(
   // A step of an earlier version may have counts that no store takes in a sum (T11).
   const used = steps.all.map(({ model, usage }) => ({ model, usage: isCounted(usage) ? usage : unknownUsage }));
   if (begun > used.length) used.push({ model: called, usage: unknownUsage });
-  const byModel: Record<string, Usage> = {};
-  for (const { model, usage } of used) byModel[model] = addUsage(ownValue(byModel, model) ?? noUsage, usage);
+  const byModel = new UsageByModel();
+  for (const { model, usage } of used) byModel.add(model, usage);
   return {
     durationMs: Math.max(0, deps.now() - createdAt),
     modelRequests: steps.all.length,
     usage: used.map(({ usage }) => usage).reduce(addUsage, noUsage),
-    byModel,
+    byModel: byModel.sums,
   };
 }

@@ -77,3 +77,31 @@ test("[H2] [T6] head moves can be read, oldest first", async (t) => {
     ],
   );
 });
+
+test("[S1] [H3] metadata that would come back as something else is refused by name, and nothing is made or changed", async (t) => {
+  const door = await testDoor(t);
+  const client = door.client();
+  const kept = await client.sessions.create({ metadata: { constructor: [1.5, null], deep: { toString: "x" } } });
+  const number = "has a number that is too large, such as 1e400; send it as a text";
+  const key = "has the key `__proto__`, which programs lose; choose another name";
+  const cases: [metadata: string, message: string][] = [
+    ['{"n":1e400}', number],
+    ['{"deep":[{"n":-1e400}]}', number],
+    ['{"__proto__":1}', key],
+    ['{"deep":[{"__proto__":{}}]}', key],
+    ['"text"', "is not an object"],
+  ];
+  const headers = { "content-type": "application/json" };
+  for (const [metadata, message] of cases) {
+    for (const line of ["POST /api/sessions", `PATCH /api/sessions/${kept.id}`]) {
+      const { detail } = await door.refused("request_invalid", line, { body: `{"metadata":${metadata}}`, headers });
+      assert.equal(detail, `metadata ${message}`, line);
+    }
+  }
+  const { sessions } = await client.sessions.list({});
+  assert.deepEqual(
+    sessions.map(({ metadata }) => metadata),
+    [kept.metadata],
+  );
+  assert.deepEqual(kept.metadata, { constructor: [1.5, null], deep: { toString: "x" } });
+});

@@ -128,3 +128,19 @@ test("[O2] [T8] a call of a conversation waits for its output, which comes with 
     ["user", "tool_call", "of a", "tool_call", "of b"],
   );
 });
+
+test("[O1] a key of the metadata that would be lost is refused, and so is metadata that is missing or no pairs", async (t) => {
+  const { openai, wireError } = await testOpenAi(t);
+  const { id } = await openai.conversations.create({ metadata: { constructor: "x" } });
+  assert.deepEqual((await openai.conversations.retrieve(id)).metadata, { constructor: "x" });
+  const lines = ["POST /v1/conversations", `POST /v1/conversations/${id}`, "POST /v1/responses"];
+  for (const line of lines) {
+    const { param, message } = await wireError(line, '{"input":"x","metadata":{"__proto__":"x"}}');
+    assert.deepEqual([param, /the key `__proto__`/.test(message)], ["metadata", true], line);
+    const { code } = await wireError(line, { input: "x", metadata: "x" });
+    assert.equal(code, "invalid_type", line);
+    const number = await wireError(line, '{"input":"x","metadata":{"n":1e400}}');
+    assert.equal(number.param, "metadata.n");
+  }
+  assert.equal((await wireError(`POST /v1/conversations/${id}`, {})).code, "missing_required_parameter");
+});

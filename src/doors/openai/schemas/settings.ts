@@ -1,10 +1,13 @@
 /** What responses and chat completions have in common: metadata, settings of the model, tools. */
 import * as z from "zod";
+import { keepingAllKeys } from "../../../protocol/values.ts";
 
 /** Pairs of text, of which OpenAI takes 16. */
-export const wireMetadata = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine((pairs) => Object.keys(pairs).length <= 16, "has more than 16 pairs");
+export const wireMetadata = keepingAllKeys(
+  z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "has more than 16 pairs"),
+);
 
 export const effortSchema = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 export const verbositySchema = z.enum(["low", "medium", "high"]);

@@ -7,13 +7,12 @@ import { joinDeltas, joinedDelta, type SequencedEvent, type TurnEvent } from "..
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Step } from "../../../domain/step.ts";
-import { addUsage, noUsage, type RunSummary, type Usage } from "../../../domain/usage.ts";
+import { addUsage, noUsage, UsageByModel, type RunSummary, type Usage } from "../../../domain/usage.ts";
 import type { EventLog, MayWrite } from "../../../live/event-log.ts";
 import { endOfRound, endOfTick } from "../../../system/rounds.ts";
 import { GrowingBytes } from "../kept/growing-bytes.ts";
 import { encodeResponse, type ProgressPart, type RunBlob } from "../kept/turn-blobs.ts";
 import { hasOutput } from "../kept/turn-state.ts";
-import { ownValue } from "../../../domain/own-value.ts";
 
 export interface RunRecorderParts {
   turnId: string;
@@ -85,7 +84,7 @@ export class RunRecorder {
   modelRequests = 0;
   /** The tokens of the last answered call, input and output. Null if no call was answered yet. */
   contextTokens: number | null = null;
-  readonly byModel: Record<string, Usage> = {};
+  readonly #byModel = new UsageByModel();
   answeredAt: number | null = null;
 
   constructor({ turnId, log, mayWrite, onAppended, onLogFailure }: RunRecorderParts) {
@@ -177,7 +176,7 @@ export class RunRecorder {
 
   addUsage(model: string, usage: Usage): void {
     this.usage = addUsage(this.usage, usage);
-    this.byModel[model] = addUsage(ownValue(this.byModel, model) ?? noUsage, usage);
+    this.#byModel.add(model, usage);
   }
 
   textDelta(messageId: string, delta: string): void {
@@ -318,9 +317,9 @@ export class RunRecorder {
   }
 
   summary(durationMs: number): RunSummary {
-    const { modelRequests, usage, byModel, contextTokens } = this;
+    const { modelRequests, usage, contextTokens } = this;
     const isSum = modelRequests > 1 && contextTokens !== null;
-    return { durationMs, modelRequests, usage, byModel, ...(isSum && { contextTokens }) };
+    return { durationMs, modelRequests, usage, byModel: this.#byModel.sums, ...(isSum && { contextTokens }) };
   }
 }
 
