@@ -101,9 +101,9 @@ const reasoningCases: [
   [
     "anthropic",
     "claude-opus-5-5",
-    { reasoningEffort: "none" },
+    { reasoningEffort: "none", reasoningSummary: "detailed" },
     { thinking: "adaptive", effort: "low" },
-    [/of none, so low/],
+    [/of none, so low/, /of detailed, so auto/],
   ],
   ["anthropic", "claude-fable-5", { reasoningEffort: "none" }, { thinking: "adaptive", effort: "low" }, [/so low/]],
   ["anthropic", "claude-sonnet-5", { reasoningSummary: "auto" }, { thinking: "adaptive" }, []],
@@ -127,9 +127,9 @@ const reasoningCases: [
   [
     "google",
     "gemini-3-pro",
-    { reasoningEffort: "none" },
+    { reasoningEffort: "none", reasoningSummary: "detailed" },
     { includeThoughts: true, thinkingLevel: "LOW" },
-    [/of none, so low/],
+    [/of none, so low/, /of detailed, so auto/],
   ],
   ["google", "gemini-2.0-flash", { reasoningEffort: "none" }, null, []],
   ["google", "gemini-3-flash", { reasoningSummary: "auto" }, { includeThoughts: true }, []],

@@ -59,7 +59,7 @@ function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): 
   const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
   const hasEffort = reasoningEffort === "none" || effort !== undefined || body.thinking?.type === "enabled";
   // Thinking is always requested as a summary. Its length cannot be chosen.
-  const isOfLength = reasoningSummary !== undefined && reasoningSummary !== "auto" && reasoningEffort !== "none";
+  const isOfLength = reasoningSummary !== undefined && reasoningSummary !== "auto";
   return settingNotes({
     model,
     settings,
@@ -70,7 +70,7 @@ function adjustedSettings({ model, settings }: ModelCall, body: AnthropicBody): 
       ...(stopTexts(settings).length > 0 ? [] : (["stop"] as const)),
       ...(takesFormat(settings) ? [] : (["answerFormat"] as const)),
       ...(hasEffort ? [] : (["reasoningEffort"] as const)),
-      ...(isOfLength && !thinks ? (["reasoningSummary"] as const) : []),
+      ...(isOfLength && !thinks && reasoningEffort !== "none" ? (["reasoningSummary"] as const) : []),
     ],
     replaced: {
       ...(isLow && { reasoningEffort: "low" }),

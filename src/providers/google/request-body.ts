@@ -89,7 +89,7 @@ function thinks(model: string): boolean {
 function adjustedSettings({ model, settings }: ModelCall): string[] {
   const { reasoningEffort: effort, reasoningSummary: summary } = settings;
   const nearest = effort === undefined || !thinks(model) ? effort : effortFor(effort, model);
-  const isOfLength = summary !== undefined && summary !== "auto" && effort !== "none";
+  const isOfLength = summary !== undefined && summary !== "auto" && nearest !== "none";
   return settingNotes({
     model,
     settings,

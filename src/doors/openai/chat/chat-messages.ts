@@ -1,5 +1,5 @@
 /** Reads the messages of a chat completion. A client sends all of them each time (O5). */
-import type { ConversationItem } from "../../../domain/history.ts";
+import { openToolCalls, type ConversationItem } from "../../../domain/history.ts";
 import type { InputPart } from "../../../domain/input-part.ts";
 import type { ChatContent, ChatMessage, ChatPart } from "../schemas/chat.ts";
 import { partOf } from "../read-input.ts";
@@ -19,6 +19,16 @@ export function readMessages(messages: readonly ChatMessage[]): ReadMessages {
     instructions: leading.map(({ content }) => textOf(content ?? "")).join("\n\n"),
     items: rest.flatMap((message, index) => itemsOf(message, `messages[${leading.length + index}]`)),
   };
+}
+
+/** Refuses calls without a result, as OpenAI does (T8). */
+export function refuseUnanswered(items: readonly ConversationItem[]): void {
+  const ids = openToolCalls(items).map(({ callId }) => callId);
+  if (ids.length === 0) return;
+  const rule =
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+  const found = `The following tool_call_ids did not have response messages: ${ids.join(", ")}`;
+  throw badParameter("messages", `${rule} ${found}`, null);
 }
 
 function itemsOf(message: ChatMessage, at: string): ConversationItem[] {

@@ -10,14 +10,13 @@ import { echoKey, seconds } from "../responses/response-frame.ts";
 import { continuedByHistory, cacheKeyOf } from "../responses/continued-history.ts";
 import { unkeptTurns } from "../responses/unkept-place.ts";
 import { responseSettings, standing, toolDefinition } from "../responses/turn-request.ts";
-import { refuseOpenCalls } from "../read-input.ts";
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
 import { streamAnswer } from "../sse.ts";
 import { aboutMessages, toWireError, turnFailure } from "../wire-error.ts";
 import { chatId } from "../wire-ids.ts";
 import { ChatEvents, chatUsage } from "./chat-events.ts";
-import { readMessages } from "./chat-messages.ts";
+import { readMessages, refuseUnanswered } from "./chat-messages.ts";
 
 export function chatHandlers(parts: OpenAiParts): Record<string, Handler> {
   return { "POST /v1/chat/completions": async (call) => await complete(parts, call) };
@@ -64,7 +63,7 @@ async function startChat(
 
 async function chatRequest({ engine }: OpenAiParts, { caller }: DoorCall, asked: CreateChat): Promise<TurnRequest> {
   const { instructions, items } = readMessages(asked.messages);
-  refuseOpenCalls(items);
+  refuseUnanswered(items);
   const { model, metadata } = asked;
   const echo = { chat: true, ...(metadata !== undefined && metadata !== null && { metadata }) };
   return {

@@ -71,6 +71,7 @@ test("[T8] [O1] a call without an output in the input is refused with OpenAI's e
   ];
   const ofChat = await wireError("POST /v1/chat/completions", { messages });
   assert.deepEqual([ofChat.status, ofChat.param, ofChat.code], [400, "messages", null]);
+  assert.match(ofChat.message, /The following tool_call_ids did not have response messages: c$/);
   assert.equal(provider.exchanges.length, 0);
   assert.deepEqual((await engine.sessions.list(admin, { limit: 1 })).sessions, []);
 });
