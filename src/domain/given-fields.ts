@@ -2,6 +2,7 @@
  * Checks the fields of what a program gives to the library, by a plain loop: a turn must not wait for a schema. A program that is
  * written in JavaScript gets the same errors as a client of the API (Y1).
  */
+import { closest } from "fastest-levenshtein";
 import { AptoveError } from "./errors.ts";
 
 /** The form of one field. An absent field is always in its form. */
@@ -54,7 +55,7 @@ export function checkFields(value: Readonly<Record<string, unknown>>, fields: Fi
     if (given === undefined) continue;
     const form = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (form === undefined)
-      throw invalid(path + name, `is not known; the nearest known field is "${nearest(name, fields)}"`);
+      throw invalid(path + name, `is not known; the nearest known field is "${closest(name, Object.keys(fields))}"`);
     checkValue(given, form, path + name);
   }
 }
@@ -81,27 +82,4 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 export function invalid(field: string, message: string): AptoveError {
   return new AptoveError("request_invalid", `${field} ${message}`, { facts: { faults: [{ field, message }] } });
-}
-
-function nearest(name: string, fields: FieldForms): string {
-  const known = Object.keys(fields).map((field) => ({ field, steps: editSteps(field, name) }));
-  return known.reduce((best, one) => (one.steps < best.steps ? one : best), { field: "", steps: Infinity }).field;
-}
-
-/** Names are not longer than this. Of a longer one, the rest does not count. */
-const comparedCharactersMax = 100;
-
-/** Returns how many letters must be added, left out or replaced to make one name of the other. */
-function editSteps(one: string, other: string): number {
-  const letters = [...other.slice(0, comparedCharactersMax)];
-  let row = Array.from({ length: letters.length + 1 }, (_, at) => at);
-  for (const [done, letter] of [...one].entries()) {
-    const next = [done + 1];
-    for (const [at, its] of letters.entries()) {
-      const replaced = (row[at] ?? 0) + (its === letter ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

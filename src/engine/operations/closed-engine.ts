@@ -1,8 +1,6 @@
 /** The calls that come after an engine was closed (R4): its stores are closed too, and their own words would not say why a call fails. */
 import { AptoveError, failureOf, type ErrorCode } from "../../domain/errors.ts";
 
-const iterables: readonly string[] = ["changes", "export", "inspect"];
-
 /** What a store that is closed throws. Every other error is an answer. */
 const closedStore: readonly ErrorCode[] = ["storage_failed", "records_unavailable", "blobs_unavailable", "internal"];
 
@@ -14,8 +12,7 @@ export function namingTheEnd<Api extends object>(api: Api, isClosed: () => boole
     if (isPlain(member)) return [name, namingTheEnd(member, isClosed)];
     if (typeof member !== "function") return [name, member];
     const method = member.bind(api) as Method;
-    const named = iterables.includes(name) ? namedIterable : namedCall;
-    return [name, (...args: unknown[]) => (isClosed() ? named(method(...args)) : method(...args))];
+    return [name, (...args: unknown[]) => (isClosed() ? namedResult(method(...args)) : method(...args))];
   });
   return Object.fromEntries(guarded) as Api;
 }
@@ -24,16 +21,21 @@ function isPlain(member: unknown): member is object {
   return typeof member === "object" && member !== null && Object.getPrototypeOf(member) === Object.prototype;
 }
 
-function namedCall(result: unknown): unknown {
+function namedResult(result: unknown): unknown {
+  if (isIterable(result)) return namedIterable(result);
   if (!(result instanceof Promise)) return result;
   return result.catch((error: unknown) => {
     throw closedOr(error);
   });
 }
 
-async function* namedIterable(result: unknown): AsyncGenerator<unknown> {
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+}
+
+async function* namedIterable(result: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   try {
-    yield* result as AsyncIterable<unknown>;
+    yield* result;
   } catch (error) {
     throw closedOr(error);
   }
