@@ -9,5 +9,6 @@ process.exitCode = await runTests({
   suffix: ".test.ts",
   // More than can compute at once: many of them wait for a process, a server or a disk.
   concurrency: availableParallelism() + 2,
+  inMemory: true,
   args: process.argv.slice(2),
 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** More would leave the last one running alone. */
-const filesPerGroupMax = 10;
+const filesPerGroupMax = 16;
 /** Hooks outside of a test are the whole process's. */
 const wideHooks = /^(?:before|after)(?:Each)?\(/m;
 

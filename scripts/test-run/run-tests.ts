@@ -4,9 +4,11 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync, globSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { groupedTests } from "./groups.ts";
+import { memoryFolder } from "./memory-folder.ts";
 import { endProcessesOf } from "./processes.ts";
 import { makeTestHome } from "./test-home.ts";
 
@@ -25,12 +27,14 @@ export interface TestRun {
   suffix: string;
   /** The number of files that run at the same time. */
   concurrency: number;
+  /** True if the files of the tests may be in memory, where a sync costs nothing. Default: false. */
+  inMemory?: boolean;
   /** Files and folders, and options of node --test. All test files by default. */
   args: readonly string[];
 }
 
 /** Returns the exit code. It is also 1 if the tests left something behind. */
-export async function runTests({ suffix, concurrency, args }: TestRun): Promise<number> {
+export async function runTests({ suffix, concurrency, inMemory = false, args }: TestRun): Promise<number> {
   const { files, below, options } = sortArguments(args);
   const missing = args.find((argument, at) => isMissingPlace(argument, args[at - 1]));
   if (missing !== undefined) {
@@ -40,7 +44,7 @@ export async function runTests({ suffix, concurrency, args }: TestRun): Promise<
     );
     return 2;
   }
-  const home = makeTestHome(process.env);
+  const home = makeTestHome(process.env, (inMemory ? memoryFolder() : null) ?? tmpdir());
   const grouped = (places: readonly string[]): string[] =>
     groupedTests(testsBelow(places, suffix), { root, folder: join(home.mark, "groups") });
   const run = spawn(

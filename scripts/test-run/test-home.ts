@@ -3,7 +3,6 @@
  * environment that points there and holds no key.
  */
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface TestHome {
@@ -30,8 +29,9 @@ const folderVariables: Record<string, readonly string[]> = {
 
 export const markVariable = "TEST_RUN_MARK";
 
-export function makeTestHome(outer: NodeJS.ProcessEnv): TestHome {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "tests-")));
+/** Makes the home below the folder. */
+export function makeTestHome(outer: NodeJS.ProcessEnv, below: string): TestHome {
+  const root = realpathSync(mkdtempSync(join(below, "tests-")));
   // A database server that a test starts may run as another user, and must be able to reach its own folder.
   chmodSync(root, 0o711);
   const kept = Object.entries(outer).filter(([name]) => !cleared.test(name));
