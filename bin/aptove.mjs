@@ -20,7 +20,7 @@ if (node === process.execPath) {
   await import("./run.cjs");
 } else if (node !== null) {
   // bin/aptove explains these flags.
-  const flags = ["--min-semi-space-size=2", "--max-semi-space-size=8"];
+  const flags = ["--min-semi-space-size=2", "--max-semi-space-size=8", "--memory-reducer-delay-ms=60000"];
   await becomePinnedNode(node, [...flags, join(root, "bin", "run.cjs"), ...process.argv.slice(2)], {
     MALLOC_ARENA_MAX: "1",
   });

@@ -6,7 +6,7 @@
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { beforeArchiving, type FinishedTurn, type Turn } from "../../../domain/turn.ts";
-import { anySignal } from "../../../system/abort.ts";
+import { onAbort } from "../../../system/abort.ts";
 import type { WatchedRight } from "../../access/access-watch.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { feedOf, type FeedPart } from "./event-feed.ts";
@@ -37,9 +37,12 @@ export interface EventsFrom {
  */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
   const { afterSeq, until } = from;
-  const lost = new AbortController();
-  const unwatch = from.right?.(() => lost.abort());
-  const signal = anySignal(from.signal, lost.signal);
+  // The signal is asked at each event. One of `AbortSignal.any` would look up its sources each time.
+  const over = new AbortController();
+  const { signal } = over;
+  const end = (): void => over.abort();
+  const unwatch = from.right?.(end);
+  const unfollow = from.signal === undefined ? undefined : onAbort(from.signal, end);
   const feed = feedOf(core, { turnId, afterSeq, signal });
   let seq = afterSeq;
   try {
@@ -57,6 +60,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
   } finally {
     feed.close();
     unwatch?.();
+    unfollow?.();
   }
 }
 

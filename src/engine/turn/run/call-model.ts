@@ -67,14 +67,14 @@ async function rebuild(run: ModelRun, step: number): Promise<ModelRequest> {
 
 /** Reads the answer to its end, and records it. */
 async function consume(read: ReadAnswer, { recorder, step, differs }: Omit<Recording, "messageId">): Promise<CallEnd> {
-  const messageId = messageIds(recorder.turnId, step);
+  const recording: Recording = { recorder, step, differs, messageId: messageIds(recorder.turnId, step) };
   const answer = new ArrivingAnswer();
   const end = await read((event) => {
     answer.arrived();
     if (event.type === "finished" || event.type === "failed") {
       return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
     }
-    record(event, { recorder, step, messageId, differs });
+    record(event, recording);
     return recorder.bytesReceived > limits.answerBytesMax ? brokenCall(endless()) : null;
   });
   answer.ended();
@@ -126,8 +126,8 @@ function unlikeDeltas(provider: string): string {
   return `the driver of ${provider} breaks its contract: an item is not what its deltas were; the model will have the item, and people have seen the deltas`;
 }
 
-function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, ...recording }: Recording): void {
-  const { messageId } = recording;
+function record(event: Exclude<ProviderEvent, CallEnd>, recording: Recording): void {
+  const { recorder, step, messageId } = recording;
   switch (event.type) {
     case "bytes":
       return recorder.addBytes(step, event);
@@ -142,7 +142,7 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, ...rec
     case "tool_call_delta":
       return recorder.toolCallDelta(event.callId, event.delta);
     case "item":
-      return recordItem(event, { recorder, step, ...recording });
+      return recordItem(event, recording);
     default:
       ignoreUnknown(event);
   }
