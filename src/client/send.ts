@@ -2,7 +2,7 @@
 import { paths, type RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
-import { serverAddress } from "./server-address.ts";
+import { serverAddress, serverKey } from "./server-address.ts";
 
 export interface RequestOptions<N extends RouteName> {
   id?: string;
@@ -45,10 +45,11 @@ export type FetchJson = <N extends RouteName>(name: N, options?: RequestOptions<
 
 export function requestSender(connection: ServerConnection): SendRequest {
   const base = serverAddress(connection.url);
+  const key = connection.key === undefined ? undefined : serverKey(connection.key);
   const fetch = connection.fetch ?? globalThis.fetch;
   return async (name, options = {}) => {
     const { method, path } = paths[name];
-    const headers = new Headers({ ...credentialOf(connection), ...options.headers });
+    const headers = new Headers({ ...credentialOf({ ...connection, key }), ...options.headers });
     headers.set("accept", options.accept ?? "application/json");
     const content = contentOf(options);
     if (content !== null) headers.set("content-type", content.mediaType);
@@ -74,7 +75,10 @@ export function requestSender(connection: ServerConnection): SendRequest {
   };
 }
 
-function credentialOf({ key, pageSecret }: ServerConnection): Record<string, string> {
+function credentialOf({
+  key,
+  pageSecret,
+}: Pick<ServerConnection, "pageSecret"> & { key: string | undefined }): Record<string, string> {
   if (key !== undefined) return { authorization: `Bearer ${key}` };
   const secret = pageSecret?.() ?? null;
   return secret === null ? {} : { "x-aptove-page": secret };

@@ -1,4 +1,7 @@
-/** The address of the server that a client calls. A wrong one is refused at once, and not after the retries of the first request. */
+/**
+ * The address of the server that a client calls, and the key for it. Wrong ones are refused at once, and not after the retries of the first
+ * request.
+ */
 import { AptoveApiError } from "./api-error.ts";
 
 /** Returns the address without slashes at its end. In a browser it may be relative to the page. Throws an error that states the fix. */
@@ -14,6 +17,19 @@ export function serverAddress(url: unknown): string {
     throw wrongAddress("the address has a user name or a password; leave them out, and give the key as `key`");
   }
   return base;
+}
+
+/**
+ * Returns the key without white space around it, which a file or a variable may add. Throws an error without the key for what cannot be
+ * sent in a header.
+ */
+export function serverKey(key: unknown): string {
+  const text = typeof key === "string" ? key.trim() : "";
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new AptoveApiError(
+    "request_invalid",
+    "`key` is not the secret of an API key; give it as `aptove key create` printed it, or leave `key` out",
+  );
 }
 
 /** Returns null for what is no address. Node 20 has no `URL.parse`. */
