@@ -46,19 +46,25 @@ export async function apiErrorOf(response: Response): Promise<AptoveApiError> {
   const { status } = response;
   const text = await response.text();
   const problem = response.headers.get("content-type")?.startsWith("application/problem+json") ? parse(text) : null;
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(retryAfter) ? retryAfter * 1_000 : null;
   if (problem === null) {
-    return new AptoveApiError("answer_invalid", `status ${status} without a problem document`, { status });
+    const retryable = passing.has(status);
+    const why = `status ${status} without a problem document`;
+    return new AptoveApiError("answer_invalid", why, { status, retryable, retryAfterMs });
   }
   const { type: _type, title, status: _status, detail, code, retryable, ...facts } = problem;
-  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   return new AptoveApiError(code as ErrorCode, String(detail), {
     status,
     title: String(title),
     retryable: retryable === true,
     facts,
-    retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1_000 : null,
+    retryAfterMs,
   });
 }
+
+/** A proxy answers with these while the server behind it is replaced. */
+const passing: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function parse(text: string): Record<string, unknown> | null {
   try {

@@ -231,6 +231,47 @@ test("[V2] a stream that breaks without an error is reported as such, whatever e
   assert.equal(opened[1], "away");
 });
 
+test("[V2] a proxy without a server behind it for a moment does not end a stream, and its page is no answer", async (t) => {
+  const door = await testDoor(t);
+  for (const status of [502, 503, 504]) {
+    const { fetch, opened } = flaky(door, 450);
+    const page = (): Response => new Response("<html>", { status, headers: { "retry-after": "0" } });
+    const away = (request: Request) => (opened.length === 1 ? (opened.push("away"), page()) : fetch(request));
+    const answer = await door.client({ fetch: async (request) => away(request) }).execute({ instruction: "x" });
+    assert.equal(answer.kind, "answer");
+    assert.equal(opened[1], "away");
+  }
+  const gone = door.client({ fetch: async () => new Response("<html>", { status: 500 }), retries: 1 });
+  await assert.rejects(gone.execute({ instruction: "x" }), failed("answer_invalid"));
+});
+
+test("[V2] [H2] an answer that was streamed, and a turn that was started, survive a cut connection: the turn runs once", async (t) => {
+  const door = await testDoor(t);
+  const asked: string[] = [];
+  const cut = (path: RegExp) => {
+    let isCut = false;
+    return async (request: Request): Promise<Response> => {
+      asked.push(new URL(request.url).pathname);
+      const response = await door.door.fetch(request);
+      if (isCut || !path.test(request.url)) return response;
+      isCut = true;
+      await response.text();
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
+    };
+  };
+  const answer = await door.client({ fetch: cut(/\/answer$/) }).execute({ instruction: "x" });
+  assert.equal(answer.text, "answer 1");
+  assert.equal(asked.filter((path) => path.endsWith("/answer")).length, 2);
+  const client = door.client({ fetch: cut(/\/execute$/) });
+  const { turnId } = await client.start({ instruction: "y" });
+  for await (const _streamed of client.events(turnId));
+  assert.equal(door.provider.exchanges.length, 2);
+  // The server refuses what it was asked, so it is not asked again.
+  asked.length = 0;
+  await assert.rejects(client.start({ instruction: "z", sessionId: newId() }), failed("not_found"));
+  assert.equal(asked.length, 1);
+});
+
 test("[T11] a turn whose end cannot be stored is reported as such, after all of its text", async (t) => {
   const records = memoryRecords();
   const { finish: finishTurn } = records.turns;
@@ -369,7 +410,8 @@ test("the address may have a path, and parameters are encoded", async () => {
 
 test("[H1] a wrong address is refused at once, with the fix, and without a password", (t) => {
   const fix = /begins with http:\/\/ or https:\/\//;
-  for (const url of ["", "127.0.0.1:4377", "localhost:4377", "/aptove", "ftp://example.org", "http://", undefined]) {
+  const wrong = ["", "127.0.0.1:4377", "localhost:4377", "/aptove", "ftp://example.org", "http://", undefined];
+  for (const url of [...wrong, "http://h:1?a=1", "http://h:1/aptove#part"]) {
     const error = refusalOf(() => createClient({ url: url as string, key: "k" }));
     assert.equal(error.code, "request_invalid");
     assert.match(error.message, fix);

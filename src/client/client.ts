@@ -51,6 +51,7 @@ import {
 } from "./send.ts";
 import { summaryMethods, type SummaryMethods } from "./summaries.ts";
 import { memoryMethods, type MemoryMethods } from "./memory.ts";
+import { sentAgain } from "./retry.ts";
 import { sessionMethods, type SessionMethods } from "./sessions.ts";
 import { turnMethods, type TurnMethods } from "./turns.ts";
 import { workspaceMethods, type WorkspaceMethods } from "./workspaces.ts";
@@ -111,7 +112,7 @@ export type { ExportFile, SessionListOptions, SessionMethods, TurnListOptions } 
 export type { TurnMethods } from "./turns.ts";
 
 export interface ClientOptions extends ServerConnection {
-  /** How many times in a row a broken stream is opened again if no new event arrives. Default: 5. */
+  /** How many times in a row a broken stream is opened again if no new event arrives, and a start or an answer is asked for again. Default: 5. */
   retries?: number;
   /** Milliseconds to wait before the first retry, doubled for each further one. Default: 200. */
   backoffMs?: number;
@@ -230,11 +231,10 @@ export function createClient(options: ClientOptions): AptoveClient {
     execute: (request, more) => execute(stream, request, more),
     estimate: (request) => call("estimate", { body: request }),
     start: async (request, more = {}) => {
-      const response = await send("execute", {
-        ...executeSend(request, more),
-        body: { ...request, transport: "stream" },
-      });
-      return jsonOf(response);
+      // The same idempotency key returns the same turn.
+      const sent = { ...executeSend(request, more), body: { ...request, transport: "stream" as const } };
+      const retries = { ...stream, signal: more.signal, hasAnswered: false };
+      return await sentAgain(async () => jsonOf(await send("execute", sent)), retries);
     },
     events: (turnId, more = {}) => turnEvents(stream, turnId, more),
     news: async function* ({ sessionId, ...listening } = {}) {
@@ -326,5 +326,7 @@ async function execute(
     options.onEvent?.(streamed);
   }
   if (turnId === null) throw new AptoveApiError("answer_invalid", "the stream named no turn");
-  return jsonOf(await streaming.send("getAnswer", { id: turnId, signal }));
+  const id = turnId;
+  const read = async (): Promise<ExecuteAnswer> => jsonOf(await streaming.send("getAnswer", { id, signal }));
+  return await sentAgain(read, { ...streaming, signal, hasAnswered: true });
 }

@@ -2,6 +2,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { AgUiEvent } from "../protocol/ag-ui.ts";
 import { AptoveApiError } from "./api-error.ts";
+import { mayComeBack, pauseAfter, type Retries } from "./retry.ts";
 
 /** An event with its id. A stream that is opened with this id resumes right after the event. */
 export interface StreamedEvent {
@@ -90,16 +91,12 @@ export function dataOf<T>(message: EventSourceMessage): T {
   }
 }
 
-export interface FollowEventsOptions extends Silence {
+export interface FollowEventsOptions extends Silence, Retries {
   /** Opens the stream after the event with this id. Null: from the start. */
   open: (lastId: string | null, signal: AbortSignal | undefined) => Promise<Response>;
   after?: string | null;
   /** True: a stream that ends before the terminal event is not broken. */
   endsEarly?: boolean;
-  /** How many times in a row the stream may fail without a new event. */
-  retries: number;
-  backoffMs: number;
-  signal?: AbortSignal | undefined;
 }
 
 /** Yields every event up to the terminal one, over as many connections as it takes. */
@@ -138,8 +135,7 @@ export async function* followEvents(options: FollowEventsOptions): AsyncGenerato
       if (!wasOpen || fault instanceof AptoveApiError) throw fault;
       throw new AptoveApiError("stream_cut", `the stream broke ${failures} times in a row`, { cause: fault });
     }
-    const requestedMs = fault instanceof AptoveApiError ? (fault.retryAfterMs ?? 0) : 0;
-    await pause(Math.max(requestedMs, options.backoffMs * 2 ** (failures - 1)), options.signal);
+    await pauseAfter(fault, failures, options);
   }
 }
 
@@ -152,36 +148,4 @@ function beforeEnd(error: unknown): { lastId: string | null } | null {
   const [, turnId, number] = /^(.+):(\d+)$/.exec(String(error.facts["lastEventId"])) ?? [];
   if (number === undefined) return null;
   return { lastId: number === "1" ? null : `${turnId}:${Number(number) - 1}` };
-}
-
-const noServerReasons = new Set(["ECONNREFUSED", "ENOTFOUND"]);
-
-/**
- * Returns whether opening the stream again may work. Before the stream was open for the first time, every refusal
- * goes to the caller (`session_busy` too), and so does a missing server. A request whose connection broke is retried.
- */
-function mayComeBack(error: unknown, wasOpen: boolean): boolean {
-  if (!(error instanceof AptoveApiError)) return isNetworkError(error);
-  if (wasOpen) return error.retryable;
-  return error.code === "unreachable" && !noServerReasons.has(String(error.facts["reason"]));
-}
-
-/** Returns true for a broken connection. `fetch` throws a TypeError if a body breaks off; errors of a socket have a code. */
-function isNetworkError(error: unknown): boolean {
-  return error instanceof TypeError || (error instanceof Error && "code" in error);
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
 }

@@ -12,6 +12,9 @@ export function serverAddress(url: unknown): string {
   const base = url.replace(/\/+$/, "");
   const parsed = parsedUrl(`${base}/`, page);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw wrongAddress(`${shown} is no address of a server`);
+  if (parsed.search !== "" || parsed.hash !== "") {
+    throw wrongAddress(`${shown} has a part that begins with ${parsed.search === "" ? "#" : "?"}; leave it out`);
+  }
   // A request refuses such an address, and an error would quote the password.
   if (parsed.username !== "" || parsed.password !== "") {
     throw wrongAddress("the address has a user name or a password; leave them out, and give the key as `key`");
