@@ -116,12 +116,13 @@ export function toWireError({ code, detail, facts }: AptoveError): { status: num
   };
 }
 
-/** Returns an error about the input of a response as one about the messages of a chat completion, where a client sends it. */
-export function aboutMessages(thrown: unknown): unknown {
-  if (!(thrown instanceof AptoveError) || toWireError(thrown).error.param !== "input") return thrown;
+/** Returns an error about the input of a response as one about the parameter in which the client sent it: `messages` or `items`. */
+export function aboutParameter(thrown: unknown, name: string): unknown {
+  const param = thrown instanceof AptoveError ? toWireError(thrown).error.param : null;
+  if (!(thrown instanceof AptoveError) || param === null || !/^input(?:\[|$)/.test(param)) return thrown;
   const { code, detail, facts } = thrown;
-  const wire: WireFacts = { ...factsOf(facts["wire"]), param: "messages" };
-  return new AptoveError(code, detail.replaceAll("'input'", "'messages'"), { facts: { ...facts, wire } });
+  const wire: WireFacts = { ...factsOf(facts["wire"]), param: param.replace("input", name) };
+  return new AptoveError(code, detail.replaceAll(/'input(?=['[])/g, `'${name}`), { facts: { ...facts, wire } });
 }
 
 function factsOf(value: unknown): WireFacts {

@@ -13,7 +13,7 @@ import { responseSettings, standing, toolDefinition } from "../responses/turn-re
 import { parseChat, type CreateChat } from "../schemas/chat.ts";
 import type { WireTextFormat } from "../schemas/settings.ts";
 import { streamAnswer } from "../sse.ts";
-import { aboutMessages, toWireError, turnFailure } from "../wire-error.ts";
+import { aboutParameter, toWireError, turnFailure } from "../wire-error.ts";
 import { chatId } from "../wire-ids.ts";
 import { ChatEvents, chatUsage } from "./chat-events.ts";
 import { readMessages, refuseUnanswered } from "./chat-messages.ts";
@@ -34,7 +34,7 @@ async function complete(parts: OpenAiParts, call: DoorCall): Promise<Response> {
 
 async function answerChat(parts: OpenAiParts, call: DoorCall, asked: CreateChat): Promise<Response> {
   const { running, request } = await startChat(parts, call, asked).catch((error: unknown) => {
-    throw aboutMessages(error);
+    throw aboutParameter(error, "messages");
   });
   const { turn } = running;
   const allowed = request.allowedTools ?? (request.tools ?? []).map(({ name }) => name);

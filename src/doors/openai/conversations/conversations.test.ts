@@ -144,3 +144,31 @@ test("[O1] a key of the metadata that would be lost is refused, and so is metada
   }
   assert.equal((await wireError(`POST /v1/conversations/${id}`, {})).code, "missing_required_parameter");
 });
+
+test("[O1] a conversation whose first items are refused is not made, and the fault names the item", async (t) => {
+  const { openai, engine, admin, wireError } = await testOpenAi(t);
+  const image = { role: "user", content: [{ type: "input_image" }] };
+  const refused: [param: string, items: object[]][] = [
+    ["items[0].type", [{ type: "zzz" }]],
+    ["items", [{ type: "reasoning", summary: [] }]],
+    ["items", [{ type: "function_call_output", call_id: "c", output: "of no call" }]],
+    ["items", [{ type: "item_reference", id: "msg_none" }]],
+    ["items[1].content[0].image_url", [{ role: "user", content: "x" }, image]],
+  ];
+  for (const [param, items] of refused) {
+    const error = await wireError("POST /v1/conversations", { items });
+    assert.equal(error.param, param, JSON.stringify(error));
+    assert.doesNotMatch(error.message, /'input/);
+  }
+  assert.deepEqual((await engine.sessions.list(admin, {})).sessions, []);
+  const { id } = await openai.conversations.create();
+  for (const [param, items] of refused) {
+    assert.equal((await wireError(`POST /v1/conversations/${id}/items`, { items })).param, param);
+  }
+  const made = await openai.conversations.create({
+    metadata: { topic: "cart" },
+    items: [{ type: "message", role: "user", content: "kept" }],
+  });
+  assert.deepEqual(made.metadata, { topic: "cart" });
+  assert.equal((await openai.conversations.items.list(made.id)).data.length, 1);
+});

@@ -1,6 +1,7 @@
 /** `/v1/conversations` with items: a conversation is a session (O1, O2). */
 import { z } from "zod";
 import type { Session } from "../../../domain/session.ts";
+import type { Turn } from "../../../domain/turn.ts";
 import type { TurnRequest } from "../../../engine/engine.ts";
 import { idParam, type DoorCall, type Handler, type OpenAiParts } from "../door-call.ts";
 import { itemResolver } from "../items.ts";
@@ -11,7 +12,7 @@ import { startResponse } from "../responses/run-response.ts";
 import { parseItems } from "../schemas/input-items.ts";
 import { parseWire } from "../schemas/parse.ts";
 import { wireMetadata } from "../schemas/settings.ts";
-import { noItem, turnFailure } from "../wire-error.ts";
+import { aboutParameter, noItem, turnFailure } from "../wire-error.ts";
 import { conversationId } from "../wire-ids.ts";
 import { itemsAt, removedWith } from "./conversation-items.ts";
 import { deletedKey, findConversation } from "./find-conversation.ts";
@@ -27,8 +28,7 @@ export function conversationHandlers(parts: OpenAiParts): Record<string, Handler
   return {
     "POST /v1/conversations": async (call) => {
       const { metadata, items } = parseWire(createSchema, call.body ?? {});
-      const session = await engine.sessions.create(call.caller, { metadata: metadata ?? {} });
-      if (items !== undefined && items !== null && items.length > 0) await add(parts, call, { session, items });
+      const session = await create(parts, call, { metadata: metadata ?? {}, items: items ?? [] });
       return Response.json(wireConversation(session));
     },
     [`GET ${one}`]: async (call) => Response.json(wireConversation(await conversation(parts, call))),
@@ -50,7 +50,7 @@ export function conversationHandlers(parts: OpenAiParts): Record<string, Handler
     [`POST ${one}/items`]: async (call) => {
       const session = await conversation(parts, call);
       const { items } = parseWire(addSchema, call.body);
-      const turnId = await add(parts, call, { session, items });
+      const { id: turnId } = await add(parts, call, { place: { sessionId: session.id }, items });
       const added = (await itemsAt(engine, call.caller, turnId)).filter((item) => item.turnId === turnId);
       const asc = new URLSearchParams({ order: "asc", limit: "100" });
       return Response.json(await itemPage(added, asc));
@@ -92,27 +92,44 @@ function wireConversation({ id, createdAt, metadata }: Session) {
   };
 }
 
-interface Adding {
-  session: Session;
+interface Creating {
+  metadata: Record<string, string>;
   items: readonly unknown[];
 }
 
-/** Stores the items as a turn that calls no model, and returns its id. */
-async function add(parts: OpenAiParts, call: DoorCall, { session, items }: Adding): Promise<string> {
-  const given = parseItems(items, "items");
-  const read = turnInput(await conversationItems(given, itemResolver(parts.engine, call.caller)));
-  const { instruction, input, earlier, toolResults } = read;
-  // A message of the person is no instruction here: nothing is asked of a model.
-  const last =
-    instruction === "" && input.length === 0 ? [] : [{ type: "user" as const, text: instruction, media: input }];
-  const request = { sessionId: session.id, instruction: "", earlier: [...earlier, ...last], toolResults };
-  return await store(parts, call, request);
+/** Creates the session together with the turn of its first items, so that refused items leave no empty conversation behind. */
+async function create(parts: OpenAiParts, call: DoorCall, { metadata, items }: Creating): Promise<Session> {
+  const { sessions } = parts.engine;
+  if (items.length === 0) return await sessions.create(call.caller, { metadata });
+  const { sessionId } = await add(parts, call, { place: { session: { metadata } }, items });
+  return await sessions.get(call.caller, sessionId);
 }
 
-async function store(parts: OpenAiParts, call: DoorCall, request: TurnRequest): Promise<string> {
+interface Adding {
+  /** The conversation, or the fields of a new one. */
+  place: Pick<TurnRequest, "sessionId" | "session">;
+  items: readonly unknown[];
+}
+
+/** Stores the items as a turn that calls no model, and returns it. */
+async function add(parts: OpenAiParts, call: DoorCall, { place, items }: Adding): Promise<Turn> {
+  try {
+    const given = parseItems(items, "items");
+    const read = turnInput(await conversationItems(given, itemResolver(parts.engine, call.caller)));
+    const { instruction, input, earlier, toolResults } = read;
+    // A message of the person is no instruction here: nothing is asked of a model.
+    const last =
+      instruction === "" && input.length === 0 ? [] : [{ type: "user" as const, text: instruction, media: input }];
+    return await store(parts, call, { ...place, instruction: "", earlier: [...earlier, ...last], toolResults });
+  } catch (error) {
+    throw aboutParameter(error, "items");
+  }
+}
+
+async function store(parts: OpenAiParts, call: DoorCall, request: TurnRequest): Promise<Turn> {
   const once: Partial<TurnRequest> = { withoutModel: true, tools: [], onlyNamedTools: true, ifBusy: "queue" };
   const running = await startResponse(parts, { ...call, request: null }, { ...request, ...once, instructions: "" });
   const turn = await running.finished;
   if (turn.status === "failed") throw turnFailure(turn.failures[0], turn.id);
-  return turn.id;
+  return turn;
 }
