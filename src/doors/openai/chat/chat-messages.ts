@@ -6,14 +6,15 @@ import { partOf } from "../read-input.ts";
 import { badParameter, unsupported } from "../wire-error.ts";
 
 export interface ReadMessages {
-  /** The texts of the system before the first other message: they count for this call alone, as the client sends them again. */
+  /** The texts of the system before the first other message, or before the last one without any: they count for this call alone, as the client sends them again. */
   instructions: string;
   items: ConversationItem[];
 }
 
 export function readMessages(messages: readonly ChatMessage[]): ReadMessages {
   const first = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
-  const leading = messages.slice(0, first === -1 ? messages.length : first);
+  // Prompts for titles and summaries may have no other message. The model then answers the last one.
+  const leading = messages.slice(0, first === -1 ? messages.length - 1 : first);
   const rest = messages.slice(leading.length);
   return {
     instructions: leading.map(({ content }) => textOf(content ?? "")).join("\n\n"),

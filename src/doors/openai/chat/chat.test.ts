@@ -142,13 +142,30 @@ test("[O1] bad chat completions are refused with the parameter named", async (t)
     ["tools[0].type", { messages: [user], tools: [{ type: "custom" }] }],
     ["messages", { messages: [{ role: "tool", tool_call_id: "c", content: "x" }] }],
     ["messages", { messages: [user, { role: "tool", tool_call_id: "c", content: "x" }, user] }],
-    ["messages", { messages: [{ role: "system", content: "x" }] }],
   ];
   for (const [param, body] of cases) {
     const error = await wireError("POST /v1/chat/completions", body);
     assert.deepEqual([error.status, error.param], [400, param], JSON.stringify([body, error]));
     assert.doesNotMatch(error.message, /'input'|it at /);
   }
+});
+
+test("[O1] a chat completion with messages of the system alone is answered, as titles and summaries are asked for", async (t) => {
+  const { openai, provider } = await testOpenAi(t);
+  const ask = async (messages: ChatCompletionMessageParam[]) =>
+    (await openai.chat.completions.create({ model: "scripted-1", messages })).choices[0]?.message.content;
+  assert.equal(await ask([{ role: "system", content: "Write a title." }]), "answer 1");
+  const both: ChatCompletionMessageParam[] = [
+    { role: "developer", content: "Be brief." },
+    { role: "system", content: "Write a summary." },
+  ];
+  assert.equal(await ask(both), "answer 2");
+  const given = provider.exchanges.map(({ context }) => context);
+  assert.deepEqual(given, [
+    [{ type: "user", parts: ["[SYSTEM]\nWrite a title."] }],
+    [{ type: "user", parts: ["[SYSTEM]\nWrite a summary."] }],
+  ]);
+  assert.match(provider.exchanges[1]?.call.prompt ?? "", /Be brief\./);
 });
 
 test("[O3] a chat completion that is not stored leaves no session", async (t) => {
