@@ -78,13 +78,16 @@ async function answer(routes: readonly Route[], request: Request, client: OpenAi
   return await found.route.handler(call);
 }
 
+/** Returns what a path has in the places of `{name}`. Null: it is another route's. A last place `{name...}` takes all that is left. */
 function paramsOf({ method, parts }: Route, asked: string, path: readonly string[]): Record<string, string> | null {
-  if (method !== asked || path.length !== parts.length) return null;
+  const last = parts.length - 1;
+  const takesRest = parts[last]?.endsWith("...}") === true;
+  if (method !== asked || path.length < parts.length || (!takesRest && path.length > parts.length)) return null;
   const params: Record<string, string> = {};
   for (const [index, part] of parts.entries()) {
-    const given = path[index] ?? "";
-    if (part.startsWith("{")) params[part.slice(1, -1)] = decoded(given);
-    else if (part !== given) return null;
+    const given = takesRest && index === last ? path.slice(last) : path.slice(index, index + 1);
+    if (part.startsWith("{")) params[part.replaceAll(/[{.}]/g, "")] = given.map(decoded).join("/");
+    else if (part !== given[0]) return null;
   }
   return params;
 }

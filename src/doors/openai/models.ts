@@ -14,26 +14,25 @@ interface WireModel {
 export function modelHandlers({ engine }: OpenAiParts): Record<string, Handler> {
   return {
     "GET /v1/models": async ({ caller }) => Response.json({ object: "list", data: await modelsOf(engine, caller) }),
-    "GET /v1/models/{id}": async (call) => {
+    // A provider's model is named with slashes, which most clients do not encode.
+    "GET /v1/models/{id...}": async (call) => {
       const id = idParam(call);
-      const model = (await modelsOf(engine, call.caller)).find((each) => each.id === id);
-      if (model !== undefined) return Response.json(model);
-      const facts = { wire: { param: "model", code: "model_not_found" } };
-      throw new AptoveError("not_found", `The model '${id}' does not exist or you do not have access to it.`, {
-        facts,
-      });
-    },
-    // A provider's model is named with a slash, which most clients do not encode.
-    "GET /v1/models/{provider}/{model}": async (call) => {
-      const id = `${idParam(call, "provider")}/${idParam(call, "model")}`;
-      const model = (await modelsOf(engine, call.caller)).find((each) => each.id === id);
-      if (model !== undefined) return Response.json(model);
+      const model = named(await modelsOf(engine, call.caller), id);
+      if (model !== null) return Response.json(model);
       const facts = { wire: { param: "model", code: "model_not_found" } };
       throw new AptoveError("not_found", `The model '${id}' does not exist or you do not have access to it.`, {
         facts,
       });
     },
   };
+}
+
+/** Returns the model with this name. A request and its answer may name one without its provider, which must then be the only one. */
+function named(models: readonly WireModel[], id: string): WireModel | null {
+  const whole = models.find((each) => each.id === id);
+  if (whole !== undefined) return whole;
+  const [only, another] = models.filter((each) => each.id === `${each.owned_by}/${id}`);
+  return another === undefined ? (only ?? null) : null;
 }
 
 async function modelsOf(engine: Engine, caller: Caller): Promise<WireModel[]> {
