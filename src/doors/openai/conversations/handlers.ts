@@ -17,10 +17,10 @@ import { conversationId } from "../wire-ids.ts";
 import { itemsAt, removedWith } from "./conversation-items.ts";
 import { deletedKey, findConversation } from "./find-conversation.ts";
 
-const givenItems = z.array(z.unknown()).max(20, "at most 20 items are allowed");
+const givenItems = z.array(z.unknown()).max(20, "has more than 20 items");
 const createSchema = z.object({ metadata: wireMetadata.nullish(), items: givenItems.nullish() });
 const updateSchema = z.object({ metadata: wireMetadata });
-const addSchema = z.object({ items: givenItems.min(1, "at least one item is needed") });
+const addSchema = z.object({ items: givenItems.min(1, "has no items") });
 
 export function conversationHandlers(parts: OpenAiParts): Record<string, Handler> {
   const { engine } = parts;

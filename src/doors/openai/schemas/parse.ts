@@ -14,17 +14,26 @@ function faultOf({ issues }: z.ZodError, value: unknown, at: string): Error {
   const issue = deepest(issues);
   const param = parameterOf(issue.path, at);
   const isMissing = issue.code === "invalid_type" && valueAt(value, issue.path) === undefined;
-  if (isMissing) return badParameter(param, `Missing required parameter: '${param}'.`, "missing_required_parameter");
-  const code = issue.code === "invalid_type" ? "invalid_type" : "invalid_value";
-  return badParameter(param === "" ? null : param, `Invalid value for '${param}': it ${issue.message}.`, code);
+  const code = isMissing ? "missing_required_parameter" : issue.code === "invalid_type" ? issue.code : "invalid_value";
+  // The body itself is no parameter, and has no name.
+  if (param === "") return badParameter(null, `The body ${isMissing ? missingBody : issue.message}.`, code);
+  if (isMissing) return badParameter(param, `Missing required parameter: '${param}'.`, code);
+  return badParameter(param, `Invalid value for '${param}': it ${issue.message}.`, code);
 }
 
-/** A fault in one form of a value that has several is the one that got furthest. */
+const missingBody = "is missing; send an object of JSON";
+
+/** A fault in one form of a value that has several is the one that got furthest: in the form of the right type, if there is one. */
 function deepest(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   const [first] = issues;
   if (first?.code !== "invalid_union") return first ?? { code: "custom", path: [], message: "is not valid" };
-  const inner = first.errors.map(deepest).toSorted((one, other) => other.path.length - one.path.length)[0];
+  const inner = first.errors.map(deepest).toSorted((one, other) => reach(other) - reach(one))[0];
   return inner === undefined ? first : { ...inner, path: [...first.path, ...inner.path] };
+}
+
+/** Returns how far a fault got. Of two at one place, a wrong type was noticed before anything else. */
+function reach({ path, code }: z.core.$ZodIssue): number {
+  return path.length + (code === "invalid_type" ? 0 : 0.5);
 }
 
 function parameterOf(path: readonly PropertyKey[], at: string): string {

@@ -13,7 +13,7 @@ export const effortSchema = z.enum(["none", "minimal", "low", "medium", "high", 
 export const verbositySchema = z.enum(["low", "medium", "high"]);
 
 const schemaFormat = {
-  name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, "it must be 1 to 64 letters, digits, '_' or '-'"),
+  name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, '_' or '-'"),
   description: z.string().nullish(),
   schema: z.record(z.string(), z.unknown()),
   strict: z.boolean().nullish(),
