@@ -73,6 +73,21 @@ test("[P4] a file that the client does not have is a missing file, whatever erro
   }
 });
 
+test("[P4] an answer without the text of the file is an error of the client, whatever else it is", async (t) => {
+  for (const answer of [null, {}, { content: 5 }, "text"]) {
+    const world = await acpTest(t, { script: calling({ calls: "read", with: { path: "a.txt" } }) });
+    writeFileSync(join(world.project, "a.txt"), "on disk\n");
+    const connection = await world.connect({
+      capabilities: { fs: { readTextFile: true } },
+      answers: { "fs/read_text_file": () => answer },
+    });
+    const { sessionId } = await connection.begin();
+    assert.equal((await connection.prompt(sessionId, "read")).stopReason, "end_turn");
+    const fault = typeof answer === "object" && answer !== null ? "has no valid `content`" : "is no object";
+    assert.match((await results(world)).join(), new RegExp(`client's answer to fs/read_text_file ${fault}`));
+  }
+});
+
 test("[P4] a client that refuses to write is an error for the model, not for the turn", async (t) => {
   const world = await acpTest(t, { script: calling({ calls: "write", with: { path: "a.txt", content: "new\n" } }) });
   const connection = await world.connect({
@@ -91,12 +106,14 @@ test("[P4] a client that refuses to write is an error for the model, not for the
 
 interface Terminal {
   output: string;
+  /** How the command ended, as the request for the output answers it. Absent: as the wait for the end does. */
+  status: unknown;
   exit: PromiseWithResolvers<{ exitCode: number | null; signal: string | null }>;
   asked: string[];
 }
 
 async function withTerminal(t: TestContext, terminal: Partial<Terminal> = {}) {
-  const made: Terminal = { output: "", exit: Promise.withResolvers(), asked: [], ...terminal };
+  const made: Terminal = { output: "", status: null, exit: Promise.withResolvers(), asked: [], ...terminal };
   const world = await acpTest(t, { script: calling({ calls: "run", with: { command: "echo hi" } }) });
   const note = (method: string, answer: unknown) => (params: unknown) => {
     made.asked.push(`${method} ${JSON.stringify(params)}`);
@@ -109,7 +126,8 @@ async function withTerminal(t: TestContext, terminal: Partial<Terminal> = {}) {
       "terminal/wait_for_exit": note("wait", made.exit.promise),
       "terminal/output": async (params: unknown) => {
         note("output", null)(params);
-        return { output: made.output, truncated: false, exitStatus: await made.exit.promise };
+        const exit = await made.exit.promise;
+        return { output: made.output, truncated: false, exitStatus: "status" in terminal ? terminal.status : exit };
       },
       "terminal/kill": (params: unknown) => {
         note("kill", null)(params);
@@ -147,6 +165,38 @@ test("[P4] commands run in the client's terminal, which the call shows, and whic
   // The result does not remove the terminal from the call.
   assert.deepEqual(shown.at(-1), [{ type: "terminal", terminalId: "t1" }]);
   assert.equal(shown.length, 2);
+});
+
+test("[P4] how a command ended is what the client says with its output, or else what the wait for its end answered", async (t) => {
+  const cases: { status?: unknown; exit: unknown; output: string }[] = [
+    { status: undefined, exit: { exitCode: 0 }, output: "hi" },
+    { status: null, exit: { exitCode: 3, signal: null }, output: "hi\n(exit code 3)" },
+    { status: {}, exit: { signal: "SIGTERM" }, output: "hi\n(ended by SIGTERM)" },
+    { status: { exitCode: 4 }, exit: {}, output: "hi\n(exit code 4)" },
+    { status: { exitCode: 5 }, exit: null, output: "hi\n(exit code 5)" },
+    { status: { exitCode: "6" }, exit: { exitCode: 7, signal: 8 }, output: "hi\n(exit code 7)" },
+  ];
+  for (const { status, exit, output } of cases) {
+    const { world, connection, sessionId, terminal } = await withTerminal(t, { output: "hi\n", status });
+    terminal.exit.resolve(exit as never);
+    await connection.prompt(sessionId, "run");
+    assert.deepEqual(await results(world), [output]);
+  }
+});
+
+test("[P4] a terminal without an id is not waited for, and an output without text is an error of the client", async (t) => {
+  const answers = { "terminal/create": () => ({}), "terminal/release": () => ({}) };
+  const withoutId = await acpTest(t, { script: calling({ calls: "run", with: { command: "echo hi" } }) });
+  const connection = await withoutId.connect({ capabilities: { terminal: true }, answers });
+  await connection.prompt((await connection.begin()).sessionId, "run");
+  assert.match((await results(withoutId)).join(), /client's answer to terminal\/create has no valid `terminalId`/);
+  assert.deepEqual(requests(connection), ["session/request_permission", "terminal/create"]);
+
+  const withoutText = await withTerminal(t, { output: null as never });
+  withoutText.terminal.exit.resolve({ exitCode: 0, signal: null });
+  await withoutText.connection.prompt(withoutText.sessionId, "run");
+  assert.match((await results(withoutText.world)).join(), /client's answer to terminal\/output has no valid `output`/);
+  assert.match(withoutText.terminal.asked.at(-1) ?? "", /^release /);
 });
 
 test("[P4] a cancelled prompt ends the command in the client's terminal, and releases it", async (t) => {

@@ -1,7 +1,9 @@
 /** Reads and writes files through the client, if it offers that (P4), because its unsaved buffers are what the user sees. */
 import { RequestError } from "@agentclientprotocol/sdk";
+import { AptoveError } from "../../../domain/errors.ts";
 import type { FileAccess } from "../../../tools/session-tools.ts";
 import type { AcpClient } from "./acp-client.ts";
+import { checkedAnswer } from "./client-answers.ts";
 
 /** Returns only the operations that the client declared in its capabilities. */
 export function clientFiles(client: AcpClient, sessionId: string): Partial<FileAccess> {
@@ -9,8 +11,12 @@ export function clientFiles(client: AcpClient, sessionId: string): Partial<FileA
   return {
     ...(fs?.readTextFile === true && {
       readText: async (path: string, signal: AbortSignal) => {
-        const read = client.request("fs/read_text_file", { sessionId, path }, signal);
-        return (await read.catch((error: unknown) => refuse("open", path, error))).content;
+        try {
+          const answer = await client.request("fs/read_text_file", { sessionId, path }, signal);
+          return checkedAnswer("fs/read_text_file", answer).content;
+        } catch (error) {
+          refuse("open", path, error);
+        }
       },
     }),
     ...(fs?.writeTextFile === true && {
@@ -26,12 +32,9 @@ const resourceNotFound = -32002;
 
 /** Throws an error in the form of `node:fs`. ACP has a code for a missing file, but many clients only write it in the message. */
 function refuse(syscall: string, path: string, error: unknown): never {
-  const reason = reasonOf(error);
-  const isMissing =
-    (error instanceof RequestError && error.code === resourceNotFound) ||
-    /ENOENT|no such file|not found|does not exist/i.test(reason);
+  const isMissing = isAboutMissingFile(error);
   const code = isMissing ? "ENOENT" : "EIO";
-  const message = isMissing ? "no such file or directory" : `the client refused: ${reason}`;
+  const message = isMissing ? "no such file or directory" : reasonOf(error);
   throw Object.assign(new Error(`${code}: ${message}, ${syscall} '${path}'`, { cause: error }), {
     code,
     syscall,
@@ -39,7 +42,16 @@ function refuse(syscall: string, path: string, error: unknown): never {
   });
 }
 
+function isAboutMissingFile(error: unknown): boolean {
+  if (error instanceof RequestError && error.code === resourceNotFound) return true;
+  return !(error instanceof AptoveError) && /ENOENT|no such file|not found|does not exist/i.test(clientText(error));
+}
+
 function reasonOf(error: unknown): string {
+  return error instanceof AptoveError ? error.detail : `the client refused: ${clientText(error)}`;
+}
+
+function clientText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const details =
     error instanceof RequestError ? (error.data as { details?: unknown } | undefined)?.details : undefined;

@@ -1,10 +1,10 @@
 /** Runs commands in a terminal of the client, if it offers that (P4), so that the user sees the command run. */
-import type { TerminalOutputResponse } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
 import { commandShell } from "../../../tools/shell.ts";
 import type { AcpClient } from "./acp-client.ts";
+import { checkedAnswer, readCommandEnd, type CommandEnd } from "./client-answers.ts";
 
 export interface TerminalPorts {
   client: AcpClient;
@@ -23,9 +23,11 @@ async function runInTerminal(ports: TerminalPorts, command: ShellCommandRequest)
   const named = { sessionId, terminalId };
   try {
     await ports.onTerminal(command.callId, terminalId);
-    await untilExit(client, named, command.signal);
-    const output = await client.request("terminal/output", named, deadline());
-    return outcomeOf(output, command.outputBytesMax);
+    const waited = await untilExit(client, named, command.signal);
+    const answer = await client.request("terminal/output", named, deadline());
+    const { exitStatus, ...output } = checkedAnswer("terminal/output", answer);
+    // A client may say how the command ended in one of the two answers only.
+    return { ...shownOutput(output, command.outputBytesMax), ...(readCommandEnd(exitStatus) ?? waited ?? unknownEnd) };
   } catch (error) {
     throw clientFailed(error);
   } finally {
@@ -43,7 +45,7 @@ async function create({ client, sessionId }: TerminalPorts, request: ShellComman
   const limit = { cwd, outputByteLimit: outputBytesMax };
   const creating = client.request("terminal/create", { sessionId, ...shell, ...limit }, never);
   try {
-    return (await creating).terminalId;
+    return checkedAnswer("terminal/create", await creating).terminalId;
   } catch (error) {
     throw clientFailed(error);
   }
@@ -54,14 +56,17 @@ interface NamedTerminal {
   terminalId: string;
 }
 
-/** Waits until the command ends. If the signal aborts, it kills the command. */
-async function untilExit(client: AcpClient, named: NamedTerminal, signal: AbortSignal): Promise<void> {
+const unknownEnd: CommandEnd = { exitCode: null, signal: null };
+
+/** Waits until the command ends. Returns how it ended, or null if that is unknown. If the signal aborts, it kills the command. */
+async function untilExit(client: AcpClient, named: NamedTerminal, signal: AbortSignal): Promise<CommandEnd | null> {
   try {
-    await client.request("terminal/wait_for_exit", named, signal);
+    return readCommandEnd(await client.request("terminal/wait_for_exit", named, signal));
   } catch (error) {
     if (!signal.aborted) throw error;
     // If this fails, the release of the terminal ends the command.
     await client.request("terminal/kill", named, deadline()).catch(() => undefined);
+    return null;
   }
 }
 
@@ -70,14 +75,20 @@ function deadline(): AbortSignal {
   return AbortSignal.timeout(limits.acpClientMsMax);
 }
 
-/** Returns the outcome of the command. Output over the limit is cut here, if the client did not do so. */
-function outcomeOf({ output, truncated, exitStatus }: TerminalOutputResponse, bytesMax: number): ShellCommandResult {
+interface TerminalOutput {
+  output: string;
+  truncated: boolean;
+}
+
+/** Returns the output of the command. It is cut here if it is over the limit and the client did not cut it. */
+function shownOutput(
+  { output, truncated }: TerminalOutput,
+  bytesMax: number,
+): Pick<ShellCommandResult, "output" | "isCut"> {
   const bytes = Buffer.from(output);
   const isTooLong = bytes.byteLength > bytesMax;
   const kept = isTooLong ? bytes.subarray(bytes.byteLength - bytesMax) : bytes;
   return {
-    exitCode: exitStatus?.exitCode ?? null,
-    signal: exitStatus?.signal ?? null,
     // The cut may be in the middle of a character.
     output: isTooLong ? kept.toString("utf8").replace(/^\uFFFD+/, "") : output,
     isCut: truncated || isTooLong,
