@@ -78,7 +78,7 @@ function readMessage(text: string): ReadLine {
   const fault = formFault(text);
   if (fault !== null) {
     const beginning = Buffer.from(text.slice(0, beginningBytesMax));
-    return { fault: { code: -32600, message: `Invalid request: ${fault}` }, id: requestId(beginning) };
+    return refused(fault, requestId(beginning));
   }
   let value: unknown;
   try {
@@ -86,13 +86,27 @@ function readMessage(text: string): ReadLine {
   } catch {
     return { fault: { code: -32700, message: "Parse error: the line is not JSON" }, id: null };
   }
-  if (Array.isArray(value))
-    return { fault: { code: -32600, message: "Invalid request: batches are not supported" }, id: null };
-  if (typeof value !== "object" || value === null) {
-    return { fault: { code: -32600, message: "Invalid request: not an object" }, id: null };
-  }
-  // The SDK checks whether the object is a valid message.
+  if (Array.isArray(value)) return refused("batches are not supported");
+  if (typeof value !== "object" || value === null) return refused("not an object");
+  const { id } = value as { id?: unknown };
+  // The SDK answers such a message too, but without its id, so it would count as a request that is never answered.
+  if (!isMessage(value)) return refused("not a message of JSON-RPC 2.0", isId(id) ? id : null);
   return { message: value as AnyMessage };
+}
+
+function refused(fault: string, id: string | number | null = null): ReadLine {
+  return { fault: { code: -32600, message: `Invalid request: ${fault}` }, id };
+}
+
+/** An answer is always a message, because a wrong one must not be answered. */
+function isMessage(value: object): boolean {
+  const { jsonrpc, id, method } = value as Record<string, unknown>;
+  if (!("method" in value)) return "id" in value || "result" in value || "error" in value;
+  return jsonrpc === "2.0" && typeof method === "string" && (!("id" in value) || id === null || isId(id));
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === "string" || Number.isFinite(id);
 }
 
 const beginningBytesMax = 4_096;

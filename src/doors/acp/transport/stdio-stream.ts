@@ -81,7 +81,8 @@ type Id = string;
 
 /** The unanswered requests of both sides. */
 class OpenRequests {
-  readonly #theirs = new Set<Id>();
+  /** How many requests have this id: a client that uses one twice gets two answers. */
+  readonly #theirs = new Map<Id, number>();
   readonly #ours = new Map<Id, AnyMessage>();
   #controller: ReadableStreamDefaultController<AnyMessage> | null = null;
   #isInputOver = false;
@@ -97,7 +98,7 @@ class OpenRequests {
 
   received(message: AnyMessage): void {
     const id = idOf(message);
-    if (id !== null && "method" in message) this.#theirs.add(id);
+    if (id !== null && "method" in message) this.#theirs.set(id, (this.#theirs.get(id) ?? 0) + 1);
     else if (id !== null) this.#ours.delete(id);
     this.#controller?.enqueue(message);
   }
@@ -109,9 +110,15 @@ class OpenRequests {
       this.#ours.set(id, message);
       if (this.#isInputOver) this.#refuseOurs();
     } else {
-      this.#theirs.delete(id);
+      this.#answered(id);
       this.#endIfAnswered();
     }
+  }
+
+  #answered(id: Id): void {
+    const others = (this.#theirs.get(id) ?? 0) - 1;
+    if (others > 0) this.#theirs.set(id, others);
+    else this.#theirs.delete(id);
   }
 
   inputIsOver(fault: unknown): void {

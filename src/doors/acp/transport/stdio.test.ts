@@ -18,6 +18,8 @@ interface Served {
   world: AcpTest;
   stdin: PassThrough;
   stop: AbortController;
+  /** How the stores were closed. */
+  closings: { graceMs: number }[];
   /** Returns all written lines, after everything is closed. */
   ended: Promise<string[]>;
   send(message: object): void;
@@ -55,6 +57,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
   const waiting: (() => void)[] = [];
   const wire = new WireCheck();
   const faults: string[] = [];
+  const closings: { graceMs: number }[] = [];
   const see = (message: unknown, by: "agent" | "client"): void => {
     const fault = wire.see(message, by);
     if (fault !== null && by === "agent") faults.push(fault);
@@ -75,7 +78,10 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,
-      close: (closing) => opened.engine.close(closing),
+      close: (closing) => {
+        closings.push(closing);
+        return opened.engine.close(closing);
+      },
     }),
     ...{ stdin, stdout, stderr },
     stop: stop.signal,
@@ -101,6 +107,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     world,
     stdin,
     stop,
+    closings,
     ended,
     asks: (message) => see({ jsonrpc: "2.0", ...message }, "client"),
     send: (message) => {
@@ -153,23 +160,29 @@ test("[P1] TRANSPORT-001 TRANSPORT-002 JSONRPC-001 JSONRPC-002 JSONRPC-003 every
 });
 
 test("[P1] a line that is no message is answered with an error, and the connection continues", async (t) => {
-  const { stdin, send, answer, next } = await served(t);
-  const cases: [string | Buffer, number][] = [
-    ["{not json", -32700],
-    [Buffer.from([0x22, 0xff, 0xfe, 0x22]), -32700],
-    ['[{"jsonrpc":"2.0","id":1,"method":"initialize"}]', -32600],
-    ["7", -32600],
-    ["null", -32600],
-    ['{"jsonrpc":"1.0","id":5,"method":"initialize"}', -32600],
-    ['{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600],
+  const { stdin, send, answer, next, asks } = await served(t);
+  const cases: [line: string | Buffer, code: number, id: unknown][] = [
+    ["{not json", -32700, null],
+    [Buffer.from([0x22, 0xff, 0xfe, 0x22]), -32700, null],
+    ['[{"jsonrpc":"2.0","id":1,"method":"initialize"}]', -32600, null],
+    ["7", -32600, null],
+    ["null", -32600, null],
+    ["{}", -32600, null],
+    ['{"jsonrpc":"1.0","id":5,"method":"initialize"}', -32600, 5],
+    ['{"id":"6","method":"initialize"}', -32600, "6"],
+    ['{"jsonrpc":"2.0","id":7,"method":{}}', -32600, 7],
+    ['{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":1e999,"method":"initialize"}', -32600, null],
+    ['{"method":"session/cancel"}', -32600, null],
   ];
   const errors: { id: unknown; error: { code: number } }[] = [];
-  for (const [line, code] of cases) {
+  for (const [line, code, id] of cases) {
+    if (id !== null) asks({ id, method: "_none" });
     stdin.write(line);
     stdin.write("\r\n\n");
     errors.push((await next((message) => "error" in message && !errors.some((one) => one === message))) as never);
     const last = errors.at(-1);
-    assert.deepEqual([last?.id, last?.error.code], [null, code], String(line));
+    assert.deepEqual([last?.id, last?.error.code], [id, code], String(line));
   }
   send(initialize);
   assert.equal((await answer(1)).result?.["protocolVersion"], 1);
@@ -242,6 +255,42 @@ test("[P1] SHUTDOWN-001 requests before the end of the input are answered; then 
   const lines = await ended;
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /"protocolVersion":1/);
+});
+
+test("[P1] [R4] the connection waits for no answer to what is no request, after the end of the input", async (t) => {
+  const { stdin, send, answer, asks, ended, closings } = await served(t, { graceMs: 60_000 });
+  send(initialize);
+  await answer(1);
+  asks({ id: 4, method: "session/list" });
+  const lines = [
+    '{"id":4,"method":"session/list","params":{}}',
+    '{"jsonrpc":"2.0","id":{"a":1},"method":"session/list","params":{}}',
+    '{"jsonrpc":"2.0","id":[5],"result":{}}',
+    '{"jsonrpc":"2.0","result":{}}',
+  ];
+  stdin.end(`${lines.join("\n")}\n`);
+  const answers = (await ended).slice(1).map((line) => JSON.parse(line) as Answer);
+  assert.deepEqual(
+    answers.map(({ id, error }) => [id, error?.code]),
+    [
+      [4, -32600],
+      [null, -32600],
+    ],
+  );
+  const [{ graceMs } = { graceMs: 0 }] = closings;
+  assert.ok(graceMs > 0, "it waited for all of the grace time");
+});
+
+test("[P1] [R4] requests of the same id before the end of the input are each answered", async (t) => {
+  const { stdin, ended, prompt } = await begun(t, { script: () => "ok" });
+  prompt(3, "one");
+  prompt(3, "two");
+  stdin.end();
+  const answers = (await ended).map((line) => JSON.parse(line) as Answer).filter(({ id }) => id === 3);
+  assert.deepEqual(
+    answers.map(({ result }) => result?.["stopReason"]),
+    ["end_turn", "end_turn"],
+  );
 });
 
 test("[R4] [P1] a turn that runs when the input ends finishes within the grace time, and is answered", async (t) => {
