@@ -17,6 +17,7 @@ import { claimOutput, serveStdio } from "./stdio.ts";
 interface Served {
   world: AcpTest;
   stdin: PassThrough;
+  stderr: PassThrough;
   stop: AbortController;
   /** How the stores were closed. */
   closings: { graceMs: number }[];
@@ -106,6 +107,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
   return {
     world,
     stdin,
+    stderr,
     stop,
     closings,
     ended,
@@ -334,6 +336,21 @@ test("[P4] [V5] a user who can no longer be asked has allowed nothing: the quest
   const { engine } = world.aptove;
   const [turn] = await engine.turns.list(await engine.keys.owner(), sessionId, {});
   assert.equal(turn?.status === "completed" && turn.stopReason, "interrupted");
+});
+
+test("[P1] [P4] a client that does not know the question for a permission is one line on standard error, without a stack", async (t) => {
+  const { stdin, stderr, send, ended, prompt, next, answer } = await begun(t, {
+    script: (_call, n) => (n === 1 ? [{ calls: "write", with: { path: "a", content: "b" } }] : "done"),
+  });
+  prompt(3, "go");
+  const asked = await next((message) => "method" in message && message.method === "session/request_permission");
+  send({ id: (asked as { id?: unknown }).id, error: { code: -32601, message: "Method not found" } });
+  assert.equal((await answer(3)).result?.["stopReason"], "end_turn");
+  stdin.end();
+  await ended;
+  stderr.end();
+  const line = "aptove: the client could not be asked for a permission, so the call was denied: Method not found\n";
+  assert.equal(await text(stderr), line);
 });
 
 test("[R4] a stop signal ends the connection and its running turns", async (t) => {

@@ -1,5 +1,6 @@
 /** `aptove acp`: serves one client on standard input and output, until it leaves or the process is stopped (P1, R4). */
 import { Writable, type Readable } from "node:stream";
+import { RequestError } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../../system/abort.ts";
@@ -91,7 +92,7 @@ function reportTo(stderr: Writable): AcpPorts["report"] {
   };
 }
 
-/** Returns true for a fault of the outside world: its message tells everything, and a stack would only hide it. */
+/** Returns true for a fault of the outside world, such as an error that the client answered: its message tells everything, and a stack would only hide it. */
 function isExpected(error: unknown): error is Error {
-  return error instanceof AptoveError || systemCode(error) !== "";
+  return error instanceof AptoveError || error instanceof RequestError || systemCode(error) !== "";
 }
