@@ -664,3 +664,21 @@ test("[A1] [P1] a client that announces subagents sees each as a session of its 
   assert.ok(!JSON.stringify(other.sent).includes("subagent_update"));
   assert.deepEqual(world.reports, []);
 });
+
+test("[R5] [P1] prompts that come at once are prepared a few in each round of the event loop, so that tokens pass between them", async (t) => {
+  const { connect } = await acpTest(t, { script: () => "ok" });
+  const seen: number[] = [];
+  let round = 0;
+  const surroundings = async (): Promise<object> => {
+    seen.push(round);
+    return {};
+  };
+  const connection = await connect({ ports: { surroundingsOf: surroundings } });
+  const sessions: string[] = [];
+  for (let n = 0; n < 16; n += 1) sessions.push((await connection.begin()).sessionId);
+  const answers = Promise.all(sessions.map((id) => connection.prompt(id, "go")));
+  for (; seen.length < sessions.length; round += 1) await nextRound();
+  assert.equal((await answers).filter(({ stopReason }) => stopReason === "end_turn").length, sessions.length);
+  const most = Math.max(...seen.map((one) => seen.filter((other) => other === one).length));
+  assert.ok(most <= 4, `${most} prompts were prepared in one round`);
+});

@@ -8,6 +8,7 @@ import type { Usage } from "../../../domain/usage.ts";
 import type { OtherRepository, RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { WorkingCopy } from "../../../domain/active-file.ts";
 import { onAbort } from "../../../system/abort.ts";
+import { RoundQueue } from "../../../system/rounds.ts";
 import type { ToolFeedback } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { AcpClient } from "../client/acp-client.ts";
@@ -37,6 +38,13 @@ export interface PromptContext {
   ifBusy: "steer" | "queue" | "interrupt" | null;
 }
 
+const preparationsARound = 4;
+/**
+ * A prompt is prepared with calls of the file system that block. Where many prompts come at once, over all connections, the tokens of
+ * running turns pass between their preparations.
+ */
+const preparations = new RoundQueue(() => preparationsARound);
+
 const cancelled: PromptResponse = { stopReason: "cancelled" };
 
 /** Answers a prompt when its turn has ended. A prompt that still waits behind another one is answered as soon as it is cancelled. */
@@ -47,6 +55,7 @@ export async function answerPrompt(prompting: PromptContext, blocks: readonly Co
   let hasBegun = false;
   const answered = session.inOrder(async () => {
     if (session.followed?.isAttached === true) await session.followed.end;
+    await preparations.start();
     if (run.signal.aborted) return cancelled;
     hasBegun = true;
     return await answer(prompting, blocks);
