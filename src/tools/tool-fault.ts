@@ -16,8 +16,16 @@ export async function withFaults(work: () => Promise<ToolResult>): Promise<ToolR
   }
 }
 
+/** Returns what an error of the operating system says, without the path that it names. Null for any other error. */
+export function systemText(error: unknown): string | null {
+  return systemMessage(error)?.replace(/, \w+ '.*$/s, "") ?? null;
+}
+
 function faultText(error: unknown): string | null {
-  if (error instanceof ToolFault) return error.message;
+  return error instanceof ToolFault ? error.message : systemMessage(error);
+}
+
+function systemMessage(error: unknown): string | null {
   const code = systemCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return null;
   return systemWords[code] ?? (error as Error).message;
@@ -29,6 +37,7 @@ const systemWords: Record<string, string> = {
   EROFS: "the disk can only be read (EROFS)",
   ENOSPC: "the disk is full (ENOSPC)",
   EDQUOT: "the disk quota of this user is used up (EDQUOT)",
+  ENAMETOOLONG: "the name is too long for the system (ENAMETOOLONG)",
   E2BIG: "the command line is too long for the system (E2BIG); put it into a file and run that",
   EMFILE: "too many files are open (EMFILE); try again",
   ENFILE: "too many files are open (ENFILE); try again",

@@ -10,7 +10,7 @@ import { constants, mkdir, open, realpath, type FileHandle } from "node:fs/promi
 import { dirname, join, relative, sep } from "node:path";
 import { systemCode } from "../../system/system-error.ts";
 import { isInside, type SessionPath } from "../session-folders.ts";
-import { ToolFault } from "../tool-fault.ts";
+import { systemText, ToolFault } from "../tool-fault.ts";
 
 /** Returns the path of a name in the open folder. The path is valid while the body runs. */
 export type PathOfName = (name: string) => string;
@@ -25,12 +25,24 @@ export interface FolderAccess {
 
 const systemDescriptors = existsSync("/proc/self/fd") ? "/proc/self/fd" : null;
 
-/** Runs the body in the folder that contains the target. Throws a ToolFault if the path to it changed since it was resolved. */
+/**
+ * Runs the body in the folder that contains the target. Throws a ToolFault if the path to it changed since it was resolved, or if
+ * the system refuses something: its own errors name paths of descriptors, which say nothing to the model.
+ */
 export async function insideFolder<T>(
   target: SessionPath,
   way: FolderAccess,
   body: (at: PathOfName) => Promise<T>,
 ): Promise<T> {
+  try {
+    return await inFolder(target, way, body);
+  } catch (error) {
+    const words = error instanceof ToolFault ? null : systemText(error);
+    throw words === null ? error : new ToolFault(`${target.shown}: ${words}`);
+  }
+}
+
+async function inFolder<T>(target: SessionPath, way: FolderAccess, body: (at: PathOfName) => Promise<T>): Promise<T> {
   const { makesMissing: make, descriptors = systemDescriptors } = way;
   const folder = dirname(target.real);
   assert(isInside(folder, target.folder), "a session's folder is not a file in it");

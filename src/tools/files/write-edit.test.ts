@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
+import { SessionFolders } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
+import { ToolFault } from "../tool-fault.ts";
+import { TextFiles } from "./text-files.ts";
 
 test("[P5] write makes a file and missing folders, and shows the change", async (t) => {
   const world = await toolWorld(t);
@@ -88,6 +91,22 @@ test("[P5] a path that may not be written is refused, and no temporary file rema
   const large = "x".repeat(limits.toolFileBytesMax + 1);
   assert.match(await world.fault("write", { path: "n.txt", content: large }), /at most 10485760 can be written/);
   assert.deepEqual((await readdir(world.folder)).toSorted(), [".git", "fixed.txt"]);
+});
+
+test("[P5] a refusal of the system names the path of the call, and no internal one", async (t) => {
+  const world = await toolWorld(t);
+  const path = `${"n".repeat(256)}.txt`;
+  const long = await world.fault("write", { path, content: "x" });
+  assert.equal(long, `failed: ${path}: the name is too long for the system (ENAMETOOLONG)`);
+  const below = await world.fault("write", { path: `a/${path}/b.txt`, content: "x" });
+  assert.equal(below, `failed: a/${path}/b.txt: the name is too long for the system (ENAMETOOLONG)`);
+  // A code without words of its own.
+  const texts = new TextFiles();
+  await world.put("f.txt", "");
+  const target = await new SessionFolders({ folders: [world.folder] }).resolve("f.txt");
+  await rm(join(world.folder, "f.txt"));
+  const gone = texts.read(target, new AbortController().signal);
+  await assert.rejects(gone, new ToolFault("f.txt: ENOENT: no such file or directory"));
 });
 
 test("[P5] a file that another program changes during the write is not replaced", async (t) => {
