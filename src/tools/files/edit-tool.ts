@@ -7,7 +7,7 @@ import type { SessionPath } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { changeView, shownChange } from "./file-change.ts";
-import { checkWritable, checkSize, type FileToolsSession } from "./files-session.ts";
+import { checkSize, checkWritable, existingText, type FileToolsSession } from "./files-session.ts";
 import { replaceExactText, type ReplacedText, type TextReplacement } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
@@ -55,21 +55,19 @@ interface Planned {
 
 /** Plans the edit. A file that changed since the model read it may still be edited, because the text to replace must occur exactly. */
 async function planned(
-  { folders, texts, seen }: FileToolsSession,
+  session: FileToolsSession,
   { path, replacement, signal }: { path: string; replacement: TextReplacement; signal: AbortSignal },
 ): Promise<Planned> {
-  const target = await folders.resolveExisting(path);
-  checkWritable(target);
   if (replacement.find === replacement.replace) throw new ToolFault("find and replace are the same text");
   if (replacement.replace.includes("\0")) throw new ToolFault("the replacement has a NUL, so it is not text");
-  const before = await texts.read(target, signal);
+  const { target, file: before } = await existingText(session, path, { check: checkWritable, signal });
   if (!before.isExact) throw new ToolFault(`${target.shown} is not UTF-8, so it cannot be edited without damage`);
   try {
     const result = replaceExactText(before.text, replacement);
     checkSize(result.text);
     return { target, before, result };
   } catch (error) {
-    if (!(error instanceof ToolFault) || !seen.isStale(target, before)) throw error;
+    if (!(error instanceof ToolFault) || !session.seen.isStale(target, before)) throw error;
     throw new ToolFault(`${error.message}\nThe file changed since it was read; read it again`);
   }
 }

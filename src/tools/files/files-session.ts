@@ -40,6 +40,23 @@ export class SeenFiles {
   }
 }
 
+/**
+ * Reads the file that a call names, which may be open in the client and not exist on disk yet. `check` throws for a path that
+ * the call may not use. Throws a ToolFault with similar names if the file is in neither place.
+ */
+export async function existingText(
+  { folders, texts }: FileToolsSession,
+  path: string,
+  { check, signal }: { check: (target: SessionPath) => void; signal: AbortSignal },
+): Promise<{ target: SessionPath; file: TextFile }> {
+  const target = await folders.resolve(path);
+  check(target);
+  const file = await texts.readIfPresent(target, signal);
+  if (file !== null) return { target, file };
+  await folders.resolveExisting(path);
+  throw new ToolFault(`${target.shown} was made in the meantime; try again`);
+}
+
 /** Throws a ToolFault for a path that may not be written. Git's own folder is protected because git runs hooks that are stored there. */
 export function checkWritable({ real, kind, shown }: SessionPath): void {
   if (kind === "folder") throw new ToolFault(`${shown} is a folder`);

@@ -2,10 +2,11 @@
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
+import type { SessionPath } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
-import type { FileToolsSession } from "./files-session.ts";
+import { existingText, type FileToolsSession } from "./files-session.ts";
 
 const parameters = toolParameters(() => ({
   path: textArgument("File, relative to the first folder or absolute; or output:<id>."),
@@ -51,21 +52,9 @@ interface Lines {
   notes: string[];
 }
 
-async function fileLines(
-  { folders, texts, seen }: FileToolsSession,
-  path: string,
-  { signal }: ToolContext,
-): Promise<Lines> {
-  // A new file may be open in the client and not exist on disk yet.
-  let target = await folders.resolve(path);
-  if (target.kind !== null || !texts.mayHaveUnsaved) target = await folders.resolveExisting(path);
-  if (target.kind === "folder") throw new ToolFault(`${target.shown} is a folder; use "list"`);
-  const file = await texts.read(target, signal).catch(async (error: unknown) => {
-    // If nothing exists on disk either, this throws the fault with similar names.
-    if (target.kind === null) await folders.resolveExisting(path);
-    throw error;
-  });
-  seen.note(target, file.sha256);
+async function fileLines(session: FileToolsSession, path: string, { signal }: ToolContext): Promise<Lines> {
+  const { target, file } = await existingText(session, path, { check: checkReadable, signal });
+  session.seen.note(target, file.sha256);
   const lines = file.text.replace(/^\ufeff/, "").split("\n");
   const hasEnd = lines.at(-1) === "";
   if (hasEnd) lines.pop();
@@ -74,6 +63,11 @@ async function fileLines(
     ...(hasEnd || lines.length === 0 ? [] : ["the last line has no line feed"]),
   ];
   return { all: lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)), notes };
+}
+
+function checkReadable({ kind, shown }: SessionPath): void {
+  if (kind === "folder") throw new ToolFault(`${shown} is a folder; use "list"`);
+  if (kind === "other") throw new ToolFault(`${shown} is neither a file nor a folder`);
 }
 
 /** Returns the lines of an output. Lines that are too long are split, so that every part of the output can be read. */

@@ -9,11 +9,12 @@ import { basename } from "node:path";
 import { decodeText } from "../../domain/active-file.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { unlessAborted } from "../../system/abort.ts";
 import { noFollowFlag, readRegularFlags } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
 import type { SessionPath } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
-import { ToolFault } from "../tool-fault.ts";
+import { systemText, ToolFault } from "../tool-fault.ts";
 import { insideFolder, type PathOfName } from "./folder-access.ts";
 
 export interface TextFile {
@@ -48,21 +49,28 @@ export class TextFiles {
     this.#client = client;
   }
 
-  /** Reads a text file. Throws a ToolFault for a file that is not text or is too large. */
+  /** Reads a text file that exists on disk. Throws a ToolFault for a file that is not text or is too large. */
   async read(target: SessionPath, signal: AbortSignal): Promise<TextFile> {
-    if (this.#client.readText === undefined) return await readFromDisk(target);
+    const { readText } = this.#client;
+    if (readText === undefined) return await readFromDisk(target);
     // The disk is checked first, because the client must not be asked to read a device.
-    if (target.kind !== null) await insideFolder(target, { makesMissing: false }, (at) => regularFile(target, at));
-    const text = await this.#client.readText(target.known, signal);
-    const bytes = Buffer.byteLength(text);
-    if (bytes > limits.toolFileBytesMax) throw tooLarge(target, bytes);
-    if (text.includes("\0")) throw notText(target, bytes);
-    return { text, sha256: sha256(text), isExact: true, onDisk: null };
+    await insideFolder(target, { makesMissing: false }, (at) => regularFile(target, at));
+    const answer = await clientsText(target, readText, signal);
+    if ("refusal" in answer) throw new ToolFault(`${target.shown} was not returned by the editor: ${answer.refusal}`);
+    return textOfClient(target, answer.text);
   }
 
-  /** True if a path that is not on disk may be open in the client. */
-  get mayHaveUnsaved(): boolean {
-    return this.#client.readText !== undefined;
+  /**
+   * Reads a text file that may be open in the client and not exist on disk yet. Null if it is in neither place. A client that
+   * refuses has no such text: many do not say why. An empty text counts as none, because some clients return it for a file
+   * that does not exist, and it has nothing that could be lost. Throws as `read` does.
+   */
+  async readIfPresent(target: SessionPath, signal: AbortSignal): Promise<TextFile | null> {
+    if (target.kind !== null) return await this.read(target, signal);
+    const { readText } = this.#client;
+    if (readText === undefined) return null;
+    const answer = await clientsText(target, readText, signal);
+    return "refusal" in answer || answer.text === "" ? null : textOfClient(target, answer.text);
   }
 
   /** Writes the file and makes missing folders. Throws a ToolFault if the file changed since `before` was read. */
@@ -74,6 +82,35 @@ export class TextFiles {
     await insideFolder(target, { makesMissing: true }, async () => undefined);
     await this.#client.writeText(target.known, text, signal);
   }
+}
+
+/**
+ * Asks the client for the text, and returns it or why it was refused. Throws a ToolFault if the client does not answer in
+ * time: what it has open is not known then, so nothing may be written.
+ */
+async function clientsText(
+  target: SessionPath,
+  readText: FileAccess["readText"],
+  signal: AbortSignal,
+): Promise<{ text: string } | { refusal: string }> {
+  try {
+    return { text: await unlessAborted(readText(target.known, signal), signal) };
+  } catch (error) {
+    if (!signal.aborted) return { refusal: systemText(error) ?? String(error) };
+    if (!isTimeout(signal.reason)) throw error;
+    throw new ToolFault(`${target.shown} was not read: the editor did not answer in time; try again`);
+  }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
+}
+
+function textOfClient(target: SessionPath, text: string): TextFile {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limits.toolFileBytesMax) throw tooLarge(target, bytes);
+  if (text.includes("\0")) throw notText(target, bytes);
+  return { text, sha256: sha256(text), isExact: true, onDisk: null };
 }
 
 async function readFromDisk(target: SessionPath): Promise<TextFile> {
@@ -177,6 +214,8 @@ function checkUnchanged(target: SessionPath, path: string, before: TextFile | nu
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined && before === null) return;
   // If the client read the file, its text may differ from the disk, so there is nothing to compare.
+  // A text that only the client has is not on disk.
+  if (stats === undefined && before?.onDisk === null) return;
   const isSame = stats?.isFile() === true && before !== null && (before.onDisk?.stamp ?? null) === stampOf(stats);
   const isClients = stats?.isFile() === true && before !== null && before.onDisk === null;
   if (isSame || isClients) {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { chmod, lstat, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, readdir, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 import { SessionFolders } from "../session-folders.ts";
-import type { FileAccess } from "../session-tools.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { TextFiles } from "./text-files.ts";
 
@@ -196,32 +195,4 @@ test("[P5] a session that was opened inside git's own folder writes nothing ther
     const path = folder === ".git" ? "hooks/post-checkout" : "post-checkout";
     assert.match(await inside.fault("write", { path, content: "x" }), /git's own folder/);
   }
-});
-
-test("[P4] if the client offers its files, an edit uses the client's text and is written by the client", async (t) => {
-  const buffers = new Map<string, string>();
-  const files: FileAccess = {
-    readText: async (path) => buffers.get(path) ?? (await readFile(path, "utf8")),
-    writeText: async (path, content) => {
-      buffers.set(path, content);
-      await writeFile(path, content);
-    },
-  };
-  const world = await toolWorld(t, { files });
-  await world.put("a.txt", "saved\n");
-  buffers.set(join(world.folder, "a.txt"), "unsaved\n");
-  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
-  assert.equal(await world.get("a.txt"), "changed\n");
-  await world.output("write", { path: "a.txt", content: "whole\n" });
-  await world.output("write", { path: "new/b.txt", content: "made\n" });
-  assert.equal(buffers.get(join(world.folder, "new/b.txt")), "made\n");
-  buffers.set(join(world.folder, "a.txt"), "typed meanwhile\n");
-  assert.match(await world.fault("write", { path: "a.txt", content: "x" }), /changed since it was read/);
-});
-
-test("[P4] if the client only reads, its text is edited and written to the disk", async (t) => {
-  const world = await toolWorld(t, { files: { readText: () => Promise.resolve("unsaved\n") } });
-  await world.put("a.txt", "saved\n");
-  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
-  assert.equal(await world.get("a.txt"), "changed\n");
 });

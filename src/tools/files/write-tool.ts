@@ -59,7 +59,8 @@ async function planned(
   checkWritable(target);
   if (content.includes("\0")) throw new ToolFault("the content has a NUL, so it is not text");
   checkSize(content);
-  const before = target.kind === null ? null : await texts.read(target, signal);
+  // A new file may be open in the client with text that a person has not saved.
+  const before = await texts.readIfPresent(target, signal);
   return { target, before, after: before === null ? content : inFormOf(before.text, content) };
 }
 
