@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolWorld } from "../../../testing/tool-world.ts";
@@ -109,4 +109,52 @@ test("[P4] a call is refused if the client does not answer in time, or returns n
   }
   const stopped = hangs.readIfPresent(await folders.resolve("a.txt"), AbortSignal.abort());
   await assert.rejects(stopped, { name: "AbortError" });
+});
+
+test("[P4] [P5] if the client only reads, a written file keeps its mode, its byte order mark and its line endings", async (t) => {
+  // As many editors do, this one shows neither the mark nor the line endings.
+  const shown = async (path: string): Promise<string> =>
+    buffers.get(path) ?? (await readFile(path, "utf8")).replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const buffers = new Map<string, string>();
+  const world = await toolWorld(t, { files: { readText: shown } });
+  for (const mode of [0o755, 0o600]) {
+    await world.put("a.sh", "\ufeffone\r\ntwo\r\n");
+    await chmod(join(world.folder, "a.sh"), mode);
+    await world.output("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
+    assert.equal(await world.get("a.sh"), "\ufeff1\r\n2\r\n");
+    assert.equal((await stat(join(world.folder, "a.sh"))).mode & 0o777, mode);
+  }
+  await world.output("write", { path: "a.sh", content: "x\ny\n" });
+  assert.equal(await world.get("a.sh"), "\ufeffx\r\ny\r\n");
+  buffers.set(join(world.folder, "a.sh"), "x\nunsaved\n");
+  await world.output("edit", { path: "a.sh", find: "x", replace: "z" });
+  assert.equal(await world.get("a.sh"), "\ufeffz\r\nunsaved\r\n");
+  await world.put("mixed.txt", "a\r\nb\nc\n");
+  await world.output("edit", { path: "mixed.txt", find: "b", replace: "B" });
+  assert.equal(await world.get("mixed.txt"), "a\r\nB\nc\n");
+  await chmod(join(world.folder, "mixed.txt"), 0o444);
+  assert.match(await world.fault("edit", { path: "mixed.txt", find: "B", replace: "b" }), /read-only/);
+});
+
+test("[P4] [P5] a file that is not UTF-8 is not edited, whatever the client makes of it", async (t) => {
+  const { files, buffers } = editor();
+  const latin1 = Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a]);
+  const edit = { path: "l.txt", find: "c", replace: "k" };
+  const world = await toolWorld(t, { files });
+  await world.put("l.txt", latin1);
+  assert.match(await world.output("read", { path: "l.txt" }), /some bytes are not UTF-8/);
+  assert.match(await world.fault("edit", edit), /not UTF-8/);
+  // The character itself may be in a file, and an editor that knows the encoding writes it back.
+  await world.put("u.txt", "a\ufffdb\n");
+  await world.output("edit", { path: "u.txt", find: "a", replace: "c" });
+  assert.equal(buffers.get(join(world.folder, "u.txt")), "c\ufffdb\n");
+  const knows = { ...files, readText: async (path: string) => await readFile(path, "latin1") };
+  const known = await toolWorld(t, { files: knows });
+  await known.put("l.txt", latin1);
+  await known.output("edit", edit);
+  assert.equal(buffers.get(join(known.folder, "l.txt")), "kaf\u00e9\n");
+  // This process would write UTF-8.
+  const reads = await toolWorld(t, { files: { readText: knows.readText } });
+  await reads.put("l.txt", latin1);
+  assert.match(await reads.fault("edit", edit), /not UTF-8/);
 });

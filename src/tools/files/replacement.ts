@@ -46,12 +46,18 @@ export function replaceExactText(text: string, replacement: TextReplacement): Re
   return { text: text.split(find).join(replace), lines };
 }
 
+/** Returns the content with the line endings and the byte order mark of a file. Models write line feeds and no mark, and many editors show none. */
+export function inFormOf(file: string, content: string): string {
+  const ended = isCrLf(file) && !content.includes("\r\n") ? asCrLf(content) : content;
+  return file.startsWith("\ufeff") && !ended.startsWith("\ufeff") ? `\ufeff${ended}` : ended;
+}
+
 /** Returns true if all lines of a text end in CR LF. */
-export function isCrLf(text: string): boolean {
+function isCrLf(text: string): boolean {
   return text.includes("\r\n") && !/(^|[^\r])\n/.test(text);
 }
 
-export function asCrLf(text: string): string {
+function asCrLf(text: string): string {
   return text.replace(/\r?\n/g, "\r\n");
 }
 

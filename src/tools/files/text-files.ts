@@ -16,6 +16,7 @@ import type { SessionPath } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
 import { systemText, ToolFault } from "../tool-fault.ts";
 import { insideFolder, type PathOfName } from "./folder-access.ts";
+import { inFormOf } from "./replacement.ts";
 
 export interface TextFile {
   text: string;
@@ -23,7 +24,7 @@ export interface TextFile {
   sha256: string;
   /** False if some bytes are not UTF-8 and were replaced. Then writing the text back would change them. */
   isExact: boolean;
-  /** Facts about the file on disk. Null if the client read it. */
+  /** Facts about the file on disk. Null if it is not there, or if the client writes it. */
   onDisk: OnDisk | null;
 }
 
@@ -51,13 +52,17 @@ export class TextFiles {
 
   /** Reads a text file that exists on disk. Throws a ToolFault for a file that is not text or is too large. */
   async read(target: SessionPath, signal: AbortSignal): Promise<TextFile> {
-    const { readText } = this.#client;
-    if (readText === undefined) return await readFromDisk(target);
+    const { readText, writeText } = this.#client;
+    if (readText === undefined) return textOfDisk(target, await readFromDisk(target));
     // The disk is checked first, because the client must not be asked to read a device.
     await insideFolder(target, { makesMissing: false }, (at) => regularFile(target, at));
     const answer = await clientsText(target, readText, signal);
     if ("refusal" in answer) throw new ToolFault(`${target.shown} was not returned by the editor: ${answer.refusal}`);
-    return textOfClient(target, answer.text);
+    const file = textOfClient(target, answer.text);
+    if (writeText === undefined) return asOnDisk(file, await readFromDisk(target));
+    // An editor that does not know the encoding replaces what it cannot read, and would save the replacements.
+    if (!file.text.includes("\ufffd")) return file;
+    return { ...file, isExact: decodeText((await readFromDisk(target)).content) !== null };
   }
 
   /**
@@ -113,7 +118,25 @@ function textOfClient(target: SessionPath, text: string): TextFile {
   return { text, sha256: sha256(text), isExact: true, onDisk: null };
 }
 
-async function readFromDisk(target: SessionPath): Promise<TextFile> {
+/** Returns the client's text as this process must write it to the disk: with the byte order mark and the line endings that many clients leave out. */
+function asOnDisk(file: TextFile, { content, onDisk }: DiskContent): TextFile {
+  const exact = decodeText(content);
+  if (exact === null) return { ...file, isExact: false, onDisk };
+  // A file without unsaved changes is taken as it is, because its line endings may be mixed.
+  const text = plainForm(exact) === plainForm(file.text) ? exact : inFormOf(exact, file.text);
+  return { text, sha256: sha256(text), isExact: true, onDisk };
+}
+
+function plainForm(text: string): string {
+  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+}
+
+interface DiskContent {
+  content: Buffer;
+  onDisk: OnDisk;
+}
+
+async function readFromDisk(target: SessionPath): Promise<DiskContent> {
   return await insideFolder(target, { makesMissing: false }, async (at) => {
     await regularFile(target, at);
     // If it has become a FIFO or a link in the meantime, opening it neither blocks nor follows the link.
@@ -121,15 +144,16 @@ async function readFromDisk(target: SessionPath): Promise<TextFile> {
     const stats = await file.stat({ bigint: true });
     if (!stats.isFile()) throw notRegular(target);
     const content = await readBounded(target, file);
-    const exact = decodeText(content);
-    if (exact === null && content.includes(0)) throw notText(target, content.length);
-    return {
-      text: exact ?? new TextDecoder("utf-8", { ignoreBOM: true }).decode(content),
-      sha256: sha256(content),
-      isExact: exact !== null,
-      onDisk: { stamp: stampOf(stats), mode: Number(stats.mode), uid: Number(stats.uid), gid: Number(stats.gid) },
-    };
+    const onDisk = { stamp: stampOf(stats), mode: Number(stats.mode), uid: Number(stats.uid), gid: Number(stats.gid) };
+    return { content, onDisk };
   });
+}
+
+function textOfDisk(target: SessionPath, { content, onDisk }: DiskContent): TextFile {
+  const exact = decodeText(content);
+  if (exact === null && content.includes(0)) throw notText(target, content.length);
+  const text = exact ?? new TextDecoder("utf-8", { ignoreBOM: true }).decode(content);
+  return { text, sha256: sha256(content), isExact: exact !== null, onDisk };
 }
 
 async function regularFile(target: SessionPath, at: PathOfName): Promise<void> {
@@ -212,15 +236,11 @@ async function keepOwner(file: FileHandle, { uid, gid }: OnDisk): Promise<void> 
 
 function checkUnchanged(target: SessionPath, path: string, before: TextFile | null): void {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  if (stats === undefined && before === null) return;
-  // If the client read the file, its text may differ from the disk, so there is nothing to compare.
+  const stamp = stats === undefined ? null : stampOf(stats);
   // A text that only the client has is not on disk.
-  if (stats === undefined && before?.onDisk === null) return;
-  const isSame = stats?.isFile() === true && before !== null && (before.onDisk?.stamp ?? null) === stampOf(stats);
-  const isClients = stats?.isFile() === true && before !== null && before.onDisk === null;
-  if (isSame || isClients) {
-    if ((stats.mode & 0o222n) === 0n) throw new ToolFault(`${target.shown} may not be written: it is read-only`);
-    return;
+  if (stamp === (before?.onDisk?.stamp ?? null)) {
+    if (stats === undefined || (stats.mode & 0o222n) !== 0n) return;
+    throw new ToolFault(`${target.shown} may not be written: it is read-only`);
   }
   throw new ToolFault(`${target.shown} changed while it was being written; read it again`);
 }

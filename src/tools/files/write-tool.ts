@@ -7,7 +7,7 @@ import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { changeView, linesText, shownChange } from "./file-change.ts";
 import { checkWritable, checkSize, type FileToolsSession } from "./files-session.ts";
-import { asCrLf, isCrLf } from "./replacement.ts";
+import { inFormOf } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
 const parameters = toolParameters(() => ({
@@ -62,10 +62,4 @@ async function planned(
   // A new file may be open in the client with text that a person has not saved.
   const before = await texts.readIfPresent(target, signal);
   return { target, before, after: before === null ? content : inFormOf(before.text, content) };
-}
-
-/** Returns the content with the file's line endings and byte order mark. Models write line feeds and no mark. */
-function inFormOf(before: string, content: string): string {
-  const ended = isCrLf(before) && !content.includes("\r\n") ? asCrLf(content) : content;
-  return before.startsWith("\ufeff") && !ended.startsWith("\ufeff") ? `\ufeff${ended}` : ended;
 }
