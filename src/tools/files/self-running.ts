@@ -3,7 +3,8 @@
  * without being asked, and does what they say. A permanent permission for changes does not cover them: each change is asked,
  * and the question says why. The names are matched in any case, because some file systems ignore it.
  */
-import { relative, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
 
 interface SelfRunning {
   /** Who acts on the file, and when. It follows the file's path. */
@@ -12,11 +13,15 @@ interface SelfRunning {
   files: readonly (string | RegExp)[];
 }
 
+const gitRuns = "git runs it or what it names";
+
 const kinds: readonly SelfRunning[] = [
   {
-    why: "git runs it or what it names",
+    why: gitRuns,
     files: [
       ...[/(^|\/)\.(husky|githooks)\//, /\.git\/hooks\//, ".gitconfig", ".gitmodules", /(^|\/)\.?config\/git\//],
+      // Every repository has a HEAD. So the folder of a new one, whose configuration git would follow, cannot be made without it.
+      ...["head", ".gitattributes"],
       ...[
         /^\.?lefthook(-local)?\.(ya?ml|toml|json)$/,
         ".pre-commit-config.yaml",
@@ -32,6 +37,8 @@ const kinds: readonly SelfRunning[] = [
       ...[".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".sublime-project"],
       // Language servers run these as soon as they see a source file.
       ...["cargo.toml", "cmakelists.txt", /^eslint\.config\.[cm]?[jt]s$/, /^\.eslintrc(\.c?js)?$/],
+      // Editors format with these when a file is saved; they are programs, or name some.
+      ...[/^\.prettierrc(\..*)?$/, /^prettier\.config\./],
     ],
   },
   {
@@ -80,6 +87,10 @@ const kinds: readonly SelfRunning[] = [
       ],
       ...["deno.json", "deno.jsonc"],
     ],
+  },
+  {
+    why: "editors and scripts of packages start it by its name",
+    files: [/(^|\/)node_modules\/\.bin\//],
   },
   {
     why: "a build runs what it says",
@@ -152,5 +163,15 @@ export function selfRunning(folder: string, path: string): string | null {
     if (typeof file === "string") return file === name;
     return file.source.startsWith("^") ? file.test(name) : file.test(whole);
   };
-  return kinds.find(({ files }) => files.some(isMeant))?.why ?? null;
+  return kinds.find(({ files }) => files.some(isMeant))?.why ?? (steersRepository(path) ? gitRuns : null);
+}
+
+/** The configuration of a repository, and where else git looks for one. */
+const steeringNames = ["config", "config.worktree", "commondir"];
+
+/** Returns true for the configuration or a hook of a repository whose folder may have any name. A HEAD beside it says that it is one. */
+function steersRepository(path: string): boolean {
+  const [name, folder] = [basename(path).toLowerCase(), dirname(path)];
+  if (basename(folder).toLowerCase() === "hooks" && existsSync(join(dirname(folder), "HEAD"))) return true;
+  return steeringNames.includes(name) && existsSync(join(folder, "HEAD"));
 }

@@ -169,7 +169,14 @@ test("[P4] a file that runs by itself is asked each time, and the question says 
   const agents = [".claude/settings.json", ".cargo/config.toml", ".pre-commit-config.yaml", "x.code-workspace"];
   const starts = [".gdbinit", ".Rprofile", "a/Cargo.toml", "eslint.config.mjs", ".eslintrc.js", ".clinerules/a.md"];
   const installs = ["setup.cfg", "binding.gyp", "package.yaml", ".config/git/config"];
-  for (const path of [...asked, ...more, ...agents, ...starts, ...installs]) {
+  const formats = [
+    ".gitattributes",
+    ".prettierrc",
+    "a/.prettierrc.cjs",
+    "prettier.config.mts",
+    "node_modules/.bin/tsc",
+  ];
+  for (const path of [...asked, ...more, ...agents, ...starts, ...installs, ...formats]) {
     const { permission, content } = await world.view("write", { path, content: "x" });
     assert.equal(permission, null, path);
     const [why] = content;
@@ -185,6 +192,20 @@ test("[P4] a file that runs by itself is asked each time, and the question says 
   await world.put(".github/workflows/ci.yml", "a");
   const inside = await toolWorld(t, { folders: [join(world.folder, ".github/workflows")] });
   assert.equal((await inside.view("edit", { path: "ci.yml", find: "a", replace: "b" })).permission, null);
+});
+
+test("[P4] the parts of a bare repository that make git run a program are asked each time", async (t) => {
+  const world = await toolWorld(t);
+  const isAsked = async (path: string): Promise<boolean> =>
+    (await world.view("write", { path, content: "x" })).permission === null;
+  assert.equal(await isAsked("docs/HEAD"), true);
+  const others = ["docs/config", "docs/hooks/post-checkout", "docs/commondir"];
+  for (const path of others) assert.equal(await isAsked(path), false, path);
+  // A repository that exists already, for example one of a test.
+  await world.put("docs/HEAD", "ref: refs/heads/main\n");
+  for (const path of others) assert.equal(await isAsked(path), true, path);
+  const plain = ["docs/objects/a", "docs/refs/a", "docs/a/config", "docs/hooks/a/b", "hooks/a", "docs/HEAD.md"];
+  for (const path of plain) assert.equal(await isAsked(path), false, path);
 });
 
 test("[P5] a session that was opened inside git's own folder writes nothing there", async (t) => {
