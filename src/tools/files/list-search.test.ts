@@ -223,3 +223,13 @@ test("[P5] folders that are too deep for a path are skipped", { skip: process.pl
   assert.match(listed.output, /top\.txt/);
   assert.match(found.output, /^top\.txt:/);
 });
+
+test("[P5] search sees the lines that read shows: without a byte order mark, and none of a binary file", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("marked.txt", "\ufeffone\ntwo\n");
+  await world.put("late.txt", `one\n${"x".repeat(9_000)}\0\n`);
+  for (const pattern of ["^one$", "one"]) {
+    assert.equal(await world.output("search", { pattern }), "marked.txt:\n1:one");
+  }
+  assert.match(await world.fault("read", { path: "late.txt" }), /not a text file/);
+});

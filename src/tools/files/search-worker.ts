@@ -31,7 +31,8 @@ function search(job: SearchJob, send: SendMessage): void {
     Atomics.store(position, 0, index);
     const found = reader.read(path, (content) => {
       searched++;
-      const text = content.toString("utf8");
+      // A byte order mark is not part of the first line, as with "read".
+      const text = content.toString("utf8").replace(/^\ufeff/, "");
       if (!matcher.mayBeIn(text)) return null;
       return matchesIn(text, { ...job, lineMatch: matcher.lineMatch, left: job.matchesMax - matches });
     });
@@ -147,7 +148,8 @@ class FileReader {
     for (let more = -1; more !== 0 && bytes < stats.size; bytes += more)
       more = readSync(file, this.#buffer, bytes, stats.size - bytes, null);
     const content = this.#buffer.subarray(0, bytes);
-    return content.subarray(0, 8_192).includes(0) ? null : content;
+    // The whole content counts, so that what is searched can also be read.
+    return content.includes(0) ? null : content;
   }
 
   #isPlain(folder: string): boolean {
