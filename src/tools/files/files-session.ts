@@ -2,6 +2,7 @@
 import { sep } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import type { SessionFolders, SessionPath } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { TextFile, TextFiles } from "./text-files.ts";
 
@@ -55,6 +56,12 @@ export async function existingText(
   if (file !== null) return { target, file };
   await folders.resolveExisting(path);
   throw new ToolFault(`${target.shown} was made in the meantime; try again`);
+}
+
+/** Throws a ToolFault for a path whose form names a folder. Resolving it removes the slash, and a file would be made in place of the folder. */
+export function checkNamesFile(path: string): void {
+  if (!path.endsWith("/") && !path.endsWith(sep)) return;
+  throw new ToolFault(`${shownPath(path)} names a folder, because it ends with a slash; name the file`);
 }
 
 /** Throws a ToolFault for a path that may not be written. Git's own folder is protected because git runs hooks that are stored there. */

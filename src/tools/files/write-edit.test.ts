@@ -87,6 +87,7 @@ test("[P5] a path that may not be written is refused, and no temporary file rema
   }
   assert.match(await world.fault("write", { path: "fixed.txt/x", content: "x" }), /not a folder/);
   assert.match(await world.fault("write", { path: "n.txt", content: "a\0b" }), /NUL/);
+  assert.match(await world.fault("write", { path: "trail/", content: "x" }), /trail\/ names a folder/);
   const large = "x".repeat(limits.toolFileBytesMax + 1);
   assert.match(await world.fault("write", { path: "n.txt", content: large }), /at most 10485760 can be written/);
   assert.deepEqual((await readdir(world.folder)).toSorted(), [".git", "fixed.txt"]);

@@ -6,7 +6,7 @@ import type { SessionPath } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { changeView, linesText, shownChange } from "./file-change.ts";
-import { checkWritable, checkSize, type FileToolsSession } from "./files-session.ts";
+import { checkNamesFile, checkSize, checkWritable, type FileToolsSession } from "./files-session.ts";
 import { inFormOf } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
@@ -57,6 +57,7 @@ async function planned(
 ): Promise<Planned> {
   const target = await folders.resolve(path);
   checkWritable(target);
+  checkNamesFile(path);
   if (content.includes("\0")) throw new ToolFault("the content has a NUL, so it is not text");
   checkSize(content);
   // A new file may be open in the client with text that a person has not saved.
