@@ -12,10 +12,13 @@ export interface ToolDescription<P extends z.ZodRawShape> {
   effect: ToolEffect;
   parameters: ToolParameters<P>;
   timeMs?: number;
-  view(values: ArgumentValues<P>): Promise<ToolCallView>;
+  view(values: ArgumentValues<P>, call: CallIdentity): Promise<ToolCallView>;
   /** Runs the call. A ToolFault that it throws becomes an error result. */
-  run(values: ArgumentValues<P>, context: ToolContext): Promise<ToolResult>;
+  run(values: ArgumentValues<P>, context: ToolContext, call: CallIdentity): Promise<ToolResult>;
 }
+
+/** The arguments as the caller of the tool has them. It is the same object when a call is shown and when it runs after that. */
+export type CallIdentity = Readonly<Record<string, unknown>>;
 
 /** Builds the tool. A call that writes or runs needs approval. A call with wrong arguments needs none: it does nothing, and its result lists the faults. */
 export function describedTool<P extends z.ZodRawShape>(description: ToolDescription<P>): Tool {
@@ -26,9 +29,9 @@ export function describedTool<P extends z.ZodRawShape>(description: ToolDescript
       return { name, description: about, parameters: parameters.jsonSchema(), effect };
     },
     ...(timeMs !== undefined && { timeMs }),
-    view: async (args) => await description.view(parameters.parse(args)),
+    view: async (args) => await description.view(parameters.parse(args), args),
     needsApproval: (args) => effect !== "read" && isWellFormedCall(parameters, args),
-    run: (args, context) => withFaults(async () => await description.run(parameters.parse(args), context)),
+    run: (args, context) => withFaults(async () => await description.run(parameters.parse(args), context, args)),
   };
 }
 

@@ -3,7 +3,7 @@ import { SessionFolders, type SessionFoldersOptions } from "../session-folders.t
 import type { FileAccess } from "../session-tools.ts";
 import type { Tool } from "../tool.ts";
 import { editTool } from "./edit-tool.ts";
-import { SeenFiles, type FileToolsSession } from "./files-session.ts";
+import { SeenFiles, ShownVersions, type FileToolsSession } from "./files-session.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { searchTool } from "./search-tool.ts";
@@ -21,6 +21,7 @@ export function fileTools(options: FileToolsOptions): Tool[] {
     folders: new SessionFolders(options),
     texts: new TextFiles(options.files),
     seen: new SeenFiles(),
+    shown: new ShownVersions(),
   };
   return [readTool, listTool, searchTool, writeTool, editTool].map((make) => make(session));
 }

@@ -1,6 +1,7 @@
 /** The state that the file tools of one session share: its folders, its files, and the versions that the model has read. */
 import { sep } from "node:path";
 import { limits } from "../../domain/limits.ts";
+import type { CallIdentity } from "../described-tool.ts";
 import type { SessionFolders, SessionPath } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -10,6 +11,7 @@ export interface FileToolsSession {
   folders: SessionFolders;
   texts: TextFiles;
   seen: SeenFiles;
+  shown: ShownVersions;
 }
 
 /** The most files that are remembered, which is more than a session reads. The oldest are forgotten. */
@@ -38,6 +40,26 @@ export class SeenFiles {
   isStale({ real }: SessionPath, { sha256 }: TextFile): boolean {
     const last = this.#hashes.get(real);
     return last !== undefined && last !== sha256;
+  }
+}
+
+/**
+ * Remembers which version of its file each call was shown with. A person may take long to answer, and the change that they
+ * allow must be the one that is made.
+ */
+export class ShownVersions {
+  readonly #versions = new WeakMap<CallIdentity, string | null>();
+
+  /** The version is null if there is no file. */
+  note(call: CallIdentity, file: TextFile | null): void {
+    this.#versions.set(call, file?.sha256 ?? null);
+  }
+
+  /** Throws a ToolFault if the call was shown with another version of the file. */
+  check(call: CallIdentity, { shown }: SessionPath, file: TextFile | null): void {
+    const version = this.#versions.get(call);
+    if (version === undefined || version === (file?.sha256 ?? null)) return;
+    throw new ToolFault(`${shown} changed after this change of it was shown; read it again`);
   }
 }
 

@@ -155,6 +155,25 @@ test("[P4] a call that writes needs permission and is shown as its change", asyn
   assert.deepEqual(await readdir(world.folder), ["a.txt"]);
 });
 
+test("[P4] the change that was shown is the change that is made, or none is", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "free: no\npaid: yes\n");
+  const edit = { path: "a.txt", find: "no", replace: "yes" };
+  await world.view("edit", edit);
+  await world.put("a.txt", "free: yes\npaid: no\n");
+  const changed = "failed: a.txt changed after this change of it was shown; read it again";
+  assert.equal(await world.fault("edit", edit), changed);
+  assert.equal(await world.get("a.txt"), "free: yes\npaid: no\n");
+  // A call that is shown anew, and one that was never shown.
+  await world.view("edit", edit);
+  await world.output("edit", edit);
+  await world.output("edit", { path: "a.txt", find: "paid", replace: "cost" });
+  const write = { path: "a.txt", content: "x\n" };
+  await world.view("write", write);
+  await rm(join(world.folder, "a.txt"));
+  assert.equal(await world.fault("write", write), changed);
+});
+
 test("[P4] a file that runs by itself is asked each time, and the question says why", async (t) => {
   const world = await toolWorld(t);
   const asked = [".vscode/tasks.json", ".envrc", ".husky/pre-commit", "web/package.json", ".github/workflows/ci.yml"];

@@ -25,17 +25,19 @@ export function writeTool(session: FileToolsSession): Tool {
     about,
     effect: "write",
     parameters,
-    view: async ({ path, content }) => {
+    view: async ({ path, content }, call) => {
       const { target, before, after } = await planned(session, { path, content, signal: AbortSignal.timeout(5_000) });
+      session.shown.note(call, before);
       return changeView({ verb: before === null ? "Create" : "Write", target, before: before?.text ?? null, after });
     },
-    run: async ({ path, content }, { signal }) => {
+    run: async ({ path, content }, { signal }, call) => {
       const { target, before, after } = await planned(session, { path, content, signal });
       if (before !== null && before.text === after) {
         session.seen.note(target, before.sha256);
         return { output: `${target.shown} already has this content`, isError: false };
       }
       if (before !== null) session.seen.check(target, before);
+      session.shown.check(call, target, before);
       await session.texts.write(target, { text: after, before, signal });
       session.seen.note(target, sha256(after));
       const { content: shown } = shownChange({ path: target.known, before: before?.text ?? null, after });
