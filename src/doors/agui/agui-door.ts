@@ -41,8 +41,8 @@ export interface AguiDoorOptions {
 const threadKey = "aptove.dev/agui-thread";
 /** The name under which a turn keeps the client's id of its run. */
 const runKey = "aptoveAguiRun";
-/** How many of the newest turns are looked at for a run that is sent again. */
-const runsLookedAt = 5;
+/** The name under which a turn keeps the digest of what the run was given. */
+const givenKey = "aptoveAguiGiven";
 
 /** A turn whose events are streamed. */
 interface FollowedTurn {
@@ -68,9 +68,11 @@ export function aguiDoor({ bodyBytesMax, ...options }: AguiDoorOptions): AguiDoo
 
 /** Returns the turn of the run. A run that is sent again, because its stream was cut, is the turn that it was. */
 async function turnOf(engine: Engine, { caller, takeRun }: AguiClient, asked: RunInput): Promise<FollowedTurn> {
-  const { threadId, runId, follows, given } = asked;
+  const { threadId, runId, follows, given, givenDigest } = asked;
+  // The thread is looked up before the run: if the run makes its session in this moment, the engine compares the requests.
   const session = follows === null ? await sessionOf(engine, caller, threadId) : null;
-  const again = session === null ? null : await turnOfRun(engine, caller, { session, runId });
+  const idempotencyKey = `agui ${sha256(`${threadId}\n${runId}`)}`;
+  const again = await turnOfRun(engine, caller, { idempotencyKey, givenDigest });
   if (again !== null) return again;
   const place: Partial<TurnRequest> =
     follows !== null
@@ -80,8 +82,7 @@ async function turnOf(engine: Engine, { caller, takeRun }: AguiClient, asked: Ru
         : { session: { metadata: { [threadKey]: threadId } } };
   const free = takeRun();
   try {
-    const clientData = { [runKey]: runId };
-    const idempotencyKey = `agui ${sha256(`${threadId}\n${runId}`)}`;
+    const clientData = { [runKey]: runId, [givenKey]: givenDigest };
     const running = await engine.turns.run(caller, { ...given, ...place, clientData, idempotencyKey });
     if (running.isRepeat) free();
     else void running.finished.then(free, free);
@@ -106,23 +107,29 @@ async function sessionOf(engine: Engine, caller: Caller, threadId: string): Prom
   }
 }
 
+/**
+ * Returns the turn of a run that came before, or null. The engine cannot compare the requests: it is given a place too, and the
+ * head of the thread moves on. Throws `idempotency_key_reused` if the run was given something else then.
+ */
 async function turnOfRun(
   engine: Engine,
   caller: Caller,
-  { session, runId }: { session: Session; runId: string },
+  { idempotencyKey, givenDigest }: { idempotencyKey: string; givenDigest: string },
 ): Promise<FollowedTurn | null> {
-  for (const { id } of await engine.turns.list(caller, session.id, { limit: runsLookedAt })) {
-    const { clientData = {} } = await (await engine.turns.read(caller, id)).asked();
-    if (clientData[runKey] !== runId) continue;
-    return {
-      turnId: id,
-      sessionId: session.id,
-      events: async function* (signal) {
-        yield* await engine.turns.events(caller, id, { afterSeq: 0, signal });
-      },
-    };
+  const turn = await engine.turns.ofKey(caller, idempotencyKey);
+  if (turn === null) return null;
+  const { clientData } = await (await engine.turns.read(caller, turn.id)).asked();
+  // Earlier builds kept no digest.
+  if ((clientData[givenKey] ?? givenDigest) !== givenDigest) {
+    throw new AptoveError("idempotency_key_reused", "use a new runId for a new run");
   }
-  return null;
+  return {
+    turnId: turn.id,
+    sessionId: turn.sessionId,
+    events: async function* (signal) {
+      yield* await engine.turns.events(caller, turn.id, { afterSeq: 0, signal });
+    },
+  };
 }
 
 interface Streaming {

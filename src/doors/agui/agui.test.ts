@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { HttpAgent, type BaseEvent, type Message } from "@ag-ui/client";
 import { testDoor, type Person, type TestDoor, type TestDoorOptions } from "../../../testing/http-door.ts";
+import { sha256 } from "../../domain/ids.ts";
 import { repositoriesOf, type Retriever } from "../../retrieval/retriever.ts";
 import { scriptedProvider } from "../../providers/scripted/scripted.ts";
 import type { HttpDoor } from "../http/door.ts";
@@ -44,6 +45,8 @@ async function testAgui(t: TestContext, options: TestDoorOptions = {}): Promise<
 }
 
 const user = (content: string, id: string = crypto.randomUUID()): Message => ({ id, role: "user", content });
+
+const tool = { name: "weather", description: "w", parameters: { type: "object", properties: {} } };
 
 async function ask(agent: HttpAgent, text: string): Promise<string> {
   agent.addMessage(user(text));
@@ -108,13 +111,12 @@ test("[O6] [T9] a tool of the client is called, and its result continues the run
       n === 1 ? [{ says: ["Let me look. "] }, { calls: "weather", with: { city: "Oslo" }, callId: "call_1" }] : "sunny",
   });
   const client = agent("thread 1");
-  const tools = [{ name: "weather", description: "w", parameters: { type: "object", properties: {} } }];
   client.addMessage(user("Oslo?"));
-  await client.runAgent({ tools });
+  await client.runAgent({ tools: [tool] });
   const asked = client.messages.findLast(({ role }) => role === "assistant");
   assert.equal(asked?.role === "assistant" && asked.toolCalls?.[0]?.function.arguments, '{"city":"Oslo"}');
   client.addMessage({ id: crypto.randomUUID(), role: "tool", toolCallId: "call_1", content: "12 degrees" });
-  const { newMessages } = await client.runAgent({ tools });
+  const { newMessages } = await client.runAgent({ tools: [tool] });
   assert.match(JSON.stringify(newMessages), /sunny/);
   assert.match(JSON.stringify(provider.exchanges[1]?.context), /12 degrees/);
 });
@@ -176,6 +178,49 @@ test("[O6] a run that is sent again is the same turn, and its events come again 
     ["one two", "one two"],
     "long ids are not cut",
   );
+});
+
+const run = (runId: string, text: string) => ({
+  threadId: "t",
+  runId,
+  messages: [user(text)],
+  tools: [],
+  context: [],
+});
+
+test("[O6] [T13] the run that began a thread is the same turn after many others", async (t) => {
+  const { post, provider } = await testAgui(t, { script: (_call, n) => `answer ${n}` });
+  const first = run("r1", "one");
+  const events = eventsOf(await (await post(first)).text());
+  for (let n = 2; n <= 7; n++) await (await post(run(`r${n}`, `question ${n}`))).text();
+  assert.deepEqual(eventsOf(await (await post(first)).text()), events);
+  assert.equal(provider.exchanges.length, 7);
+});
+
+test("[O6] [T13] a run with the id of another one is refused, and message ids do not count", async (t) => {
+  const { post, engine, admin, provider } = await testAgui(t, { script: (_call, n) => `answer ${n}` });
+  for (const n of [1, 2]) await (await post(run(`r${n}`, `question ${n}`))).text();
+  assert.equal(textIn(eventsOf(await (await post(run("r2", "question 2"))).text())), "answer 2");
+  for (const other of [run("r1", "no"), run("r2", "no"), { ...run("r2", "question 2"), tools: [tool] }]) {
+    const refused = await post(other);
+    assert.equal(refused.status, 422);
+    assert.match(await refused.text(), /idempotency_key_reused.*runId|runId.*idempotency_key_reused/);
+  }
+  assert.equal(provider.exchanges.length, 2);
+  assert.equal((await engine.sessions.list(admin, { limit: 5 })).sessions.length, 1);
+});
+
+test("[O6] [T13] a run that an earlier build stored, without a digest of what it was given, is the same turn", async (t) => {
+  const { post, engine, admin, provider } = await testAgui(t);
+  const idempotencyKey = `agui ${sha256("t\nr")}`;
+  const session = { metadata: { "aptove.dev/agui-thread": "t" } };
+  const clientData = { aptoveAguiRun: "r" };
+  await (
+    await engine.turns.run(admin, { instruction: "go", session, clientData, idempotencyKey })
+  ).finished;
+  const again = await post({ threadId: "t", runId: "r", messages: [user("go")], tools: [], context: [] });
+  assert.equal(textIn(eventsOf(await again.text())), "answer 1");
+  assert.equal(provider.exchanges.length, 1);
 });
 
 test("[O6] the stream has the ids of the client, and names the turn; a failure is an event", async (t) => {

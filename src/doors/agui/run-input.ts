@@ -4,6 +4,7 @@ import { RunAgentInputSchema } from "@ag-ui/core/schemas";
 import { AptoveError } from "../../domain/errors.ts";
 import { faultWords } from "../../domain/fault-words.ts";
 import type { ConversationItem } from "../../domain/history.ts";
+import { sha256 } from "../../domain/ids.ts";
 import type { InputPart } from "../../domain/input-part.ts";
 import type { ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { TurnRequest } from "../../engine/engine.ts";
@@ -16,6 +17,8 @@ export interface RunInput {
   follows: string | null;
   /** What is new, as the engine takes it. */
   given: Pick<TurnRequest, "instruction" | "input" | "earlier" | "toolResults" | "tools" | "instructions">;
+  /** A digest of what is new and of the turn that it follows. The ids of messages do not count. */
+  givenDigest: string;
 }
 
 /** Throws `request_invalid`. */
@@ -35,7 +38,10 @@ export function readRunInput(value: unknown): RunInput {
   const fresh = messages.slice(last + 1);
   const answers = [...resume.map(answerOf), ...(follows === null ? [] : fresh.flatMap(resultOf))];
   const items = follows === null ? fresh : fresh.filter(({ role }) => role !== "tool");
-  return { threadId, runId, follows, given: { ...conversationOf(items), ...standingOf(asked), toolResults: answers } };
+  const given = { ...conversationOf(items), ...standingOf(asked), toolResults: answers };
+  const counted = messages.filter(({ role }, at) => at > last || isStanding(role)).map(({ id: _id, ...rest }) => rest);
+  const givenDigest = sha256(JSON.stringify([follows, counted, asked.tools, asked.context, resume]));
+  return { threadId, runId, follows, given, givenDigest };
 }
 
 function conversationOf(messages: readonly Message[]): Pick<TurnRequest, "instruction" | "input" | "earlier"> {

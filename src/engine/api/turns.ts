@@ -86,6 +86,11 @@ export interface Turns {
   estimate(caller: Caller, request: TurnRequest): Promise<TurnEstimate>;
   /** Returns a turn of a session that the caller may see. Throws `not_found`. */
   get(caller: Caller, id: string): Promise<Turn>;
+  /**
+   * Returns the turn of the caller's request with this idempotency key (T13). Null: no request with it made a turn, or its turn was
+   * purged. Throws `not_found` if the caller may no longer see it.
+   */
+  ofKey(caller: Caller, idempotencyKey: string): Promise<Turn | null>;
   /** Returns a page of a session's turns, newest first. Throws `not_found`. */
   list(caller: Caller, sessionId: string, page: TurnListRequest): Promise<Turn[]>;
   /** Returns a reader of the turn's contents, which are kept as blobs. Throws `not_found`. */

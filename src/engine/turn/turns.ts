@@ -55,6 +55,10 @@ export function turns(core: EngineCore, watch: AccessWatch): Turns {
       return await estimateTurn(core, caller, request);
     },
     get: (caller, id) => visibleTurn(deps, caller, id),
+    ofKey: async (caller, key) => {
+      const made = await deps.records.turns.findIdempotent(caller.userId, key);
+      return made === null ? null : await visibleTurn(deps, caller, made.turnId);
+    },
     list: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
     read: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),
     history: (caller, turnId) => historyOf(core, caller, turnId),
