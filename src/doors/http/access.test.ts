@@ -153,3 +153,27 @@ test("[H4] only an allowed origin may read responses, and others get no headers 
     headers: { "access-control-request-method": "POST" },
   });
 });
+
+test("[H4] a page of an allowed origin may send the headers of its client, and read the version and the address of what it made", async (t) => {
+  const origin = "https://app.example.org";
+  const door = await testDoor(t, { door: { allowedOrigins: [origin] } });
+  const allowedFor = async (asked: string): Promise<string | null> => {
+    const headers = {
+      origin,
+      "access-control-request-method": "PUT",
+      "access-control-request-headers": asked,
+    };
+    const preflight = await door.call("OPTIONS /api/contexts/conversation/x", { as: null, headers });
+    return preflight.headers.get("access-control-allow-headers");
+  };
+  assert.equal(
+    await allowedFor("authorization,if-match, X-Stainless-OS"),
+    "authorization, if-match, x-stainless-os",
+    "OpenAI's client sends such headers",
+  );
+  assert.equal(await allowedFor("a b, x-aptove-page, (c), x-d"), "x-d", "the page's own secret stays with the page");
+  assert.match((await allowedFor("")) ?? "", /authorization.*if-match/);
+  const headers = { origin };
+  const made = await door.call("PUT /api/contexts/conversation/x", { json: { content: {} }, headers });
+  assert.match(made.headers.get("access-control-expose-headers") ?? "", /etag, location/);
+});

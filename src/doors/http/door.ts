@@ -198,7 +198,9 @@ async function otherMethod(
   const isPreflight = req.method === "OPTIONS" && req.header("access-control-request-method") !== undefined;
   // A preflight request cannot carry a key. Only an allowed origin gets an answer to it.
   if (isPreflight && origin !== null) {
-    return new Response(null, { status: 204, headers: { allow, ...preflightHeaders(origin, allow) } });
+    const asked = req.raw.headers.get("access-control-request-headers");
+    const headers = { allow, ...preflightHeaders(origin, { methods: allow, headers: asked }) };
+    return new Response(null, { status: 204, headers });
   }
   await authentication.identify(req.raw);
   if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });

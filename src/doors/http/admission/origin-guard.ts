@@ -4,6 +4,9 @@
  * request needs a key too.
  */
 import { AptoveError } from "../../../domain/errors.ts";
+import { pageHeader } from "./page-cookie.ts";
+
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Hosts that are always allowed, on any port: a browser never sends one of these for a name of an attacker. */
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
@@ -49,17 +52,27 @@ function hostName(host: string): string {
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "retry-after, x-request-id, acp-connection-id",
+    "access-control-expose-headers": "retry-after, x-request-id, acp-connection-id, etag, location",
     vary: "origin",
   };
 }
 
-export function preflightHeaders(origin: string, methods: string): Record<string, string> {
+const usualHeaders =
+  "authorization, content-type, idempotency-key, if-match, last-event-id, acp-connection-id, acp-session-id, x-aptove-device, x-request-id, traceparent, tracestate";
+
+/** Returns the answer to a preflight request that asks for these headers. Clients bring headers of their own, and a key decides what they may do. */
+export function preflightHeaders(
+  origin: string,
+  { methods, headers }: { methods: string; headers: string | null },
+): Record<string, string> {
+  const names = (headers ?? "").split(",").map((name) => name.trim().toLowerCase());
+  // The secret of our own page is never for the page of another origin.
+  const allowed = names.filter((name) => headerName.test(name) && name !== pageHeader);
   return {
     ...corsHeaders(origin),
+    vary: "origin, access-control-request-headers",
     "access-control-allow-methods": methods,
-    "access-control-allow-headers":
-      "authorization, content-type, idempotency-key, last-event-id, acp-connection-id, acp-session-id, x-aptove-device, x-request-id, traceparent, tracestate",
+    "access-control-allow-headers": allowed.length === 0 ? usualHeaders : allowed.join(", "),
     "access-control-max-age": "600",
   };
 }
