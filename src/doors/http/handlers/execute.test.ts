@@ -116,6 +116,18 @@ test("[H1] multipart has files beside the JSON; a listed file gets its content",
   assert.match(context, /one\r\n/);
 });
 
+test("[H1] a second file of the same name is refused as it is in JSON, and is not dropped", async (t) => {
+  const { refused, provider } = await testDoor(t);
+  for (const request of [{}, { activeFiles: [{ path: "a" }] }, { activeFiles: [{ path: "a" }, { path: "a" }] }]) {
+    const form = new FormData();
+    form.set("request", JSON.stringify({ instruction: "look", ...request }));
+    for (const content of ["one", "two"]) form.append("file", new Blob([content]), "a");
+    const { detail } = await refused("active_file_invalid", `POST ${execute}`, { body: form });
+    assert.match(detail, /"a" is given twice/);
+  }
+  assert.equal(provider.exchanges.length, 0);
+});
+
 test("[H1] [I1] input comes as JSON, and its files as parts of a form; a fault in it has a code", async (t) => {
   const { call, client, refused } = await testDoor(t);
   const form = new FormData();

@@ -127,12 +127,17 @@ function withFiles(value: unknown, files: readonly { path: string; contentBase64
   if (typeof value !== "object" || value === null) return value;
   const { request, others } = takeInputFiles(value, files);
   if (others.length === 0) return request;
-  const listed: unknown = "activeFiles" in value ? value.activeFiles : null;
-  const entries: unknown[] = Array.isArray(listed) ? [...listed] : [];
+  const given: unknown = "activeFiles" in value ? value.activeFiles : null;
+  const listed: unknown[] = Array.isArray(given) ? given : [];
+  const entries = [...listed];
+  const filled = new Set<number>();
   for (const file of others) {
-    const at = entries.findIndex(
-      (one) => typeof one === "object" && one !== null && "path" in one && one.path === file.path,
+    const at = listed.findIndex(
+      (one, index) =>
+        !filled.has(index) && typeof one === "object" && one !== null && "path" in one && one.path === file.path,
     );
+    filled.add(at);
+    // A second file of the same name is added too, so that it is refused and not lost.
     if (at === -1) entries.push(file);
     // If the listed file has content already, the schema refuses it, because it then has both.
     else entries[at] = { ...(entries[at] as object), contentBase64: file.contentBase64 };
