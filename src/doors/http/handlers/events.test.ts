@@ -237,6 +237,10 @@ test("[V2] [H2] a session's events continue after the named one through every la
   const at = `/api/sessions/${sessionId}/events`;
   assert.deepEqual(await messagesOf(door, at, { "last-event-id": one[2]?.id ?? "" }), [...one.slice(3), ...rest]);
   assert.deepEqual(await messagesOf(door, at), rest.slice(rest.length / 2));
+  // An empty header is none, so the query counts.
+  const none = { "last-event-id": "" };
+  assert.deepEqual(await messagesOf(door, `${first.eventsUrl}?after=2`, none), one.slice(2));
+  assert.deepEqual(await messagesOf(door, `${at}?after=${one[2]?.id ?? ""}`, none), [...one.slice(3), ...rest]);
   assert.deepEqual(await messagesOf(door, at, { "last-event-id": rest.at(-1)?.id ?? "" }), []);
   const other = await started(door);
   const [foreign] = await messagesOf(door, other.eventsUrl);

@@ -4,7 +4,7 @@ import { parseEventId, type EventId } from "../../../protocol/event-id.ts";
 
 /** Returns the id of the last event that the listener received. Null: from the beginning. The header wins over the query, because a reconnecting client sends it. */
 export function lastEventId(request: Request, after: string | undefined): EventId | null {
-  const text = request.headers.get("last-event-id") ?? after ?? "";
+  const text = headerOf(request) ?? after ?? "";
   if (text === "") return null;
   const id = parseEventId(text);
   if (id === null) throw new AptoveError("event_id_unknown", `${JSON.stringify(text)} is not an event id`);
@@ -13,7 +13,7 @@ export function lastEventId(request: Request, after: string | undefined): EventI
 
 /** Returns the same position within one turn. The query may also be the number of events that the listener received. */
 export function positionInTurn(request: Request, turnId: string, after: string | undefined): number {
-  const isNumber = request.headers.get("last-event-id") === null && /^\d{1,15}$/.test(after ?? "");
+  const isNumber = headerOf(request) === null && /^\d{1,15}$/.test(after ?? "");
   if (isNumber) return Number(after);
   const id = lastEventId(request, after);
   if (id === null) return 0;
@@ -21,4 +21,9 @@ export function positionInTurn(request: Request, turnId: string, after: string |
     throw new AptoveError("event_id_unknown", `the event belongs to turn ${id.turnId}, not to ${turnId}`);
   }
   return id.seq;
+}
+
+/** An empty header names no event: a client that has received none may send it so. */
+function headerOf(request: Request): string | null {
+  return request.headers.get("last-event-id") || null;
 }
