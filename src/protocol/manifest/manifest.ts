@@ -1,6 +1,7 @@
 /** The manifest of a turn in responses: what the turn gave to the model, each thing with its hash. */
 import * as z from "zod";
 import { skipReasons } from "../../domain/active-file.ts";
+import type { ContextManifest } from "../../domain/context.ts";
 import { mailboxKindSchema } from "../mailbox.ts";
 import { idSchema, modelSettingsSchema, chunkRefSchema } from "../values.ts";
 import { factRefSchema } from "../workspaces/memory.ts";
@@ -95,6 +96,11 @@ export const contextManifestSchema = z
         sizeBytes: z.int().nullable(),
       }),
     ),
+    clientTools: idSchema
+      .optional()
+      .describe(
+        "The turn that stored the tools that the client runs: this one, or an ancestor. Absent if there are none.",
+      ),
     mailbox: z
       .array(z.object({ turnId: idSchema, subagentId: idSchema, kind: mailboxKindSchema, contentHash: z.string() }))
       .optional()
@@ -118,5 +124,6 @@ export const contextManifestSchema = z
       .optional()
       .describe("Facts of the workspace's memory that the model has. Absent if it has none."),
     skills: skills.optional().describe("Skills that were offered to the model. Absent if none were."),
-  })
+    // The document allows no other fields, so a field of the domain that is missing here does not compile.
+  } satisfies Record<keyof ContextManifest, z.ZodType>)
   .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });

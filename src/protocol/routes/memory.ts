@@ -11,7 +11,14 @@ import {
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 
-const faults = ["workspace_unknown", "workspace_busy", "storage_failed"] as const;
+const faults = [
+  "workspace_unknown",
+  "workspace_invalid",
+  "workspace_damaged",
+  "workspace_busy",
+  "data_newer",
+  "storage_failed",
+] as const;
 
 export const memoryRoutes = {
   listFacts: {

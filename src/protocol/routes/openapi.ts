@@ -128,16 +128,14 @@ function successes(spec: RouteSpec, components: Components): Json {
   ]);
   const content = { ...json, ...Object.fromEntries(others) };
   const hasContent = Object.keys(content).length > 0;
-  const isStream = spec.otherAnswers?.[eventStream] !== undefined;
+  // Only a stream that can be resumed can have nothing more to send.
+  const canEnd = spec.headers !== undefined && "Last-Event-ID" in spec.headers.shape;
   return {
     [spec.status]: {
       description: hasContent ? "Success." : "Success, without a body.",
       ...(hasContent && { content }),
     },
-    ...(isStream &&
-      spec.answer === undefined && {
-        204: { description: "The client already has all events, and no more will follow." },
-      }),
+    ...(canEnd && { 204: { description: "The client already has all events, and no more will follow." } }),
     ...(spec.unavailable && {
       503: {
         description: "Not ready.",

@@ -60,7 +60,14 @@ export const sessionRoutes = {
     body: sessionStartSchema,
     status: 201,
     answer: sessionSchema,
-    errors: ["not_found", "workspace_unknown", "context_unknown", "turn_not_continuable", "storage_full"],
+    errors: [
+      "not_found",
+      "workspace_unknown",
+      "context_unknown",
+      "provider_unknown",
+      "turn_not_continuable",
+      "storage_full",
+    ],
   },
   importSessions: {
     summary: "Imports an export of this or another server. A second import changes nothing.",
@@ -84,7 +91,7 @@ export const sessionRoutes = {
     body: sessionPatchSchema,
     status: 200,
     answer: sessionSchema,
-    errors: ["storage_full"],
+    errors: ["context_unknown", "provider_unknown", "storage_full"],
   },
   removeSession: {
     summary: "Removes a session from all lists. It can be restored.",
@@ -290,6 +297,6 @@ export const sessionRoutes = {
     query: forestQuerySchema,
     status: 200,
     answer: forestSchema,
-    errors: [],
+    errors: ["not_found"],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

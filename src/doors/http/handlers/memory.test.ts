@@ -64,3 +64,13 @@ test("[M3] [H3] bad requests are refused with a code", async (t) => {
   await door.refused("workspace_unknown", `GET ${at}`, { as: await door.person("member") });
   await door.refused("forbidden", `POST ${at}`, { json: { text: "x" }, as: await door.person("reader") });
 });
+
+// `refused` also checks that the document has the code for the route.
+test("[H2] [M3] the memory of what is no workspace is refused with a code that the document has", async (t) => {
+  const door = await doorWithMemory(t);
+  const mine = "/api/workspaces/mine/memory";
+  const id = newId();
+  await door.refused("workspace_invalid", `POST ${mine}`, { json: { text: "x" } });
+  await door.refused("workspace_invalid", `PUT ${mine}/${id}`, { json: { text: "x" } });
+  await door.refused("workspace_invalid", `DELETE ${mine}/${id}`);
+});

@@ -1,0 +1,49 @@
+/** What clients get is what the OpenAPI document says (H2). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { newId } from "../../../domain/ids.ts";
+import { openApiDocument } from "../../../protocol/routes/openapi.ts";
+import { paths } from "../../../protocol/routes/paths.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
+import { testDoor } from "../../../../testing/http-door.ts";
+
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+  components: { schemas: Record<string, object> };
+}
+
+const document = (): Document => JSON.parse(JSON.stringify(openApiDocument("1.2.3"))) as Document;
+
+test("[H2] the manifest of a turn with tools is one that the document allows", async (t) => {
+  const client = (await testDoor(t)).client();
+  const tools = [{ name: "look", parameters: { type: "object" } }];
+  const { turnId } = await client.execute({ instruction: "x", tools });
+  const { manifest } = await client.turns.get(turnId);
+  assert.equal(manifest.clientTools, turnId);
+  const { components } = document();
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ components }, "document");
+  const isValid = ajv.compile({ $ref: "document#/components/schemas/ContextManifest" });
+  assert.ok(isValid(manifest), ajv.errorsText(isValid.errors));
+});
+
+// `refused` also checks that the document has the code for the route.
+test("[H2] [H3] a session with an unknown context or provider is refused with a code that the document has", async (t) => {
+  const door = await testDoor(t, { provider: scriptedProvider({ name: "anthropic" }) });
+  const { id } = await door.client().sessions.create({});
+  for (const line of ["POST /api/sessions", `PATCH /api/sessions/${id}`]) {
+    await door.refused("context_unknown", line, { json: { conversationContextId: "none" } });
+    await door.refused("provider_unknown", line, { json: { model: "none/none" } });
+  }
+  await door.refused("not_found", `GET /api/forest?below=${newId()}`);
+});
+
+test("[H2] [V2] only the streams that can be resumed are documented to have nothing more", () => {
+  const byPath = document().paths;
+  const withEnd = Object.entries(paths).filter(([, { method, path }]) => {
+    const { responses } = byPath[path]?.[method.toLowerCase()] ?? assert.fail();
+    return (responses["204"] as { description?: string } | undefined)?.description?.includes("no more will follow");
+  });
+  assert.deepEqual(withEnd.map(([name]) => name).toSorted(), ["sessionEvents", "turnEvents"]);
+});
