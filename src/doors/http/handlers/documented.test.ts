@@ -47,3 +47,17 @@ test("[H2] [V2] only the streams that can be resumed are documented to have noth
   });
   assert.deepEqual(withEnd.map(([name]) => name).toSorted(), ["sessionEvents", "turnEvents"]);
 });
+
+test("[H2] [S7] a cursor is refused by every other list", async (t) => {
+  const door = await testDoor(t);
+  const client = door.client();
+  for (const name of ["a", "b"]) await client.sessions.create({ name });
+  const { nextCursor } = await client.sessions.list({ limit: 1 });
+  assert.ok(nextCursor);
+  const userSessions = `/api/users/${door.admin.userId}/sessions`;
+  for (const at of ["/api/users", "/api/keys", "/api/audit", "/api/forest", userSessions]) {
+    const { detail } = await door.refused("request_invalid", `GET ${at}?cursor=${nextCursor}`);
+    assert.match(detail, /is not a cursor of this list/);
+  }
+  assert.equal((await client.sessions.list({ limit: 1, cursor: nextCursor })).sessions[0]?.name, "a");
+});

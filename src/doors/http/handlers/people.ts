@@ -3,6 +3,7 @@ import type { CreationCursor } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { toWireKey } from "../../../protocol/key.ts";
 import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
+import type { RouteName } from "../../../protocol/routes/paths.ts";
 import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { sessionWriter } from "./wire-session.ts";
@@ -28,8 +29,8 @@ function personHandlers({ engine: { people } }: HandlerDependencies): RouteHandl
     updateOrg: async ({ caller, id, body: { name } }) =>
       answer("updateOrg", toWireOrg(await people.renameOrg(caller, id, name))),
     listUsers: async ({ caller, query }) => {
-      const { users, next } = await people.users(caller, pageOf(query));
-      return answer("listUsers", { users: users.map(toWireUser), nextCursor: cursorOf(next) });
+      const { users, next } = await people.users(caller, pageOf("listUsers", query));
+      return answer("listUsers", { users: users.map(toWireUser), nextCursor: cursorOf("listUsers", next) });
     },
     createUser: async ({ caller, body }) => {
       const user = await people.addUser(caller, { ...withoutUndefined(body), name: body.name });
@@ -44,8 +45,11 @@ function personHandlers({ engine: { people } }: HandlerDependencies): RouteHandl
 function keyHandlers({ engine: { keys } }: HandlerDependencies): RouteHandlers<KeyRoute> {
   return {
     listKeys: async ({ caller, query: { userId, ...query } }) => {
-      const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...withoutNullish({ userId }) });
-      return answer("listKeys", { keys: found.map(toWireKey), nextCursor: cursorOf(next) });
+      const { keys: found, next } = await keys.list(caller, {
+        ...pageOf("listKeys", query),
+        ...withoutNullish({ userId }),
+      });
+      return answer("listKeys", { keys: found.map(toWireKey), nextCursor: cursorOf("listKeys", next) });
     },
     createKey: async ({ caller, body: { name, userId, expiresAt, workspaceId, limits } }) => {
       const until = expiresAt === undefined ? undefined : Date.parse(expiresAt);
@@ -70,10 +74,10 @@ function sharingHandlers({ engine }: HandlerDependencies): RouteHandlers<Sharing
   return {
     listUserSessions: async ({ caller, id, query: { cursor, limit } }) => {
       await engine.people.user(caller, id);
-      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = cursor === undefined ? undefined : parseCursor("listUserSessions", cursor);
       const page = withoutNullish({ limit, after: after && { activeAt: after.at, id: after.id } });
       const { sessions, next, hidden } = await engine.sessions.list(caller, { ...page, memberId: id });
-      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      const nextCursor = next === null ? null : formatCursor("listUserSessions", { at: next.activeAt, id: next.id });
       return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
     getSharing: async ({ caller, id }) => {
@@ -90,13 +94,13 @@ function sharingHandlers({ engine }: HandlerDependencies): RouteHandlers<Sharing
 function auditHandlers({ engine }: HandlerDependencies): RouteHandlers<"listAudit"> {
   return {
     listAudit: async ({ caller, query: { cursor, from, until, ...query } }) => {
-      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = cursor === undefined ? undefined : parseCursor("listAudit", cursor);
       const times = {
         ...(from !== undefined && { from: Date.parse(from) }),
         ...(until !== undefined && { until: Date.parse(until) }),
       };
       const { entries, next } = await engine.audit.list(caller, { ...withoutNullish({ ...query, after }), ...times });
-      const nextCursor = next === null ? null : formatCursor(next);
+      const nextCursor = next === null ? null : formatCursor("listAudit", next);
       return answer("listAudit", { entries: entries.map(toWireAuditEntry), nextCursor });
     },
   };
@@ -107,11 +111,11 @@ interface PageQuery {
   cursor?: string | undefined;
 }
 
-function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: CreationCursor } {
-  const position = cursor === undefined ? undefined : parseCursor(cursor);
+function pageOf(list: RouteName, { limit, cursor }: PageQuery): { limit?: number; after?: CreationCursor } {
+  const position = cursor === undefined ? undefined : parseCursor(list, cursor);
   return withoutNullish({ limit, after: position && { createdAt: position.at, id: position.id } });
 }
 
-function cursorOf(next: CreationCursor | null): string | null {
-  return next === null ? null : formatCursor({ at: next.createdAt, id: next.id });
+function cursorOf(list: RouteName, next: CreationCursor | null): string | null {
+  return next === null ? null : formatCursor(list, { at: next.createdAt, id: next.id });
 }

@@ -31,12 +31,12 @@ export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<
         return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null, hidden: null });
       }
       const { cursor, metadata, activeFrom, activeUntil, ...filters } = query;
-      const position = cursor === undefined ? undefined : parseCursor(cursor);
+      const position = cursor === undefined ? undefined : parseCursor("listSessions", cursor);
       const after = position && { activeAt: position.at, id: position.id };
       const times = { activeFrom: timeOf(activeFrom), activeUntil: timeOf(activeUntil) };
       const wanted = withoutNullish({ ...filters, ...times, metadata: metadataOf(metadata), after });
       const { sessions, next, hidden } = await engine.sessions.list(caller, wanted);
-      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      const nextCursor = next === null ? null : formatCursor("listSessions", { at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor, hidden });
     },
     createSession: async ({ caller, body: { settings, ...body } }) => {

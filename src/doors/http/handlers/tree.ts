@@ -67,14 +67,14 @@ export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<Tre
       });
     },
     getForest: async ({ caller, query: { limit, cursor, q, below } }) => {
-      const position = cursor === undefined ? undefined : parseCursor(cursor);
+      const position = cursor === undefined ? undefined : parseCursor("getForest", cursor);
       const after = position && { activeAt: position.at, id: position.id };
       const { sessions, next } = await tree.forest(caller, withoutNullish({ limit, after, text: q, below }));
       const wire = await write.all(
         caller,
         sessions.map(({ session }) => session),
       );
-      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      const nextCursor = next === null ? null : formatCursor("getForest", { at: next.activeAt, id: next.id });
       return answer("getForest", { sessions: sessions.map((one, at) => toForestRow(one, wire[at])), nextCursor });
     },
     search: async ({ caller, query: { q, limit } }) => {
