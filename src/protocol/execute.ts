@@ -17,6 +17,7 @@ import {
   stopReasonSchema,
   usageSchema,
   warningSchema,
+  queryDecimal,
 } from "./values.ts";
 
 /** Makes a field optional. It also accepts null, because clients in some languages write absent fields as null. */
@@ -311,14 +312,14 @@ export const executeQuerySchema = scalars.partial().extend({
   otherRepos: z.array(columnText()).optional().describe("The same as `otherRepos`, a name each; may be repeated."),
   paths: z.array(columnText()).optional().describe("Search for code only below this path; may be repeated."),
   sessionName: columnText().optional().describe("The same as `session.name`."),
-  temperature: z.coerce.number().optional(),
-  topP: z.coerce.number().optional(),
-  maxOutputTokens: z.coerce.number().optional(),
+  temperature: queryDecimal().optional(),
+  topP: queryDecimal().optional(),
+  maxOutputTokens: queryDecimal().optional(),
   reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
   reasoningSummary: modelSettingsSchema.shape.reasoningSummary,
   verbosity: modelSettingsSchema.shape.verbosity,
-  maxSteps: z.coerce.number().optional(),
-  maxToolCalls: z.coerce.number().optional(),
+  maxSteps: queryDecimal().optional(),
+  maxToolCalls: queryDecimal().optional(),
 });
 
 const source = z

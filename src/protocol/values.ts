@@ -12,10 +12,20 @@ export const idSchema = z
   .refine(isId, "is not an id")
   .meta({ format: "uuid", description: "A lower-case UUID." });
 
+/** False for February 30: the runtime reads it as a day in March. */
+function isTime(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+}
+
 /** A time in ISO 8601, in UTC with milliseconds and `Z`. */
 export const timeSchema = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "is not a time in UTC with milliseconds")
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, {
+    error: "is not a time in UTC with milliseconds",
+    abort: true,
+  })
+  .refine(isTime, "is a time that does not exist")
   .meta({ format: "date-time" });
 
 /** Text that is stored in a database column. PostgreSQL accepts neither a NUL nor an unpaired surrogate. */
@@ -199,8 +209,18 @@ export function queryFlag() {
 /** A query parameter that is a whole number. It arrives as text. */
 export function queryNumber(min: number, max?: number) {
   const error = `is not a whole number from ${min}${max === undefined ? " on" : ` to ${max}`}`;
-  const number = z.coerce.number({ error }).int({ error }).min(min, { error });
-  return max === undefined ? number : number.max(max, { error });
+  const number = z.int({ error }).min(min, { error });
+  return z.preprocess(fromDecimal, max === undefined ? number : number.max(max, { error }));
+}
+
+/** A query parameter that is a number. It arrives as text. */
+export function queryDecimal() {
+  return z.preprocess(fromDecimal, z.number({ error: "is not a decimal number" }));
+}
+
+/** Returns the number of a decimal text. JavaScript takes an empty text, white space and `0x5` as numbers too; they stay texts, which are refused. */
+function fromDecimal(value: unknown): unknown {
+  return typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
 /** A chunk that was found for a turn. */

@@ -248,7 +248,17 @@ test("[H1] [H3] queries are as strict as bodies", async (t) => {
     (await refused("request_invalid", `POST ${execute}?mod=ask`, text)).detail,
     /^mod is not known.* "mode"$/,
   );
-  for (const query of ["mode=ask&mode=edit", "stream=1", "temperature=warm", "mode=%zz", "mode=%ff", "instruction=y"]) {
+  for (const query of [
+    "mode=ask&mode=edit",
+    "stream=1",
+    "temperature=warm",
+    "temperature=",
+    "temperature=0x1",
+    "maxSteps=%20",
+    "mode=%zz",
+    "mode=%ff",
+    "instruction=y",
+  ]) {
     await refused("request_invalid", `POST ${execute}?${query}`, text);
   }
   await refused("request_invalid", `POST ${execute}?mode=edit`, { json: { instruction: "x" } });

@@ -23,7 +23,15 @@ test("[G1] [H2] a context is put, edited from its version, read as it was, and r
   const { detail } = await door.refused("context_changed", `PUT ${at}`, again);
   assert.match(detail, /is at version 2/);
   await door.refused("context_changed", `PUT ${at}`, { json: { content } });
-  await door.refused("request_invalid", `PUT ${at}`, { json: { content }, headers: { "if-match": "*" } });
+  for (const tag of ["*", '"0"', '"01"']) {
+    await door.refused("request_invalid", `PUT ${at}`, { json: { content }, headers: { "if-match": tag } });
+  }
+  // No context has version 0, in the header as in the body.
+  const zero = { json: { content }, headers: { "if-match": '"0"' } };
+  await door.refused("request_invalid", "PUT /api/contexts/conversation/new", zero);
+  await door.refused("request_invalid", "PUT /api/contexts/conversation/new", {
+    json: { content, expectedVersion: 0 },
+  });
   await door.refused("context_invalid", `PUT ${at}`, { json: { content: { apiKey: "x" }, expectedVersion: 2 } });
   const member = await door.person("member");
   await door.refused("forbidden", `PUT ${at}`, { json: { content }, as: member });

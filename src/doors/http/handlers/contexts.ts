@@ -60,7 +60,7 @@ function tag(version: number | null): Record<string, string> {
 function expectedOf(request: Request, inBody: number | undefined): number | undefined {
   const header = request.headers.get("if-match");
   if (header === null) return inBody;
-  const version = Number(/^"(\d{1,15})"$/.exec(header.trim())?.[1]);
+  const version = Number(/^"([1-9]\d{0,14})"$/.exec(header.trim())?.[1]);
   if (!Number.isInteger(version) || (inBody !== undefined && inBody !== version)) {
     const detail = `If-Match: ${JSON.stringify(header)} is not a version such as "3", or differs from expectedVersion`;
     throw new AptoveError("request_invalid", detail);

@@ -61,3 +61,17 @@ test("[H2] [S7] a cursor is refused by every other list", async (t) => {
   }
   assert.equal((await client.sessions.list({ limit: 1, cursor: nextCursor })).sessions[0]?.name, "a");
 });
+
+test("[H2] numbers and times of a query are only what the document allows", async (t) => {
+  const door = await testDoor(t);
+  for (const limit of ["", "%20", "0x5", "%205", "1e1", "5.0.", "5.5"]) {
+    const { detail } = await door.refused("request_invalid", `GET /api/sessions?limit=${limit}`);
+    assert.match(detail, /limit.*is not a whole number/);
+  }
+  await door.call("GET /api/sessions?limit=5");
+  for (const from of ["2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-13-01T00:00:00.000Z"]) {
+    const { detail } = await door.refused("request_invalid", `GET /api/costs?from=${from}`);
+    assert.match(detail, /from.*is a time that does not exist/);
+  }
+  await door.call("GET /api/costs?from=2028-02-29T00:00:00.000Z");
+});
