@@ -238,7 +238,7 @@ test("[B4] [K4] a data folder that lost its records is no empty installation: no
   writeFileSync(records, "");
   assert.match((await cli.run(["gc"])).stderr, /records_lost/);
   assert.match((await cli.run(["restore", copy])).stderr, /without any turn; stop all that uses the folder, and move/);
-  rmSync(records);
+  removeRecords(cli.dataDir);
   const restored = await cli.run(["restore", copy]);
   assert.equal(restored.exit, 0, restored.stderr);
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);

@@ -21,7 +21,7 @@ import {
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
-import { makeBackupFolder } from "./backup-place.ts";
+import { filesOfRecords, makeBackupFolder, refuseRecords } from "./backup-place.ts";
 import { copyBlobs, damagedBlobs, type BlobCopy, type BlobStores, type DamagedPart } from "./backup-blobs.ts";
 import { hasBlobFiles } from "./data-folder/blob-place.ts";
 import { storageFault } from "../domain/storage-fault.ts";
@@ -223,8 +223,19 @@ async function restoreAlone({ folder, copy, onBlob }: BackupJob, manifest: Backu
   await refuseRecords(folder);
   // The rows come last: until they exist, no row can name a blob that is still missing.
   renameSync(folder.recordsRestoring, folder.records);
+  await checkRestored(folder.records, turns);
   const all = [...damaged, ...others];
   return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: sizeOf(folder), damaged: all };
+}
+
+/** Throws `storage_failed` if the records, when they are opened at their place, are not those that were checked beside it. */
+async function checkRestored(records: string, expected: number): Promise<void> {
+  const { countTurns } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
+  const found = countTurns(records);
+  if (found === expected) return;
+  const what = `${records} has ${found} turns, and the backup has ${expected}: another process has written to it`;
+  const fix = `stop all that uses the folder, move ${[records, ...filesOfRecords(records)].join(", ")} away, and restore again`;
+  throw new AptoveError("storage_failed", `${what}; ${fix}`);
 }
 
 async function restoreDatabase({ from, to, onBlob }: FolderCopy): Promise<CheckedCopy> {
@@ -250,25 +261,6 @@ function changedFiles(made: Readonly<Record<string, string>>, found: Readonly<Re
     if (found[name] === hash) return [];
     return [{ name, why: found[name] === undefined ? "is missing" : "was changed since the backup was made" }];
   });
-}
-
-/** Throws if the data folder has records, and says what they are and what to do before a restore. */
-async function refuseRecords({ dir, records }: DataFolder): Promise<void> {
-  if (!existsSync(records)) return;
-  const what = (await hasNoTurns(records))
-    ? `has a file of records without any turn; stop all that uses the folder, and move ${records} away`
-    : "already has sessions, which would be lost; move that folder, or set APTOVE_DATA_DIR to another one";
-  throw new AptoveError("backup_refused", `${dir} ${what}`);
-}
-
-/** Returns false for damaged records too: they may still be repaired. */
-async function hasNoTurns(records: string): Promise<boolean> {
-  const { turnIdsIn } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
-  try {
-    return [...turnIdsIn(records)].length === 0;
-  } catch {
-    return false;
-  }
 }
 
 /** Copies the rows beside their place, to check the copy, so that the backup itself does not change. The restore then uses it. */

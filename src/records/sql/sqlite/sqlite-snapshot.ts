@@ -60,6 +60,18 @@ export function* turnIdsIn(file: string): Generator<string> {
   }
 }
 
+/** Counts the turns in the file, and leaves no files of SQLite beside it. A reader that may not write would leave some. */
+export function countTurns(file: string): number {
+  const database = new Database(file, { fileMustExist: true, timeout: 10_000 });
+  try {
+    return database.prepare<[], number>("select count(*) from turns").pluck().get() ?? 0;
+  } catch (error) {
+    throw recordsFault(`the records in ${file} could not be read`, namedIfFull(error, file));
+  } finally {
+    database.close();
+  }
+}
+
 const tablesOfBlobs = "select count(*) from sqlite_schema where name in ('blobs', 'contents', 'store_facts')";
 /** Records that name their blob store have the blobs only if the id of that store is among them. */
 const anyBlobs = `select exists (select 1 from blobs where key = 'store/identity.json')
