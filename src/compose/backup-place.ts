@@ -44,15 +44,18 @@ export function filesOfRecords(records: string): string[] {
   return ["-wal", "-shm", "-journal"].map((end) => `${records}${end}`).filter((file) => existsSync(file));
 }
 
-/** Throws `backup_refused` if the data folder has records or their files, and says what they are and what to do before a restore. */
-export async function refuseRecords({ dir, records }: Pick<DataFolder, "dir" | "records">): Promise<void> {
+/**
+ * Throws `backup_refused` if the data folder has records or their files, and says what they are and what to do before a restore. `also` are
+ * further words of the message.
+ */
+export async function refuseRecords({ dir, records }: Pick<DataFolder, "dir" | "records">, also = ""): Promise<void> {
   if (existsSync(records)) {
     const isEmpty = await hasNoTurns(records);
     const all = [records, ...filesOfRecords(records)].join(", ");
     const what = isEmpty
       ? `has a file of records without any turn; stop all that uses the folder, and move ${all} away`
       : `already has sessions, which would be lost; stop all that uses the folder, and move ${all} away, or set APTOVE_DATA_DIR to another folder`;
-    throw new AptoveError("backup_refused", `${dir} ${what}`);
+    throw new AptoveError("backup_refused", `${dir} ${what}${also}`);
   }
   const left = filesOfRecords(records);
   if (left.length === 0) return;
@@ -61,7 +64,7 @@ export async function refuseRecords({ dir, records }: Pick<DataFolder, "dir" | "
     "stop all that uses the folder, and move them to the place where that file is now, because its newest turns are in them";
   throw new AptoveError(
     "backup_refused",
-    `${dir} has ${left.join(", ")}, which belong to a ${basename(records)} that is gone; ${fix}`,
+    `${dir} has ${left.join(", ")}, which belong to a ${basename(records)} that is gone; ${fix}${also}`,
   );
 }
 

@@ -6,25 +6,23 @@
  *
  * Both check all that they read and write. What is missing or damaged is named, and everything else is copied.
  */
-import { createHash } from "node:crypto";
-import {
-  cpSync,
-  createReadStream,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
 import { filesOfRecords, makeBackupFolder, refuseRecords } from "./backup-place.ts";
 import { copyBlobs, damagedBlobs, type BlobCopy, type BlobStores, type DamagedPart } from "./backup-blobs.ts";
 import { hasBlobFiles } from "./data-folder/blob-place.ts";
-import { storageFault } from "../domain/storage-fault.ts";
+import {
+  compareBeside,
+  copyBeside,
+  hashesOf,
+  hashOf,
+  listBehindLinks,
+  listInBackup,
+  namesBeside,
+  type FilesBeside,
+} from "./data-folder/files-beside.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
 import { writePrivateFile } from "../system/durable-files.ts";
@@ -61,8 +59,6 @@ interface BackupManifest extends Omit<BackupReport, "folder"> {
 }
 
 const manifestName = "backup.json";
-/** Files beside the sessions. The search index is left out because it can be built again; logs and locks belong to running processes. */
-const otherNames = ["config.toml", "bindings.toml", "workspaces", "version"];
 /** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
 
@@ -74,9 +70,10 @@ export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): 
   makeBackupFolder(copy, folder.dir);
   const to = dataFolderAt(copy);
   const counts = await (hasBlobFiles(folder) ? copyWithFiles : copyDatabase)({ from: folder, to, onBlob });
-  copyOthers(folder.dir, copy);
-  const [records, files] = [await hashOf(to.records), await hashesOfOthers(copy)];
-  const done = { ...counts, bytes: sizeOf(to) };
+  const beside = listBehindLinks(folder.dir, copy);
+  const damaged = [...counts.damaged, ...beside.damaged, ...copyBeside(beside, { from: folder.dir, to: copy })];
+  const [records, files] = [await hashOf(to.records), await hashesOf(copy, listInBackup(copy).files)];
+  const done = { ...counts, damaged, bytes: sizeOf(to) };
   const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...done, records, files };
   writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
   return { folder: copy, ...done };
@@ -215,16 +212,19 @@ export async function restoreBackup(job: BackupJob): Promise<BackupReport> {
 async function restoreAlone({ folder, copy, onBlob }: BackupJob, manifest: BackupManifest): Promise<BackupReport> {
   const from = dataFolderAt(copy);
   await refuseRecords(folder);
+  const beside = listInBackup(copy);
+  const toWrite = await filesToWrite(beside, { copy, folder });
   if ((await hashOf(from.records)) !== manifest.records) throw unusable(copy, "its records were changed");
   const { turns, damaged } = await (hasBlobFiles(from) ? restoreFiles : restoreDatabase)({ from, to: folder, onBlob });
-  copyOthers(copy, folder.dir);
-  const others = changedFiles(manifest.files ?? {}, await hashesOfOthers(copy));
   // Another process may have begun records before the copy of the rows was there to stop it.
   await refuseRecords(folder);
+  const unread = copyBeside(toWrite, { from: copy, to: folder.dir });
+  const others = [...beside.damaged, ...unread, ...(await changedFiles(manifest, { copy, beside }))];
+  await refuseRecords(folder, "; the files beside the sessions are those of the backup already");
   // The rows come last: until they exist, no row can name a blob that is still missing.
   renameSync(folder.recordsRestoring, folder.records);
   await checkRestored(folder.records, turns);
-  const all = [...damaged, ...others];
+  const all = [...new Map([...damaged, ...others].toReversed().map((part) => [part.name, part])).values()].toReversed();
   return { folder: folder.dir, turns, blobs: manifest.blobs, bytes: sizeOf(folder), damaged: all };
 }
 
@@ -255,12 +255,41 @@ async function restoreFiles({ from, to, onBlob }: FolderCopy): Promise<CheckedCo
   return { turns, damaged: allDamaged(blobs, missing) };
 }
 
-/** Returns the files beside the sessions that are not as the backup wrote them. */
-function changedFiles(made: Readonly<Record<string, string>>, found: Readonly<Record<string, string>>): DamagedPart[] {
-  return Object.entries(made).flatMap(([name, hash]) => {
+const namedMax = 5;
+
+/** Returns the files that are not in the data folder yet. Throws `backup_refused` if another one is at the place of one of them. */
+async function filesToWrite(
+  beside: FilesBeside,
+  { copy, folder }: { copy: string; folder: DataFolder },
+): Promise<FilesBeside> {
+  const { same, other } = await compareBeside(beside, { copy, dir: folder.dir });
+  // A restore that broke off may have written a part of each.
+  if (other.length === 0 || existsSync(folder.recordsRestoring)) {
+    return { ...beside, files: beside.files.filter((path) => !same.includes(path)) };
+  }
+  const more = other.length > namedMax ? ` and ${other.length - namedMax} more` : "";
+  const what = `${folder.dir} has ${other.slice(0, namedMax).join(", ")}${more}, which are not as in the backup and would be lost`;
+  throw new AptoveError("backup_refused", `${what}; move them away, or set APTOVE_DATA_DIR to another folder`);
+}
+
+/** Returns the files beside the sessions that are not as the backup wrote them, and what it could not read then. */
+async function changedFiles(
+  made: BackupManifest,
+  { copy, beside }: { copy: string; beside: FilesBeside },
+): Promise<DamagedPart[]> {
+  const found = await hashesOf(copy, beside.files);
+  const changed = Object.entries(made.files ?? {}).flatMap(([name, hash]) => {
     if (found[name] === hash) return [];
     return [{ name, why: found[name] === undefined ? "is missing" : "was changed since the backup was made" }];
   });
+  // A person may have put it there since.
+  const there = new Set([...beside.files, ...beside.folders]);
+  const isLost = ({ name }: DamagedPart): boolean => namesBeside.includes(name.split("/")[0] ?? "") && !there.has(name);
+  const never = made.damaged.filter(isLost);
+  return [
+    ...changed,
+    ...never.map(({ name, why }) => ({ name, why: `is missing: it ${why} when the backup was made` })),
+  ];
 }
 
 /** Copies the rows beside their place, to check the copy, so that the backup itself does not change. The restore then uses it. */
@@ -293,19 +322,6 @@ function unusable(copy: string, why: string): AptoveError {
   return new AptoveError("backup_invalid", `${copy} cannot be restored: ${why}`);
 }
 
-function copyOthers(from: string, to: string): void {
-  try {
-    for (const name of otherNames) {
-      if (!existsSync(join(from, name))) continue;
-      // Logs of MCP servers belong to processes that have ended.
-      const filter = (path: string): boolean => !/[/\\]mcp[/\\].*\.log(?:\.\d+)?$/.test(path);
-      cpSync(join(from, name), join(to, name), { recursive: true, force: true, preserveTimestamps: true, filter });
-    }
-  } catch (error) {
-    throw storageFault(`the files beside the sessions could not be copied to ${to}`, error);
-  }
-}
-
 /** Returns the size of what a backup copies, in bytes. */
 function sizeOf({ dir, records, blobs }: DataFolder): number {
   const add = (path: string): number => {
@@ -313,24 +329,5 @@ function sizeOf({ dir, records, blobs }: DataFolder): number {
     if (stat?.isDirectory() !== true) return stat?.size ?? 0;
     return readdirSync(path).reduce((sum, name) => sum + add(join(path, name)), 0);
   };
-  return [records, blobs, ...otherNames.map((name) => join(dir, name))].reduce((sum, path) => sum + add(path), 0);
-}
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of createReadStream(file)) hash.update(piece as Buffer);
-  return hash.digest("hex");
-}
-
-/** Returns the SHA-256 of every file beside the sessions, by its path in the folder with `/`. */
-async function hashesOfOthers(dir: string): Promise<Record<string, string>> {
-  const hashes: Record<string, string> = {};
-  const add = async (path: string): Promise<void> => {
-    const stat = lstatSync(join(dir, path), { throwIfNoEntry: false });
-    if (stat?.isFile() === true) hashes[path] = await hashOf(join(dir, path));
-    if (stat?.isDirectory() !== true) return;
-    for (const name of readdirSync(join(dir, path)).toSorted()) await add(`${path}/${name}`);
-  };
-  for (const name of otherNames) await add(name);
-  return hashes;
+  return [records, blobs, ...namesBeside.map((name) => join(dir, name))].reduce((sum, path) => sum + add(path), 0);
 }

@@ -35,7 +35,7 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   import_invalid: "use the whole file as it was written, or export the session again; nothing was changed",
   import_newer: "update aptove, then import the file; nothing was changed",
   backup_invalid: "use another backup, or see docs/backup.md; nothing was changed",
-  backup_refused: "follow the message, or see docs/backup.md; nothing was changed",
+  backup_refused: "follow the message, or see docs/backup.md; no session was changed",
   restore_unfinished: "wait until it has ended, or run the same aptove restore again",
   move_refused: "follow the message, or see docs/operating.md; the blobs stay where they are",
   data_in_use: "stop the servers, chats and editors that use this data folder, or wait until they end, and try again",
