@@ -10,7 +10,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
-import { filesOfRecords, makeBackupFolder, refuseRecords } from "./backup-place.ts";
+import { filesOfRecords, inBackupFolder, manifestName, refuseRecords } from "./backup-place.ts";
 import { copyBlobs, damagedBlobs, type BlobCopy, type BlobStores, type DamagedPart } from "./backup-blobs.ts";
 import { hasBlobFiles } from "./data-folder/blob-place.ts";
 import {
@@ -23,6 +23,7 @@ import {
   namesBeside,
   type FilesBeside,
 } from "./data-folder/files-beside.ts";
+import { isReadOnlyFolder, withReadableRecords } from "./data-folder/read-only-folder.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
 import { writePrivateFile } from "../system/durable-files.ts";
@@ -58,16 +59,22 @@ interface BackupManifest extends Omit<BackupReport, "folder"> {
   files?: Record<string, string>;
 }
 
-const manifestName = "backup.json";
 /** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
 
-/** Throws `backup_refused` if there are no records or the target is no empty folder outside of the data folder, and what the stores throw. */
-export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
+/**
+ * Throws `backup_refused` if there are no records or the target is no empty folder outside of the data folder, and what the stores throw.
+ * The folder is empty afterwards if it throws.
+ */
+export async function makeBackup(job: BackupJob): Promise<BackupReport> {
+  const { folder, copy } = job;
   if (!existsSync(folder.records)) {
     throw new AptoveError("backup_refused", `${folder.dir} has no records, so there is nothing to copy`);
   }
-  makeBackupFolder(copy, folder.dir);
+  return await inBackupFolder({ copy, dataDir: folder.dir }, () => fillBackup(job));
+}
+
+async function fillBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
   const to = dataFolderAt(copy);
   const counts = await (hasBlobFiles(folder) ? copyWithFiles : copyDatabase)({ from: folder, to, onBlob });
   const beside = listBehindLinks(folder.dir, copy);
@@ -90,7 +97,7 @@ type CopyCounts = Omit<BackupReport, "folder" | "bytes">;
 /** Copies the database with the blobs in it, and reads all of the copy. */
 async function copyDatabase({ from, to, onBlob }: FolderCopy): Promise<CopyCounts> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
-  snapshotSqlite({ from: from.records, to: to.records });
+  await withReadableRecords(from, (file) => snapshotSqlite({ from: file, to: to.records }));
   return await checkDatabase(to.records, onBlob);
 }
 
@@ -109,16 +116,13 @@ async function copyWithFiles({ from, to, onBlob }: FolderCopy): Promise<CopyCoun
   const { holdSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
   // The files must not be moved into the database meanwhile.
-  const release = holdSqlite(from.records);
-  const { turns, damaged } = await copyUntilWhole({ from: from.records, to: to.records, stores, onBlob }).finally(
-    release,
-  );
+  const release = isReadOnlyFolder(from) ? () => {} : holdSqlite(from.records);
+  const { turns, damaged } = await copyUntilWhole({ from, to: to.records, stores, onBlob }).finally(release);
   return { turns, blobs: (await stores.to.list("")).length, damaged };
 }
 
 interface CopyRequest {
-  /** The file of the records to copy. */
-  from: string;
+  from: DataFolder;
   to: string;
   stores: BlobStores;
   onBlob: BlobCopy["onBlob"];
@@ -130,10 +134,10 @@ async function copyUntilWhole({ from, to, stores, onBlob }: CopyRequest): Promis
   const blobs: BlobCopy = { copied: new Map(), onBlob };
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     for (const file of [to, `${to}-wal`, `${to}-shm`]) rmSync(file, { force: true });
-    snapshotSqlite({ from, to });
+    await withReadableRecords(from, (file) => snapshotSqlite({ from: file, to }));
     await copyBlobs(stores, blobs);
     const { turns, missing } = await checkRows(to, stores.to);
-    const still = missing.length === 0 ? new Set() : new Set(turnIdsIn(from));
+    const still = new Set(missing.length === 0 ? [] : await withReadableRecords(from, (file) => [...turnIdsIn(file)]));
     // A turn that is gone meanwhile was purged. One that is still there has lost its blob.
     if (missing.every(({ turnId }) => still.has(turnId))) return { turns, damaged: allDamaged(blobs, missing) };
   }
@@ -243,13 +247,13 @@ async function restoreDatabase({ from, to, onBlob }: FolderCopy): Promise<Checke
     const fix = `the backup has its blobs in records.db; move ${to.blobs} away`;
     throw new AptoveError("backup_refused", `${to.dir} has blobs of other sessions; ${fix}`);
   }
-  return await checkDatabase(await copyAside(from.records, to), onBlob);
+  return await checkDatabase(await copyAside(from, to), onBlob);
 }
 
 async function restoreFiles({ from, to, onBlob }: FolderCopy): Promise<CheckedCopy> {
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: to.blobs }) };
-  const { turns, missing } = await checkRows(await copyAside(from.records, to), stores.from);
+  const { turns, missing } = await checkRows(await copyAside(from, to), stores.from);
   const blobs: BlobCopy = { copied: new Map(), onBlob };
   await copyBlobs(stores, blobs);
   return { turns, damaged: allDamaged(blobs, missing) };
@@ -293,11 +297,11 @@ async function changedFiles(
 }
 
 /** Copies the rows beside their place, to check the copy, so that the backup itself does not change. The restore then uses it. */
-async function copyAside(records: string, folder: DataFolder): Promise<string> {
+async function copyAside(from: DataFolder, folder: DataFolder): Promise<string> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = folder.recordsRestoring;
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
-  snapshotSqlite({ from: records, to: aside });
+  await withReadableRecords(from, (file) => snapshotSqlite({ from: file, to: aside }));
   return aside;
 }
 

@@ -1,9 +1,10 @@
 /** A data folder that cannot be written is read, and stays as it is (B4, B6). */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { readOnlyView } from "../../../testing/read-only-view.ts";
 import { places } from "../../../testing/stored-content.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { createAptove } from "../../compose.ts";
@@ -101,29 +102,6 @@ test("[B6] an engine that cannot be opened on a copy of the records removes the 
   await assert.rejects(broken, /the clock is broken/);
   assert.deepEqual(readdirSync(place), []);
 });
-
-/** Makes the folder read-only at the returned path. Null if this user writes everywhere and may not mount. */
-async function readOnlyView(t: TestContext, folder: string): Promise<string | null> {
-  if (process.platform === "win32") return null;
-  if (process.getuid?.() !== 0) {
-    const set = (dir: number, file: number): void => {
-      chmodSync(folder, dir);
-      chmodSync(join(folder, "records.db"), file);
-    };
-    set(0o500, 0o400);
-    t.after(() => set(0o700, 0o600));
-    return folder;
-  }
-  // The mount ends before its folder is removed: what is registered first runs first.
-  const place = { view: "" };
-  t.after(() => spawnSync("umount", [place.view], { stdio: "ignore" }));
-  const view = join(await temporaryFolder(t), "view");
-  mkdirSync(view);
-  place.view = view;
-  const mount = (...args: string[]): boolean => spawnSync("mount", args, { stdio: "ignore" }).status === 0;
-  if (!mount("--bind", folder, view)) return null;
-  return mount("-o", "remount,ro,bind", view) ? view : null;
-}
 
 for (const store of places) {
   test(`[B4] [B6] [D2] a data folder that this user cannot write is listed, read and verified, and stays as it is (${store})`, async (t) => {

@@ -52,10 +52,38 @@ export async function openStoreCopy(file: string): Promise<{ records: RecordStor
   };
 }
 
+/** Calls `work` with a file of the records that SQLite can open: a temporary copy if this user cannot write the folder. */
+export async function withReadableRecords<T>(
+  folder: Pick<DataFolder, "dir" | "records">,
+  work: (file: string) => T | Promise<T>,
+): Promise<T> {
+  if (!isReadOnlyFolder(folder)) return await work(folder.records);
+  const { copy, remove } = makeCopy(folder.records);
+  try {
+    return await work(copy);
+  } finally {
+    remove();
+  }
+}
+
 async function openCopy<T extends { records: RecordStore }>(
   file: string,
   open: (copy: string) => Promise<T>,
 ): Promise<T> {
+  const { copy, remove } = makeCopy(file);
+  try {
+    const opened = await open(copy);
+    const { records } = opened;
+    const close = (): Promise<void> => records.close().finally(remove);
+    return { ...opened, records: { ...readOnlyRecords(records, file), close } };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** Copies the records to a temporary folder, which exists until it is removed or the process ends. */
+function makeCopy(file: string): { copy: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), "aptove-read-"));
   const remove = (): void => {
     process.off("exit", remove);
@@ -67,10 +95,7 @@ async function openCopy<T extends { records: RecordStore }>(
     const copy = join(folder, "records.db");
     copyUnchanged(file, copy);
     for (const path of [copy, `${copy}-wal`]) if (existsSync(path)) chmodSync(path, 0o600);
-    const opened = await open(copy);
-    const { records } = opened;
-    const close = (): Promise<void> => records.close().finally(remove);
-    return { ...opened, records: { ...readOnlyRecords(records, file), close } };
+    return { copy, remove };
   } catch (error) {
     remove();
     throw error;

@@ -3,14 +3,19 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { AptoveError } from "../../../domain/errors.ts";
+import { storageFault } from "../../../domain/storage-fault.ts";
 import { syncFileBlocking, syncFolderBlocking } from "../../../system/durable-files.ts";
 import { namedIfFull } from "../../../system/sqlite-room.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import { recordsFault } from "../faults.ts";
 
-/** Copies the store to the new file `to` (mode 0600). The copy is complete and durable on return. Writers are not blocked. */
+/**
+ * Copies the store to the new file `to` (mode 0600). The copy is complete and durable on return. Writers are not blocked. Throws
+ * `backup_refused` if the file exists: then another process makes a copy there.
+ */
 export function snapshotSqlite({ from, to }: { from: string; to: string }): void {
+  create(to);
   try {
-    closeSync(openSync(to, "wx", 0o600));
     const database = new Database(from, { fileMustExist: true, timeout: 10_000 });
     try {
       // The copy is one read transaction and contains no concurrent writes. SQLite treats the empty file as a new database.
@@ -23,8 +28,27 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
     syncFolderBlocking(dirname(to));
   } catch (error) {
     rmSync(to, { force: true });
-    throw recordsFault(`the records in ${from} could not be copied`, namedIfFull(namedIfFull(error, to), from));
+    throw copyFault(error, { from, to });
   }
+}
+
+function create(to: string): void {
+  try {
+    closeSync(openSync(to, "wx", 0o600));
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw storageFault(`${to} could not be created`, error);
+    throw new AptoveError("backup_refused", `another process writes ${to}; wait until it has ended`);
+  }
+}
+
+/** SQLite writes the copy only. So a full disk is that of the copy, unless there is no room for its own files beside the original. */
+function copyFault(error: unknown, { from, to }: { from: string; to: string }): AptoveError {
+  const found = namedIfFull(error, to);
+  if (found instanceof Error && systemCode(found) === "SQLITE_FULL") {
+    const what = `the disk of ${to} is full, so the records in ${from} could not be copied to it`;
+    return new AptoveError("storage_full", `${what}: ${found.message}`, { cause: found });
+  }
+  return recordsFault(`the records in ${from} could not be copied to ${to}`, namedIfFull(found, from));
 }
 
 /** Keeps the file open until the returned function is called, so that no process can take it alone. */
