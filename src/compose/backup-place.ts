@@ -119,7 +119,7 @@ export async function refuseRecords({ dir, records }: Pick<DataFolder, "dir" | "
   if (left.length === 0) return;
   // The log has the newest turns of the database that was moved, and would replace those that are restored.
   const fix =
-    "stop all that uses the folder, and move them to the place where that file is now, because its newest turns are in them";
+    "stop all that uses the folder, and move them beside that file, each with the new name of the file before its ending, because the newest turns are in them; delete them only if that file is deleted";
   throw new AptoveError(
     "backup_refused",
     `${dir} has ${left.join(", ")}, which belong to a ${basename(records)} that is gone; ${fix}${also}`,

@@ -36,7 +36,7 @@ test("[B3] a restore is refused beside the log of records that were moved away a
   renameSync(records, join(aside, "old.db"));
   const { exit, stderr } = await cli.run(["restore", copy]);
   assert.equal(exit, 1);
-  assert.match(stderr, /which belong to a records.db that is gone; .* move them to the place .*backup_refused/);
+  assert.match(stderr, /which belong to a records.db that is gone; .* move them beside that file, .*backup_refused/);
   assert.ok(stderr.includes(`${records}-wal, ${records}-shm`), stderr);
   assert.equal(existsSync(records), false);
   for (const end of ["-wal", "-shm"]) rmSync(`${records}${end}`);
