@@ -76,6 +76,17 @@ const calls: Record<string, (request: Request) => void> = {
     answer(id, text("after the rubbish"));
   },
   "bad-result": ({ id }) => answer(id, { content: "no list" }),
+  "unknown-part": ({ id }) =>
+    answer(id, {
+      content: [
+        { type: "hologram\u001b[2J", depth: 3 },
+        { type: "text", text: "the rest" },
+      ],
+    }),
+  "progress-with-escapes": ({ params }) => {
+    const progressToken = params?._meta?.progressToken;
+    notify("notifications/progress", { progressToken, progress: 1, message: "step\u001b[2J\u202e" });
+  },
   "no-result": ({ id }) => answer(id, 7),
   refuses: ({ id }) =>
     write({ jsonrpc: "2.0", id, error: { code: -32_602, message: `no such tool\n${"x".repeat(5_000)}` } }),
@@ -121,6 +132,15 @@ const calls: Record<string, (request: Request) => void> = {
   children: ({ id }) => {
     void import("node:child_process").then(({ spawn }) => {
       const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 60_000)"], { stdio: "ignore" });
+      answer(id, text(`${child.pid}`));
+    });
+  },
+  "leaves-group": ({ id }) => {
+    void import("node:child_process").then(({ spawn }) => {
+      const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 60_000)"], {
+        stdio: "ignore",
+        detached: true,
+      });
       answer(id, text(`${child.pid}`));
     });
   },

@@ -184,11 +184,14 @@ test("[P5] a server that is unreachable or refuses the key is a warning, and its
   });
   let now = 0;
   const locked = { ...at(fake.url, { headers: { "X-Key": "abcdef-123456" } }), name: "locked" };
-  const world = mcpWorld(context, [at(`http://127.0.0.1:${port}/mcp`), locked], { now: () => now });
+  const closedUrl = `http://127.0.0.1:${port}/mcp`;
+  const older: McpServer = { type: "sse", name: "older", url: closedUrl, headers: {} };
+  const world = mcpWorld(context, [at(closedUrl), locked, older], { now: () => now });
   assert.deepEqual(await world.names(), []);
   assert.deepEqual(world.mcp.warnings(), [
     'the MCP server "web" cannot be reached (ECONNREFUSED)',
     'the MCP server "locked" refuses the authorization (HTTP 401)',
+    'the MCP server "older" cannot be reached (ECONNREFUSED)',
   ]);
   isOpen = true;
   now += 60_000;

@@ -11,6 +11,7 @@ import {
 import { limits } from "../../domain/limits.ts";
 import { anySignal, withinMs } from "../../system/abort.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { withKnownParts } from "./known-parts.ts";
 
 /** The limits in milliseconds for the pause before a broken stream is opened again, whatever the server requests. */
 const reconnectMs = { least: 100, most: 30_000 };
@@ -45,7 +46,7 @@ export class HttpTransport implements Transport {
       onerror: (error: Error) => this.onerror?.(error),
       onmessage: (message: JSONRPCMessage) => {
         if (!("method" in message)) this.#onResponse(`${message.id}`);
-        this.onmessage?.(message);
+        this.onmessage?.(withKnownParts(message));
       },
     });
   }

@@ -5,11 +5,12 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
 import type { ToolContent } from "../../domain/tool.ts";
+import { leftOutField } from "./known-parts.ts";
 
 /** Returns the parts with an empty line between them. Structured content is used only if there is no text, because the text repeats it. */
 export function resultText({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(partText);
-  if (structuredContent !== undefined && !content.some(({ type }) => type === "text")) {
+  if (structuredContent !== undefined && !content.some(isText)) {
     parts.push(JSON.stringify(structuredContent, null, 2));
   }
   return bounded(parts.filter((part) => part !== "").join("\n\n"));
@@ -28,6 +29,10 @@ export function resultImages({ content }: CallToolResult): ToolContent[] {
 /** The most base64 characters of the images in one result: they are stored with the turn, beside its output. */
 export const imageCharactersMax = limits.toolOutputBytesMax / 5;
 const shownImages = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+function isText(part: ContentBlock): boolean {
+  return part.type === "text" && part._meta?.[leftOutField] !== true;
+}
 
 function partText(part: ContentBlock): string {
   switch (part.type) {

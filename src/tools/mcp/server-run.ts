@@ -5,7 +5,7 @@
 import { setImmediate as nextRound } from "node:timers/promises";
 import { unlessAborted } from "../../system/abort.ts";
 import type { McpServer } from "../session-tools.ts";
-import { shownText } from "../shown-text.ts";
+import { shownText, visibleText } from "../shown-text.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
 import type { McpCallRequest, McpConnection, McpConnectionRequest } from "./mcp-connection.ts";
 import { publicAddress } from "./hide-secrets.ts";
@@ -105,7 +105,7 @@ export class ServerRun {
     const idleMs = server.timeMs ?? this.#request.times.idleMs;
     const inTime = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([context.signal, inTime, this.#closed.signal]);
-    const onProgress = (text: string): void => context.showOutput(`${this.#request.hide(text)}\n`);
+    const onProgress = (text: string): void => context.showOutput(`${visibleText(this.#request.hide(text))}\n`);
     const { resultImages, resultText } = await import("./result-text.ts");
     try {
       const result = await this.#callOnce({ name: tool, args, signal, idleMs, onProgress });

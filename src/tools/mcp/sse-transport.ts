@@ -11,6 +11,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { withKnownParts } from "./known-parts.ts";
 
 export class SseTransport implements Transport {
   onclose?: () => void;
@@ -18,12 +19,23 @@ export class SseTransport implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   /** The reason why the connection ended, in words that follow the server's name. Null if it is open. */
   why: string | null = null;
+  /** The error of the last request that got no response at all. */
+  #unreachable: unknown = null;
   readonly #inner: Transport & Pick<SSEClientTransport, "setProtocolVersion">;
 
   constructor({ url, headers }: { url: string; headers: Record<string, string> }) {
+    const bounded = boundedFetch(
+      () => void this.#end(`sent a message of more than ${limits.mcpMessageBytesMax} bytes`),
+    );
     this.#inner = new SSEClientTransport(new URL(url), {
       requestInit: { headers },
-      fetch: boundedFetch(() => void this.#end(`sent a message of more than ${limits.mcpMessageBytesMax} bytes`)),
+      fetch: async (...request) => {
+        this.#unreachable = null;
+        return await bounded(...request).catch((error: unknown) => {
+          this.#unreachable = error;
+          throw error;
+        });
+      },
     });
     Object.assign(this.#inner, {
       onclose: () => this.onclose?.(),
@@ -31,7 +43,7 @@ export class SseTransport implements Transport {
         this.onerror?.(error);
         if (error instanceof SseError) void this.#end("closed its stream");
       },
-      onmessage: (message: JSONRPCMessage) => this.onmessage?.(message),
+      onmessage: (message: JSONRPCMessage) => this.onmessage?.(withKnownParts(message)),
     });
   }
 
@@ -40,7 +52,12 @@ export class SseTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    await this.#inner.start();
+    try {
+      await this.#inner.start();
+    } catch (error) {
+      // The library's error has only a text, and not the code that says why there was no response.
+      throw this.#unreachable ?? error;
+    }
   }
 
   async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {

@@ -1,11 +1,15 @@
 /** Servers that are processes, including hostile ones (P5). */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { hostile, mcpWorld, until } from "../../../testing/mcp-world.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { limits } from "../../domain/limits.ts";
+import { sendSignal } from "../../system/process-family.ts";
 import type { McpServer } from "../session-tools.ts";
 import { openMcpTools } from "./open-mcp-tools.ts";
 
@@ -205,6 +209,24 @@ test("[P5] progress is shown, and extends the time of a call", async (context) =
   assert.match((await world.call("hang__ask")).output, /gave no result and showed no progress within 1 s$/);
 });
 
+test("[P5] characters of a progress that deceive are shown as their codes", async (context) => {
+  const shown: string[] = [];
+  const stop = new AbortController();
+  const showOutput = (text: string): void => {
+    shown.push(text);
+    stop.abort();
+  };
+  const world = mcpWorld(context, [hostile("progress-with-escapes", patient)]);
+  await world.call("progress-with-escapes__ask", {}, { signal: stop.signal, showOutput });
+  assert.deepEqual(shown, ["1: step\\u001b[2J\\u202e\n"]);
+});
+
+test("[P5] a part of a type that is not known costs only itself", async (context) => {
+  const world = mcpWorld(context, [hostile("unknown-part")]);
+  const output = '[a part of the unknown type "hologram\\u001b[2J" is left out]\n\nthe rest';
+  assert.deepEqual(await world.call("unknown-part__ask"), { output, isError: false });
+});
+
 test("[P5] a stopped call is cancelled at the server without waiting for its result", async (context) => {
   const world = mcpWorld(context, [hostile("cancel", patient)]);
   const stop = new AbortController();
@@ -266,7 +288,7 @@ test("[P5][E8] a server has the basic environment and its configured variables",
     { env },
   );
   const { output } = await world.call("environment__ask");
-  const { PATH: _path, ...seen } = JSON.parse(output) as Record<string, string>;
+  const { PATH: _path, APTOVE_MCP_SERVER: _mark, ...seen } = JSON.parse(output) as Record<string, string>;
   assert.deepEqual(seen, { HOME: "/home/ada", MODE: "test", API_TOKEN: "***" });
 });
 
@@ -285,6 +307,31 @@ test("[P5] closing ends servers with all their processes, even those that resist
   await until(() => !isRunning(pid));
   await mcp.close();
 });
+
+test(
+  "[P5] closing ends a process that left its server's group",
+  { skip: process.platform !== "linux" },
+  async (context) => {
+    const world = mcpWorld(context, [hostile("leaves-group")]);
+    const { output: pid } = await world.call("leaves-group__ask");
+    context.after(() => sendSignal(Number(pid), "SIGKILL"));
+    await world.mcp.close();
+    await until(() => !isRunning(pid));
+  },
+);
+
+test(
+  "[P5] a server that resists ends too if the process that started it is killed",
+  { skip: process.platform === "win32" },
+  async (context) => {
+    const host = spawn(process.execPath, [hostMain, "stubborn"], { stdio: ["ignore", "pipe", "inherit"] });
+    const [output] = (await once(host.stdout, "data")) as [Buffer];
+    const pid = output.toString().trim();
+    context.after(() => sendSignal(-Number(pid), "SIGKILL"));
+    host.kill("SIGKILL");
+    await until(() => !isRunning(pid));
+  },
+);
 
 test("[P5] closing during a start and a call ends both", async (context) => {
   const starting = mcpWorld(context, [hostile("never-starts")]);
@@ -320,6 +367,8 @@ test("[P5] without a server the protocol's library is not loaded", async () => {
   assert.deepEqual([await mcp.tools(), mcp.warnings(), mcp.status()], [[], [], []]);
   await mcp.close();
 });
+
+const hostMain = fileURLToPath(new URL("../../../testing/children/mcp-host.ts", import.meta.url));
 
 /** Returns true if a process runs. A process that ended but is not collected yet does not run. */
 function isRunning(pid: string): boolean {

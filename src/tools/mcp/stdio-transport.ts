@@ -4,6 +4,7 @@
  * number, and its standard error is read at the same limited rate.
  */
 import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import {
   deserializeMessage,
@@ -13,8 +14,10 @@ import {
 } from "@modelcontextprotocol/client";
 import spawn from "cross-spawn";
 import { limits } from "../../domain/limits.ts";
+import { endIfOrphaned, type OrphanWatch } from "../../system/end-orphans.ts";
 import { startedPid } from "../../system/processes.ts";
 import { endProcess } from "./end-process.ts";
+import { withKnownParts } from "./known-parts.ts";
 import { MessageLines } from "./message-lines.ts";
 import { ReadThrottle } from "./read-throttle.ts";
 
@@ -27,6 +30,9 @@ export interface ServerProcess {
   cwd: string | null;
   onStderr(text: string): void;
 }
+
+/** The variable that marks the processes of one server, so that those are found too that left its group. */
+const markName = "APTOVE_MCP_SERVER";
 
 /** The JSON-RPC code for an internal error of the responding side. */
 const internalError = -32_603;
@@ -45,7 +51,9 @@ export class StdioTransport implements Transport {
   why: string | null = null;
   readonly #process: ServerProcess;
   readonly #lines = new MessageLines();
+  readonly #mark = randomUUID();
   #child: ChildProcess | null = null;
+  #watch: OrphanWatch | null = null;
   #ending: Promise<void> | null = null;
 
   constructor(process: ServerProcess) {
@@ -56,7 +64,7 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#process;
     const child = spawn(command, args, {
-      env,
+      env: { ...env, [markName]: this.#mark },
       ...(cwd !== null && { cwd }),
       stdio: ["pipe", "pipe", "pipe"],
       detached: process.platform !== "win32",
@@ -64,6 +72,7 @@ export class StdioTransport implements Transport {
     });
     this.#child = child;
     this.pid = await startedPid(child);
+    this.#watch = endIfOrphaned(this.pid);
     child.on("error", (error) => this.onerror?.(error));
     // A write error is reported by the end of the process.
     child.stdin?.on("error", () => false);
@@ -114,7 +123,7 @@ export class StdioTransport implements Transport {
     // The process is ending, so its messages are no longer needed.
     if (this.#ending !== null) return;
     try {
-      this.onmessage?.(deserializeMessage(line));
+      this.onmessage?.(withKnownParts(deserializeMessage(line)));
     } catch {
       this.onerror?.(new Error(`not a message of the protocol: ${line.slice(0, 200)}`));
       const id = answeredBy(line);
@@ -137,10 +146,15 @@ export class StdioTransport implements Transport {
   #end(why?: string): Promise<void> {
     if (this.#ending === null) {
       this.why ??= why ?? "ended";
-      this.#ending = this.#child === null ? Promise.resolve() : endProcess(this.#child);
+      this.#ending = this.#endProcess();
       this.onclose?.();
     }
     return this.#ending;
+  }
+
+  async #endProcess(): Promise<void> {
+    if (this.#child !== null) await endProcess(this.#child, `${markName}=${this.#mark}`);
+    await this.#watch?.stop();
   }
 }
 
