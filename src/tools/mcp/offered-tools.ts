@@ -6,6 +6,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";
 import { shownText } from "../shown-text.ts";
+import { schemaFault, withoutTopChoices } from "./schema-fault.ts";
 
 /** A tool whose description by the server is valid for a model. */
 export interface ListedMcpTool {
@@ -57,7 +58,18 @@ function faultOf(tool: Record<string, unknown>, name: string, before: ReadonlyMa
   if (!isRecord(schema) || schema["type"] !== "object") return "do not have a schema of an object";
   if (sizeOf(schema) > limits.mcpToolSchemaBytesMax)
     return `have a schema of more than ${limits.mcpToolSchemaBytesMax} bytes`;
-  return isDeeperThan(schema, limits.jsonDepthMax) ? `have a schema deeper than ${limits.jsonDepthMax} levels` : null;
+  if (isDeeperThan(schema, limits.jsonDepthMax)) return `have a schema deeper than ${limits.jsonDepthMax} levels`;
+  const offered = offeredSchema(schema);
+  return offered === null
+    ? "have a choice at the top of their schema and no properties beside it"
+    : schemaFault(offered);
+}
+
+/** Returns the schema in the form that all providers take. Null if it has none. */
+function offeredSchema(schema: Record<string, unknown>): Record<string, unknown> | null {
+  const plain = withoutTopChoices(schema);
+  // Some providers refuse an object schema without properties.
+  return plain === null || isRecord(plain["properties"]) ? plain : { ...plain, properties: {} };
 }
 
 function readTool(tool: Record<string, unknown>, name: string): ListedMcpTool {
@@ -67,8 +79,7 @@ function readTool(tool: Record<string, unknown>, name: string): ListedMcpTool {
   return {
     name,
     description: cut(description.toWellFormed(), limits.mcpToolDescriptionCharactersMax),
-    // Some providers refuse an object schema without properties.
-    schema: isRecord(schema["properties"]) ? schema : { ...schema, properties: {} },
+    schema: offeredSchema(schema) ?? schema,
     isReadOnly: annotations["readOnlyHint"] === true && annotations["destructiveHint"] !== true,
   };
 }
