@@ -10,6 +10,6 @@ const transport = new StdioTransport({
   cwd: null,
   onStderr: () => undefined,
 });
-transport.onmessage = () => process.stdout.write(`${transport.pid}\n`);
+Object.assign(transport, { onmessage: () => process.stdout.write(`${transport.pid}\n`) });
 await transport.start();
 await transport.send({ jsonrpc: "2.0", id: 1, method: "ping" });

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from "@modelcontextprotocol/client";
-import { cliWorld } from "../../../testing/cli.ts";
+import { cliWorld, type CliWorldOptions } from "../../../testing/cli.ts";
 import type { Person, TestDoor, TestDoorOptions } from "../../../testing/http-door.ts";
 import { mcpUrl, testMcpDoor } from "../../../testing/mcp-door.ts";
+import { limits } from "../../domain/limits.ts";
+import { type Script, scriptedProvider } from "../../providers/scripted/scripted.ts";
 import { repositoriesOf, type Retriever } from "../../retrieval/retriever.ts";
 
 interface McpTest extends TestDoor {
@@ -277,6 +279,79 @@ test("[O7] [L1] mcp serve answers on standard output with nothing else, and ends
   assert.ok(lines.every(({ jsonrpc }) => jsonrpc === "2.0"));
   const listed = await world.run(["session", "list"]);
   assert.match(listed.stdout, /Over MCP/);
+});
+
+/** Begins `mcp serve` and sends it lines. `answers` are the messages that it has written. */
+async function served(t: TestContext, options: CliWorldOptions = {}) {
+  const world = await cliWorld(t, options);
+  const serving = world.start(["mcp", "serve"]);
+  const send = (line: string): void => void serving.input.write(`${line}\n`);
+  const request = (id: unknown, method: string, params: object = {}): void =>
+    send(JSON.stringify({ method, params, jsonrpc: "2.0", id }));
+  const clientInfo = { name: "test", version: "1" };
+  request(1, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
+  await serving.saw('"id":1');
+  send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  const answers = (): Answer[] =>
+    serving
+      .output()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Answer);
+  return { serving, send, request, answers };
+}
+
+interface Answer {
+  id: unknown;
+  result?: CallToolResult;
+  error?: { code: number; message: string };
+}
+
+test("[O7] mcp serve answers what was asked before its client closed its end", async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const script: Script = () => {
+    begun.resolve();
+    return [{ says: ["in ", held.promise, "cart.ts"] }];
+  };
+  const providers = [scriptedProvider({ name: "offline", script })];
+  const { serving, request, answers } = await served(t, { providers });
+  request(2, "tools/call", { name: "ask", arguments: { instruction: "Where?" } });
+  await begun.promise;
+  serving.input.end();
+  held.resolve();
+  assert.equal((await serving.finished).exit, 0);
+  assert.match(textOf(answers().find(({ id }) => id === 2)?.result ?? assert.fail("no answer")), /in cart\.ts/);
+});
+
+test("[O7] mcp serve answers an invalid line with an error, reports it in one line, and continues", async (t) => {
+  const { serving, send, request, answers } = await served(t);
+  const tooLong = "x".repeat(limits.mcpMessageBytesMax);
+  const lines = ["{bad", "[]", "null", '{"jsonrpc":"2.0","id":2}', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}'];
+  for (const line of lines) send(line);
+  send('{"jsonrpc":"2.0","id":9,"result":7}');
+  send(`{"method":"x","params":{"a":"${tooLong}"},"jsonrpc":"2.0","id":"last"}`);
+  send(`{"jsonrpc":"2.0","id":"first","method":"x","params":{"a":"${tooLong}"}}`);
+  request("end", "ping");
+  await serving.saw('"id":"end"');
+  serving.input.end();
+  const { exit, stderr } = await serving.finished;
+  assert.equal(exit, 0);
+  assert.deepEqual(
+    answers().map(({ id, error }) => [id, error?.code]),
+    [
+      [1, undefined],
+      [null, -32_700],
+      [null, -32_600],
+      [null, -32_600],
+      [2, -32_600],
+      [1.5, -32_600],
+      ["last", -32_600],
+      ["first", -32_600],
+      ["end", undefined],
+    ],
+  );
+  assert.equal(stderr.trimEnd().split("\n").length, 8, stderr);
 });
 
 test("[O7] [L1] mcp serve in a terminal says that it waits for a client", async (t) => {
