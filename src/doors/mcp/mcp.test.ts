@@ -130,6 +130,32 @@ test("[O7] an argument that is not known is refused, and the nearest one is name
   }
 });
 
+test("[O7] an id that is none is refused by its name, and is never part of an address", async (t) => {
+  const { connect } = await testMcp(t);
+  const client = await connect();
+  const calls: [tool: string, argument: string, more?: Record<string, unknown>][] = [
+    ["read_session", "sessionId"],
+    ["continue_session", "sessionId", { instruction: "x" }],
+    ["read_turn", "turnId"],
+    ["fork_session", "turnId"],
+    ["diff_turns", "otherTurnId", { turnId: "01a20097-965c-71ff-a333-944162687189" }],
+  ];
+  for (const [tool, argument, more] of calls) {
+    for (const id of ["", ".", "..", "a/b"]) {
+      const refused = await call(client, tool, { ...more, [argument]: id });
+      assert.equal(refused.isError, true);
+      assert.match(
+        textOf(refused),
+        new RegExp(`is not an id[^]*${argument}|${argument}[^]*is not an id`),
+        `${tool} ${id}`,
+      );
+    }
+  }
+  for (const id of [".", "..", "%2e%2e"]) {
+    await assert.rejects(client.readResource({ uri: `aptove://sessions/${id}` }), /no id of a session|not found/i);
+  }
+});
+
 test("[O7] sessions are resources", async (t) => {
   const { connect } = await testMcp(t, { script: () => "in cart.ts" });
   const client = await connect();

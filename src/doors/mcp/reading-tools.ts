@@ -2,14 +2,15 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { AptoveClient, WireSession, WireTurnDiff } from "../../client/client.ts";
+import { idSchema } from "../../protocol/values.ts";
 import { conversationPage, turnsText } from "./conversation-text.ts";
 import { answered, answerCharactersMax, toolAnswer, shortened } from "./tool-answer.ts";
 import { toolArguments } from "./tool-arguments.ts";
 
 const pageMax = 50;
 const annotations = { readOnlyHint: true, openWorldHint: false };
-const sessionId = z.string().describe("The id of a session.");
-const turnId = z.string().describe("The id of a turn.");
+const sessionId = idSchema.describe("The id of a session.");
+const turnId = idSchema.describe("The id of a turn.");
 
 export function addReadingTools(server: McpServer, client: AptoveClient): void {
   server.registerTool(

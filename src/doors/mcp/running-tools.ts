@@ -2,6 +2,7 @@
 import { SdkError, type CallToolResult, type McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../client/client.ts";
+import { idSchema } from "../../protocol/values.ts";
 import { answered, toolAnswer, refused } from "./tool-answer.ts";
 import { toolArguments } from "./tool-arguments.ts";
 
@@ -42,7 +43,7 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
     {
       title: "Continue a session",
       description: "Sends an instruction to a session and returns the answer. A turn that runs there ends first.",
-      inputSchema: toolArguments({ sessionId: z.string().describe("The id of a session."), instruction, model, mode }),
+      inputSchema: toolArguments({ sessionId: idSchema.describe("The id of a session."), instruction, model, mode }),
       annotations,
     },
     ({ sessionId, ...request }, context) => run(client, context, { ...present(request), sessionId, ifBusy: "queue" }),
@@ -54,7 +55,7 @@ export function addRunningTools(server: McpServer, client: AptoveClient): void {
       description:
         "Makes a session that continues a finished turn, and leaves the other session as it is. With an instruction it runs the first turn.",
       inputSchema: toolArguments({
-        turnId: z.string().describe("The turn to continue from, of any session."),
+        turnId: idSchema.describe("The turn to continue from, of any session."),
         instruction: instruction.optional(),
         name: z.string().optional().describe("The name of the new session."),
         model,

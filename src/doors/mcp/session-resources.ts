@@ -1,6 +1,7 @@
 /** Each session as a resource: `aptove://sessions/{id}`, its newest turns as Markdown. */
 import { ProtocolError, ProtocolErrorCode, ResourceTemplate, type McpServer } from "@modelcontextprotocol/server";
 import { AptoveApiError, type AptoveClient } from "../../client/client.ts";
+import { isId } from "../../domain/ids.ts";
 import { conversationPage, turnsText } from "./conversation-text.ts";
 import { answerCharactersMax, shortened } from "./tool-answer.ts";
 
@@ -26,8 +27,11 @@ export function addSessionResources(server: McpServer, client: AptoveClient): vo
     new ResourceTemplate("aptove://sessions/{id}", { list }),
     { title: "Session", description: "The newest turns of a session as Markdown.", mimeType },
     async (uri, { id }) => {
+      if (typeof id !== "string" || !isId(id)) {
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, "invalid: the address has no id of a session");
+      }
       try {
-        const { text } = await conversationPage(client, String(id), { limit: turnsMax });
+        const { text } = await conversationPage(client, id, { limit: turnsMax });
         return { contents: [{ uri: uri.href, mimeType, text: shortened(text, answerCharactersMax) }] };
       } catch (error) {
         if (!(error instanceof AptoveApiError)) throw error;
