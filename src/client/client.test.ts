@@ -428,18 +428,19 @@ test("[H1] a wrong address is refused at once, with the fix, and without a passw
 });
 
 test("[H1] a key that cannot be sent is refused at once and is not quoted, and white space around a key is ignored", async () => {
-  for (const key of ["", " ", "apt_1\napt_2", "apt_1 apt_2", "clé", 42 as unknown as string]) {
+  for (const key of ["apt_1\napt_2", "apt_1 apt_2", "clé", 42 as unknown as string]) {
     const error = refusalOf(() => createClient({ url: "http://127.0.0.1:4377", key }));
     assert.equal(error.code, "request_invalid");
-    assert.ok(key === "" || key === " " || !error.message.includes(String(key)), error.message);
+    assert.ok(!error.message.includes(String(key)), error.message);
   }
   const sent: (string | null)[] = [];
   const answer = (request: Request): Promise<Response> => {
     sent.push(request.headers.get("authorization"));
     return Promise.resolve(Response.json({ sessions: [] }));
   };
-  await createClient({ url: "http://127.0.0.1:4377", key: "apt_1\n", fetch: answer }).sessions.list();
-  assert.deepEqual(sent, ["Bearer apt_1"]);
+  for (const key of ["apt_1\n", " "])
+    await createClient({ url: "http://127.0.0.1:4377", key, fetch: answer }).sessions.list();
+  assert.deepEqual(sent, ["Bearer apt_1", null]);
 });
 
 function refusalOf(create: () => unknown): AptoveApiError {

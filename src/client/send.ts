@@ -45,7 +45,7 @@ export type FetchJson = <N extends RouteName>(name: N, options?: RequestOptions<
 
 export function requestSender(connection: ServerConnection): SendRequest {
   const base = serverAddress(connection.url);
-  const key = connection.key === undefined ? undefined : serverKey(connection.key);
+  const key = serverKey(connection.key);
   const fetch = connection.fetch ?? globalThis.fetch;
   return async (name, options = {}) => {
     const { method, path } = paths[name];

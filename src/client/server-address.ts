@@ -23,12 +23,13 @@ export function serverAddress(url: unknown): string {
 }
 
 /**
- * Returns the key without white space around it, which a file or a variable may add. Throws an error without the key for what cannot be
- * sent in a header.
+ * Returns the key without white space around it, which a file or a variable may add, and undefined for an empty one. Throws an error without
+ * the key for what cannot be sent in a header.
  */
-export function serverKey(key: unknown): string {
-  const text = typeof key === "string" ? key.trim() : "";
-  if (/^[\x21-\x7e]+$/.test(text)) return text;
+export function serverKey(key: unknown): string | undefined {
+  const text = typeof key === "string" ? key.trim() : key;
+  if (text === undefined || text === "") return undefined;
+  if (typeof text === "string" && /^[\x21-\x7e]+$/.test(text)) return text;
   throw new AptoveApiError(
     "request_invalid",
     "`key` is not the secret of an API key; give it as `aptove key create` printed it, or leave `key` out",
