@@ -36,7 +36,15 @@ export function sha256(content: string | Uint8Array): string {
 /** Milliseconds since the epoch, in UTC. Rows and domain values use this form; the wire uses ISO 8601. */
 export type Millis = number;
 
-/** Returns a time in ISO 8601, in UTC with milliseconds and `Z`. This is the only form of a time on the wire. */
+/** The last millisecond of the year 9999. A later time has another form in ISO 8601, or none at all. */
+export const timeMax: Millis = 253_402_300_799_999;
+/** The first millisecond of the year 0. */
+const timeMin: Millis = -62_167_219_200_000;
+
+/**
+ * Returns a time in ISO 8601, in UTC with milliseconds and `Z`. This is the only form of a time on the wire. A time that does
+ * not have this form is written as the nearest one that has it: otherwise one damaged row would hide all others of a list.
+ */
 export function isoTime(time: Millis): string {
-  return new Date(time).toISOString();
+  return new Date(Math.min(Math.max(time, timeMin), timeMax)).toISOString();
 }

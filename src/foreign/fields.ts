@@ -1,4 +1,5 @@
 /** Reads fields of JSON that another tool wrote. Nothing of it is certain: a field of another type counts as absent. */
+import { timeMax } from "../domain/ids.ts";
 import { isRecord } from "../system/guards.ts";
 
 export type Fields = Record<string, unknown>;
@@ -26,5 +27,5 @@ export function listField(value: unknown): unknown[] {
 /** Returns a time in milliseconds, or `otherwise` if the value is no time. */
 export function millis(value: unknown, otherwise: number): number {
   const time = typeof value === "number" ? value : Date.parse(textField(value));
-  return Number.isFinite(time) && time > 0 && time < 8.64e15 ? Math.trunc(time) : otherwise;
+  return Number.isFinite(time) && time > 0 && time <= timeMax ? Math.trunc(time) : otherwise;
 }

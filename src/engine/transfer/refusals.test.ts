@@ -313,6 +313,31 @@ test("a turn that is here with another content is a conflict, and nothing of the
   assert.equal((await there.engine.sessions.get(alice, sessionId)).name, "one");
 });
 
+test("[D2] [S7] an import refuses a time beyond the year 9999 in any place, because lists could not write it", async (t) => {
+  const { there, lines, one } = await sample(t);
+  const pin = { turnId: one.id, part: "answer", from: 0, to: 1, contentHash: "0".repeat(64), id: newId(), depth: 1 };
+  const places: [RegExp, (file: ForgedFile, at: number) => void][] = [
+    [/createdAt/, (file, at) => (file.session.createdAt = at)],
+    [/updatedAt/, (file, at) => (file.session.updatedAt = at)],
+    [/archivedAt/, (file, at) => (file.session.archivedAt = at)],
+    [/pins\[0\]\.createdAt/, (file, at) => Object.assign(file.session, { pins: [{ ...pin, createdAt: at }] })],
+    [/createdAt/, (file, at) => (file.row(0).createdAt = at)],
+    [/statusAt/, (file, at) => (file.row(1).statusAt = at)],
+    [/answeredAt/, (file, at) => (file.row(1).answeredAt = at)],
+    [/hiddenAt/, (file, at) => Object.assign(file.row(4), { hiddenAt: at })],
+    [/expiresAt/, (file, at) => Object.assign(file.row(4).chain, { expiresAt: at })],
+    [/startedAt/, (file, at) => Object.assign(file.steps(4)[0] ?? {}, { startedAt: at })],
+    [/endedAt/, (file, at) => Object.assign(file.steps(4)[0] ?? {}, { endedAt: at })],
+  ];
+  for (const [detail, set] of places) {
+    for (const at of [9_000_000_000_000_000, 253_402_300_800_000, -1, 1.5]) {
+      const file = new ForgedFile(lines);
+      set(file, at);
+      await refuses(there, file.sealed(), { detail });
+    }
+  }
+});
+
 /** The one answer for everything that the caller may not see. It does not name what has the id (H4). */
 const unusable = /^an id in the file cannot be used here; nothing was imported$/;
 

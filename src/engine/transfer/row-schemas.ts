@@ -18,6 +18,7 @@ import {
   list,
   nonEmptyList,
   sha256Hex,
+  time,
   uuid,
   wholeFromOne,
   wholeFromZero,
@@ -68,7 +69,7 @@ const passage = {
   contentHash: sha256Hex,
 };
 
-const pins = list(z.strictObject({ ...passage, id: uuid, depth: wholeFromOne, createdAt: wholeFromZero })).refine(
+const pins = list(z.strictObject({ ...passage, id: uuid, depth: wholeFromOne, createdAt: time })).refine(
   ({ length }) => length <= limits.pinsPerSessionMax,
   `has more than ${limits.pinsPerSessionMax} pins`,
 );
@@ -110,9 +111,9 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     turnNames: turnNames.default([]),
     originTurnId: uuid.nullable(),
     headTurnId: uuid.nullable(),
-    createdAt: wholeFromZero,
-    updatedAt: wholeFromZero,
-    archivedAt: wholeFromZero.nullable(),
+    createdAt: time,
+    updatedAt: time,
+    archivedAt: time.nullable(),
   }),
 );
 
@@ -273,7 +274,7 @@ const providerChain = z.strictObject({
   account: z.string().nullable(),
   responseId: z.string().nullable(),
   previousResponseId: z.string().nullable(),
-  expiresAt: wholeFromZero.nullable(),
+  expiresAt: time.nullable(),
 });
 
 const partContent = { bytes: wholeFromZero, sha256: sha256Hex, blob: z.string() };
@@ -317,7 +318,7 @@ const finished = {
   spawnedBy: uuid.nullable(),
   subagent: subagentRef.exactOptional(),
   rerunOf: uuid.nullable(),
-  createdAt: wholeFromZero,
+  createdAt: time,
   createdBy: fieldText,
   mode: z.string(),
   provider: z.string(),
@@ -329,14 +330,14 @@ const finished = {
   manifest,
   blobs: z.strictObject({ opening: z.string(), run: z.string().nullable(), state: z.string().nullable() }),
   warnings: list(exportedWarningSchema),
-  answeredAt: wholeFromZero.nullable(),
-  statusAt: wholeFromZero,
+  answeredAt: time.nullable(),
+  statusAt: time,
   run: runSummary,
   chain: providerChain,
   digest: sha256Hex.nullable(),
   foreign: foreignRef.exactOptional(),
   historyKey: fieldText.exactOptional(),
-  hiddenAt: wholeFromZero.exactOptional(),
+  hiddenAt: time.exactOptional(),
 };
 
 const completed = {
@@ -385,8 +386,8 @@ export const exportedStepSchema = exactly<Step>()(
     index: wholeFromOne,
     provider: z.string(),
     model: z.string(),
-    startedAt: wholeFromZero,
-    endedAt: wholeFromZero,
+    startedAt: time,
+    endedAt: time,
     previousResponseId: z.string().nullable(),
     responseId: z.string().nullable(),
     request: z.strictObject({ blob: z.string(), bytes: wholeFromZero, sha256: sha256Hex }),

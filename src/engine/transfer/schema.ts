@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { faultWords } from "../../domain/fault-words.ts";
-import { isId } from "../../domain/ids.ts";
+import { isId, timeMax } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";
 
@@ -24,6 +24,14 @@ export const uuid = z.string().refine(isId, "is not an id");
 export const wholeFromZero = z
   .number()
   .refine((value) => Number.isSafeInteger(value) && value >= 0, "is not a whole number from 0");
+
+/** A time in milliseconds since the epoch. Lists of sessions write it in ISO 8601, so one without that form is refused. */
+export const time = z
+  .number()
+  .refine(
+    (value) => Number.isSafeInteger(value) && value >= 0 && value <= timeMax,
+    "is not a time in milliseconds between the years 1970 and 9999",
+  );
 
 /** A number that fits into the integer column of every database. */
 export const wholeFromOne = z

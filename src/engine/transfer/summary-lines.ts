@@ -12,7 +12,7 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { AncestorTurn } from "./check-turn.ts";
 import { blobBytes, type BlobLine, type ExportedSummary, type PartLine } from "./format.ts";
 import { exportedFailureSchema, exportedStopReasonSchema, exportedUsageSchema } from "./row-schemas.ts";
-import { exactly, fieldText, list, sha256Hex, uuid, wholeFromOne, wholeFromZero } from "./schema.ts";
+import { exactly, fieldText, list, sha256Hex, time, uuid, wholeFromOne, wholeFromZero } from "./schema.ts";
 import type { SpooledLine } from "./spool.ts";
 
 const short = (max: number) => fieldText.refine(({ length }) => length <= max, `has more than ${max} characters`);
@@ -28,7 +28,7 @@ const line = z.strictObject({
 });
 
 const endFacts = {
-  at: wholeFromZero,
+  at: time,
   usage: exportedUsageSchema,
   rejected: list(z.strictObject({ what: z.enum(["line", "source"]), text: fieldText, reason: fieldText })).refine(
     ...atMost(limits.summaryRejectedMax),
@@ -48,11 +48,11 @@ const call = z.strictObject({
   index: wholeFromOne,
   provider: fieldText,
   model: fieldText,
-  startedAt: wholeFromZero,
+  startedAt: time,
   request: z.strictObject({ blob: z.string(), bytes: wholeFromZero, sha256: sha256Hex }),
   end: z
     .strictObject({
-      endedAt: wholeFromZero,
+      endedAt: time,
       outcome: z.discriminatedUnion("status", [
         z.strictObject({ status: z.literal("completed"), stopReason: exportedStopReasonSchema }),
         z.strictObject({ status: z.literal("failed"), failure: exportedFailureSchema }),
@@ -75,7 +75,7 @@ export const exportedSummarySchema = exactly<ExportedSummary>()(
     basedOn: uuid.nullable(),
     provider: fieldText,
     model: fieldText,
-    createdAt: wholeFromZero,
+    createdAt: time,
     calls: list(call),
     end,
   }),

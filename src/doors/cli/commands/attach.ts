@@ -1,5 +1,6 @@
 /** `aptove doctor --attach`: lists sessions that no list shows here, and attaches them again (S7). */
 import { statSync } from "node:fs";
+import { isoTime } from "../../../domain/ids.ts";
 import type { AttachmentPlace, DetachedCause, DetachedSession } from "../../../engine/engine.ts";
 import { defaultWorkspaceId, isWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
@@ -105,7 +106,7 @@ function rowsOf(sessions: readonly DetachedSession[]): string[][] {
   const short = shortIds(sessions.map(({ session }) => session.id));
   return sessions.map(({ session, causes, folder, ownerName }) => [
     short.get(session.id) ?? session.id,
-    localTime(new Date(session.activeAt).toISOString()).slice(0, 16),
+    localTime(isoTime(session.activeAt)).slice(0, 16),
     plural(session.lastSequence, "turn"),
     session.repo ?? "-",
     causes.map((cause) => whyOf(cause, { folder, ownerName })).join(", "),
@@ -123,5 +124,5 @@ function whyOf(cause: DetachedCause, { folder, ownerName }: Pick<DetachedSession
 export function shown({ session, causes, folder, ownerName, isCertain }: DetachedSession): Record<string, unknown> {
   const { id, name, repo, workspaceId, userId, orgId, lastSequence, activeAt } = session;
   const facts = { id, name, repo, workspaceId, folder, orgId, userId, ownerName };
-  return { ...facts, turnCount: lastSequence, activeAt: new Date(activeAt).toISOString(), causes, isCertain };
+  return { ...facts, turnCount: lastSequence, activeAt: isoTime(activeAt), causes, isCertain };
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AptoveError } from "../../../domain/errors.ts";
 import { foreignTools, type ForeignSession, type ForeignTurn } from "../../../domain/foreign.ts";
 import { exportedStopReasonSchema, exportedUsageSchema } from "../row-schemas.ts";
-import { byName, checkedValue, exactly, fieldText, list, sha256Hex, wholeFromZero } from "../schema.ts";
+import { byName, checkedValue, exactly, fieldText, list, sha256Hex, time, wholeFromZero } from "../schema.ts";
 
 /** The source of a turn: its bytes, compressed (gzip), and the SHA-256 and number of the bytes before that. */
 export interface PackedSource {
@@ -25,8 +25,8 @@ const item = z.discriminatedUnion("type", [
 const facts = {
   id: fieldText,
   parent: fieldText.nullable(),
-  startedAt: wholeFromZero,
-  endedAt: wholeFromZero,
+  startedAt: time,
+  endedAt: time,
   model: fieldText,
   instruction: z.string(),
   items: list(item),
@@ -50,8 +50,8 @@ const session = exactly<ForeignSession>()(
     folder: fieldText.nullable(),
     repo: fieldText.nullable(),
     name: fieldText.nullable(),
-    createdAt: wholeFromZero,
-    updatedAt: wholeFromZero,
+    createdAt: time,
+    updatedAt: time,
   }),
 );
 
