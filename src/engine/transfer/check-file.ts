@@ -11,7 +11,7 @@ import { blobKeys } from "../turn/kept/turn-blobs.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import { checkBlob, checkPrompt, type CheckedBlob, type CheckedPrompt } from "./check-blob.ts";
 import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
-import { checkBases, namedBlobs, outcomeOf, type AncestorTurn } from "./check-turn.ts";
+import { beginningFault, checkBases, namedBlobs, outcomeOf, type NamedTurn } from "./check-turn.ts";
 import {
   exportFormat,
   LineSeal,
@@ -34,8 +34,7 @@ import {
 } from "./summary-lines.ts";
 
 /** The facts of a turn of the file that fit into memory for every turn. */
-export interface FileTurn extends AncestorTurn {
-  sessionId: string;
+export interface FileTurn extends NamedTurn {
   parentId: string | null;
   sequence: number;
   status: TurnLine["turn"]["status"];
@@ -69,7 +68,7 @@ export interface CheckedExport {
 export interface FileSource {
   spool: Spool;
   /** Returns a stored turn that the caller may continue. Null if there is none. */
-  findStored(id: string): Promise<AncestorTurn | null>;
+  findStored(id: string): Promise<NamedTurn | null>;
 }
 
 /** Checks the file. Throws `import_invalid`, which names the line, and `import_newer`. */
@@ -90,7 +89,7 @@ class FileCheck {
     summaries: new Map(),
     outside: new Set(),
   };
-  readonly #stored = new Map<string, AncestorTurn>();
+  readonly #stored = new Map<string, NamedTurn>();
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
   #made = "";
@@ -237,7 +236,8 @@ class FileCheck {
     if (this.#file.turns.has(id)) throw this.#fault(`the turn ${id} occurs twice`);
     if (this.#summaryBlobs.size + this.#file.summaries.size > 0)
       throw this.#fault("the turns must come before all summaries");
-    if (!this.#file.sessions.has(sessionId)) throw this.#fault(`its session ${sessionId} is not in the file`);
+    const session = this.#file.sessions.get(sessionId);
+    if (session === undefined) throw this.#fault(`its session ${sessionId} is not in the file`);
     if ((sequence === 1) !== (id === sessionId))
       throw this.#fault("the first turn, and no other one, must have the session's id");
     const place = `${sessionId} ${sequence}`;
@@ -246,7 +246,8 @@ class FileCheck {
     const parent = parentId === null ? null : await this.#find(parentId);
     if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not the parent's depth + 1");
     if (parent?.hasHistory === false) throw this.#fault(`it continues the failed turn ${parent.id}`);
-    const strays = lineageFault(turn, parent);
+    const { originTurnId } = session;
+    const strays = lineageFault(turn, parent) ?? beginningFault(turn, { parent, originTurnId });
     if (strays !== null) throw this.#fault(strays);
 
     const blobs = namedBlobs({ turn, steps }, this.#blobs);
@@ -297,7 +298,7 @@ class FileCheck {
   }
 
   /** Returns a turn that another one depends on, from the file or from the store. */
-  async #find(id: string): Promise<AncestorTurn> {
+  async #find(id: string): Promise<NamedTurn> {
     const known = this.#file.turns.get(id) ?? this.#stored.get(id) ?? (await this.#source.findStored(id));
     if (known === null) throw this.#fault(`it depends on the turn ${id}, which is neither in the file nor stored here`);
     if (this.#file.turns.has(id)) return known;
@@ -330,8 +331,9 @@ class FileCheck {
     if (headTurnId !== null && (head?.sessionId !== id || !head.isContinuable)) {
       throw this.#fault(`the head of the session ${id} is not a turn of it that can be continued`);
     }
-    if (originTurnId !== null && !(await this.#find(originTurnId)).hasHistory) {
-      throw this.#fault(`the session ${id} begins below a failed turn`);
-    }
+    if (originTurnId === null) return;
+    const origin = await this.#find(originTurnId);
+    if (origin.sessionId === id) throw this.#fault(`the session ${id} begins below a turn of its own`);
+    if (!origin.hasHistory) throw this.#fault(`the session ${id} begins below a failed turn`);
   }
 }

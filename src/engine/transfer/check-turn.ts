@@ -22,6 +22,11 @@ export interface AncestorTurn {
   subagentId: string | null;
 }
 
+/** A turn that another one names, with the session that it belongs to. */
+export interface NamedTurn extends AncestorTurn {
+  sessionId: string;
+}
+
 export type OutcomeStatus = Exclude<StoredTurn["status"], "archived">;
 
 /** Returns the outcome of a turn, also if it was archived since. */
@@ -75,6 +80,18 @@ export function namedBlobs(
   const parts = [...partBlobs(turn), ...all.flatMap((blob) => blob.parts)];
   const { clientTools = null } = turn.manifest;
   return { all, opening: openingBlob, state: found(state), hashes, parts, clientTools };
+}
+
+/**
+ * Returns why a turn cannot begin its session, or null if it can or does not begin it. A session begins below its origin
+ * only: readers go up from the origin to find what is above the session, so another one would show turns twice (T6).
+ */
+export function beginningFault(
+  { kind, sessionId, parentId }: Pick<StoredTurn, "kind" | "sessionId" | "parentId">,
+  { parent, originTurnId }: { parent: NamedTurn | null; originTurnId: string | null },
+): string | null {
+  if (kind !== "agent" || parent?.sessionId === sessionId || parentId === originTurnId) return null;
+  return `it begins the session ${sessionId} at another turn than the session's origin`;
 }
 
 interface Fault {

@@ -6,6 +6,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { KeptEvent } from "../../domain/events.ts";
+import { storedName } from "../../domain/given-name.ts";
 import { newId } from "../../domain/ids.ts";
 import type { EndedSummary } from "../../domain/summary.ts";
 import type { ImportedTurn, TurnText } from "../../records/record-store.ts";
@@ -182,7 +183,11 @@ function answerIn(events: readonly KeptEvent[]): string {
 function reportOf(file: CheckedExport, { turns, sessions, summaries }: ImportPlan): ImportReport {
   const isNew = new Set(sessions.map((session) => session.id));
   return {
-    sessions: [...file.sessions.values()].map(({ id, name }) => ({ id, name, isNew: isNew.has(id) })),
+    sessions: [...file.sessions.values()].map(({ id, name }) => ({
+      id,
+      name: storedName(name, id),
+      isNew: isNew.has(id),
+    })),
     turnsImported: turns.length,
     turnsKnown: file.turns.size - turns.length,
     blobsImported: [...turns, ...summaries].reduce((sum, { blobs }) => sum + blobs.length, 0),

@@ -4,6 +4,7 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { storedName } from "../../domain/given-name.ts";
 import { sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
@@ -12,13 +13,13 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import { mayContinue, visibleTurn, maySee } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import type { CheckedExport, FileTurn } from "./check-file.ts";
-import { outcomeOf, type AncestorTurn } from "./check-turn.ts";
+import { outcomeOf, type AncestorTurn, type NamedTurn } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
 import { importedMail } from "./imported-mail.ts";
 import type { FileSummary } from "./summary-lines.ts";
 
 /** Returns a stored turn that the caller may see and continue, with its ancestors. Null if there is none (H4, T6). */
-export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<AncestorTurn | null> {
+export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<NamedTurn | null> {
   const turn = await seenTurn(core, caller, id);
   if (turn === null || turn.status === "pending") return null;
   const outcome = outcomeOf(turn);
@@ -29,7 +30,8 @@ export async function findStored(core: EngineCore, caller: Caller, id: string): 
   for (const entry of (await core.histories.state(turn.parentId)).entries) {
     parent = { ...common, id: entry.turnId, depth: entry.depth, parent };
   }
-  return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome, hasHistory: true, subagentId };
+  const { sessionId, depth, digest } = turn;
+  return { id: turn.id, sessionId, depth, parent, digest, outcome, hasHistory: true, subagentId };
 }
 
 async function seenTurn({ deps }: EngineCore, caller: Caller, id: string): Promise<Turn | null> {
@@ -154,6 +156,8 @@ function newSession(caller: Caller, session: ExportedSession, turns: readonly Fi
   const last = newest(turns);
   return {
     ...session,
+    // An earlier version could store a blank name.
+    name: storedName(session.name, session.id),
     orgId: caller.orgId,
     userId: caller.userId,
     isPublic: false,
@@ -192,6 +196,9 @@ async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Pro
   if (here.deletedAt !== null) throw conflict(`the session ${here.id} was removed here; restore it first`);
   if (!(await mayContinue(core.deps, caller, here))) {
     throw conflict(`the session ${here.id} belongs to another user here, and the file adds turns to it`);
+  }
+  if (here.originTurnId !== growing.session.originTurnId) {
+    throw conflict(`the session ${here.id} begins below another turn here`);
   }
   if (here.archivedAt !== null) throw new AptoveError("session_archived", `unarchive the session ${here.id} first`);
   const running = await core.deps.records.turns.findPending(here.id);

@@ -203,7 +203,18 @@ const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<type
   ["a parent that comes later", /depends on/, (file, { three }) => (file.row(1).parentId = three.id)],
   ["a turn of no session", /its session/, (file) => (file.row(1).sessionId = newId())],
   ["a head that is not there", /head/, (file) => (file.session.headTurnId = newId())],
-  ["an origin that is not there", /depends on/, (file) => (file.session.originTurnId = newId())],
+  ["an origin that is not there", /origin/, (file) => (file.session.originTurnId = newId())],
+  ["an origin that is its own head", /origin/, (file, { five }) => (file.session.originTurnId = five.id)],
+  ["an origin that is its own first turn", /origin/, (file, { one }) => (file.session.originTurnId = one.id)],
+  [
+    "a turn that is named twice",
+    /turnNames names a turn twice/,
+    (file, { one: { id: turnId, depth } }) =>
+      (file.session.turnNames = ["a", "b"].map((name) => ({ turnId, depth, name }))),
+  ],
+  ["a temperature that no door takes", /temperature/, (file) => (file.session.settings = { temperature: 1e308 })],
+  ["a negative top p", /topP/, (file) => (file.session.settings = { topP: -0.1 })],
+  ["a negative limit", /maxOutputTokens.*from 1/, (file) => (file.session.settings = { maxOutputTokens: -5 })],
   ["a turn that still runs", /status/, (file) => Object.assign(file.row(4), { status: "pending" })],
   ["a field that is not known", /digset/, (file) => Object.assign(file.row(0), { digset: 1 })],
   [
@@ -242,6 +253,44 @@ for (const [what, detail, forge] of forgeries) {
     await refuses(at.there, file.sealed(), { detail });
   });
 }
+
+test("[D2] [T6] a fork begins below its origin in the file, too, and not below a turn of its own", async (t) => {
+  const { here, there, lines, one, two, three, sessionId } = await sample(t);
+  const fork = await here.ask("another three", { fork: { turnId: two.id } });
+  const forked = await all(here.engine.transfer.export(alice, { sessionId: fork.sessionId }));
+  for (const origin of [null, one.id, three.id, fork.id]) {
+    const file = new ForgedFile(forked);
+    Object.assign(file.sessions[1] ?? {}, { originTurnId: origin });
+    await refuses(there, file.sealed(), { detail: /at another turn than the session's origin/ });
+  }
+  await there.engine.transfer.import(alice, each(await all(here.engine.transfer.export(alice, { turnId: two.id }))));
+  const rest = new ForgedFile(lines);
+  for (const { id } of [one, two]) rest.drop(id);
+  rest.session.originTurnId = one.id;
+  await refuses(there, rest.sealed({ digests: false }), { detail: /begins below a turn of its own/ });
+  assert.equal((await there.engine.transfer.import(alice, each(forked))).turnsImported, 1);
+  assert.equal((await there.engine.explain.verify(alice, fork.sessionId)).turnsChecked, 3);
+  assert.equal((await there.engine.explain.verify(alice, sessionId)).turnsChecked, 2);
+});
+
+test("[D2] [T6] turns are not added to a session that begins elsewhere here", async (t) => {
+  const { here, there, lines, two } = await sample(t);
+  await there.engine.transfer.import(alice, each(lines));
+  const fork = await here.engine.sessions.create(alice, { forkOf: two.id });
+  await there.deps.records.sessions.insert({ ...fork, originTurnId: null });
+  await here.ask("another three", { sessionId: fork.id });
+  const forked = await all(here.engine.transfer.export(alice, { sessionId: fork.id }));
+  await refuses(there, forked, { code: "import_conflict", detail: /begins below another turn here/ });
+});
+
+test("[S2] a session whose name an earlier version left blank is imported with its id as its name", async (t) => {
+  const { there, lines, sessionId } = await sample(t);
+  const file = new ForgedFile(lines);
+  file.session.name = " \u2028";
+  const report = await there.engine.transfer.import(alice, each(file.sealed()));
+  assert.deepEqual(report.sessions, [{ id: sessionId, name: sessionId, isNew: true }]);
+  assert.equal((await there.engine.sessions.get(alice, sessionId)).name, sessionId);
+});
 
 test("[D2] turns that were changed are refused, though the file is sealed again", async (t) => {
   const { there, lines, two } = await sample(t);

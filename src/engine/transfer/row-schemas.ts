@@ -61,6 +61,22 @@ const settings = z.strictObject({
   cacheKey: z.string().exactOptional(),
 });
 
+const between = (min: number, max: number) =>
+  z.number().refine((value) => value >= min && value <= max, `is not a number from ${min} to ${max}`);
+
+/**
+ * The settings of later turns, with the ranges that every door checks. What a turn was run with is a fact, so it may have
+ * other values: a program that uses the library can set them.
+ */
+const sessionSettings = settings.extend({
+  temperature: between(0, 2).exactOptional(),
+  topP: between(0, 1).exactOptional(),
+  maxOutputTokens: z
+    .number()
+    .refine((value) => Number.isSafeInteger(value) && value >= 1, "is not a whole number from 1")
+    .exactOptional(),
+});
+
 const passage = {
   turnId: uuid,
   part: z.enum(pinnableParts),
@@ -74,7 +90,7 @@ const pins = list(z.strictObject({ ...passage, id: uuid, depth: wholeFromOne, cr
   `has more than ${limits.pinsPerSessionMax} pins`,
 );
 
-const turnNames = list(
+const namedTurns = list(
   z.strictObject({
     turnId: uuid,
     depth: wholeFromOne,
@@ -83,6 +99,11 @@ const turnNames = list(
 ).refine(
   ({ length }) => length <= limits.turnNamesPerSessionMax,
   `has more than ${limits.turnNamesPerSessionMax} names of turns`,
+);
+
+const turnNames = namedTurns.refine(
+  (names) => new Set(names.map(({ turnId }) => turnId)).size === names.length,
+  "names a turn twice",
 );
 
 export const exportedSessionSchema = exactly<ExportedSession>()(
@@ -99,7 +120,7 @@ export const exportedSessionSchema = exactly<ExportedSession>()(
     conversationContextId: fieldText,
     // Files of version 0.1.0 lack both.
     model: fieldText.nullable().default(null),
-    settings: settings.default({}),
+    settings: sessionSettings.default({}),
     workspaceId: fieldText.nullable(),
     repo: fieldText.nullable(),
     // Files of earlier builds lack it.
