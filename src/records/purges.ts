@@ -5,6 +5,8 @@
  * keeps that turn or is refused.
  */
 import type { Millis } from "../domain/ids.ts";
+import type { Session } from "../domain/session.ts";
+import type { Turn } from "../domain/turn.ts";
 
 export interface PurgeRecords {
   /**
@@ -14,7 +16,9 @@ export interface PurgeRecords {
   sharedTurnIds(sessionId: string): Promise<string[]>;
   /**
    * Deletes the turns of a session whose ids are not in `kept`, with their steps, texts and idempotency keys. It empties the
-   * mailbox, and deletes the log of head moves and the summaries of the session and of the deleted turns (M5). A head that was deleted becomes null. A session without any turn left is deleted.
+   * mailbox, and deletes the log of head moves and the summaries of the session and of the deleted turns (M5). A head that was deleted becomes null. The sums of
+   * the session become those of the turns that are left: an import that brings the others back adds what they used. The numbers of
+   * deleted turns are not given again, so its last number stays. A session without any turn left is deleted.
    * Returns false and changes nothing if a turn runs, also a subagent's, or if other sessions need a turn that is not kept.
    * Returns true if there is no such session, because nothing of it is left. With `removedAt`, the time at which the caller saw that
    * the session was removed, it also returns false if the session was restored, or removed again, in the meantime.
@@ -24,4 +28,15 @@ export interface PurgeRecords {
   existingTurnIds(ids: readonly string[]): Promise<string[]>;
   /** Returns the keys of all blobs that a turn, its steps and the summaries through it name, each once. Returns an empty list for an unknown turn. */
   blobKeysOf(turnId: string): Promise<string[]>;
+}
+
+/** Returns the sums of a session of which only these turns are left. Every driver adds in the order of their numbers. */
+export function sumsOfKept(turns: readonly Turn[]): Pick<Session, "tokensTotal" | "costUsd"> {
+  const sums = { tokensTotal: 0, costUsd: 0 };
+  for (const turn of turns.toSorted((a, b) => a.sequence - b.sequence)) {
+    if (turn.status === "pending") continue;
+    sums.tokensTotal += turn.run.usage.total;
+    sums.costUsd += turn.run.usage.costUsd ?? 0;
+  }
+  return sums;
 }

@@ -121,6 +121,31 @@ test("importing twice changes nothing, on every store", async (t) => {
   }
 });
 
+test("[S6] [D2] a session that was purged and imported again counts each of its turns once, on every store", async (t) => {
+  for (const records of [
+    memoryRecords(),
+    await openSqliteRecords({ file: join(await temporaryFolder(t), "records.db") }),
+  ]) {
+    const { ask, engine } = await testEngine(t, { script, records });
+    const first = await ask("one");
+    const { sessionId } = first;
+    const second = await ask("two", { sessionId });
+    await ask("three", { sessionId });
+    const lines = await all(engine.transfer.export(alice, { sessionId }));
+    const whole = await engine.sessions.get(alice, sessionId);
+    await ask("another three", { fork: { turnId: second.id } });
+    await engine.tree.remove(alice, sessionId);
+    await engine.tree.purge(alice, sessionId);
+    await engine.tree.restore(alice, sessionId);
+    const rest = await engine.sessions.get(alice, sessionId);
+    assert.equal(rest.tokensTotal, first.run.usage.total + second.run.usage.total);
+    assert.ok(rest.tokensTotal > 0 && rest.tokensTotal < whole.tokensTotal);
+    assert.equal((await engine.transfer.import(alice, each(lines))).turnsImported, 1);
+    const again = await engine.sessions.get(alice, sessionId);
+    assert.deepEqual([again.tokensTotal, again.costUsd], [whole.tokensTotal, whole.costUsd]);
+  }
+});
+
 test("[T6] a fork brings the lineage above it, and nothing that is beside it", async (t) => {
   const here = await testEngine(t);
   const first = await here.ask("one");

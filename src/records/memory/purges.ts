@@ -2,7 +2,7 @@
 import type { Session } from "../../domain/session.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs, type Turn } from "../../domain/turn.ts";
-import type { PurgeRecords } from "../purges.ts";
+import { sumsOfKept, type PurgeRecords } from "../purges.ts";
 import { removeBudgets } from "./budgets.ts";
 import { isPending, type Rows } from "./rows.ts";
 import { stepsOf } from "./turns.ts";
@@ -66,15 +66,17 @@ function purgeSession(rows: Rows, session: Session, kept: ReadonlySet<string>): 
   }
   for (const id of gone) removeTurn(rows, id);
   for (const [key, move] of rows.headMoves) if (move.sessionId === sessionId) rows.headMoves.delete(key);
-  const authors = new Set(turnsOf(rows, sessionId).map((turn) => turn.createdBy));
+  const left = turnsOf(rows, sessionId);
+  const authors = new Set(left.map((turn) => turn.createdBy));
   for (const [key, one] of rows.participants) {
     if (one.sessionId === sessionId && !authors.has(one.userId)) rows.participants.delete(key);
   }
   if (gone.length === turns.length) {
     rows.sessions.delete(sessionId);
     removeBudgets(rows, sessionId);
-  } else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
-    rows.sessions.set(sessionId, { ...session, headTurnId: null });
+  } else {
+    const headTurnId = session.headTurnId !== null && gone.includes(session.headTurnId) ? null : session.headTurnId;
+    rows.sessions.set(sessionId, { ...session, headTurnId, ...sumsOfKept(left) });
   }
   return true;
 }

@@ -3,9 +3,9 @@ import { sql, type Kysely, type Transaction } from "kysely";
 import type { Millis } from "../../domain/ids.ts";
 import { summaryBlobs } from "../../domain/summary.ts";
 import { partBlobs } from "../../domain/turn.ts";
-import type { PurgeRecords } from "../purges.ts";
+import { sumsOfKept, type PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
-import { selectTurn } from "./rows/turn-row.ts";
+import { rowToTurn, selectTurn } from "./rows/turn-row.ts";
 import { removeBudgets } from "./running/budgets.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { deleteSummaries, summariesThrough } from "./summaries.ts";
@@ -85,7 +85,7 @@ async function purgeSession(
   await deleteTurns(tx, dialect, { sessionId, gone });
   await tx.deleteFrom("head_moves").where("session_id", "=", sessionId).execute();
   if (gone.length === turns.length) await deleteSession(tx, sessionId);
-  else await trimSession(tx, sessionId, gone);
+  else await trimSession(tx, dialect, { sessionId, gone, left: turns.filter((turn) => kept.has(turn.id)) });
   return true;
 }
 
@@ -109,8 +109,12 @@ async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promis
   await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
 }
 
-/** Removes what names a deleted turn. */
-async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: readonly DeletedTurn[]): Promise<void> {
+/** Removes what names a deleted turn, and what it used from the sums. */
+async function trimSession(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { sessionId, gone, left }: { sessionId: string; gone: readonly DeletedTurn[]; left: readonly DeletedTurn[] },
+): Promise<void> {
   const authors = tx.selectFrom("turns").select("created_by").where("session_id", "=", sessionId);
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).where("user_id", "not in", authors).execute();
   await inBatches(gone, async (batch) => {
@@ -123,4 +127,15 @@ async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: rea
       .execute();
     return [];
   });
+  const turns = await inBatches(left, async (batch) => {
+    const ids = batch.map(({ id }) => id);
+    const rows = await tx.selectFrom("turns").selectAll().where("id", "in", ids).execute();
+    return rows.map((row) => rowToTurn(row, dialect.ends));
+  });
+  const { tokensTotal, costUsd } = sumsOfKept(turns);
+  await tx
+    .updateTable("sessions")
+    .set({ tokens_total: tokensTotal, cost_usd: costUsd })
+    .where("id", "=", sessionId)
+    .execute();
 }

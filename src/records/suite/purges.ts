@@ -117,6 +117,7 @@ export function purgeTests(open: OpenRecordsForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [third, second, root]);
     const rest = await readSession(store, sessionId);
     assert.deepEqual([rest.headTurnId, rest.lastSequence], [null, 5]);
+    assert.equal(rest.tokensTotal, 3 * root.run.usage.total);
     const next = await runSampleTurn(store, fork.sessionId);
     assert.equal(next.parentId, fork.id);
 
