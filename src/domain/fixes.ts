@@ -39,7 +39,8 @@ export const fixes: Readonly<Record<FixedCode, string>> = {
   restore_unfinished: "wait until it has ended, or run the same aptove restore again",
   move_refused: "follow the message, or see docs/operating.md; the blobs stay where they are",
   data_in_use: "stop the servers, chats and editors that use this data folder, or wait until they end, and try again",
-  import_conflict: "check the session that is here: aptove session verify",
+  import_conflict:
+    "if the message names a session or a turn, look at what is here: aptove session show; otherwise another user or org has it",
   idempotency_key_reused: "use a new key for a new request",
   event_id_unknown: "read the events of the turn from the beginning",
   unsupported_media_type: "send one of the types that the message lists",

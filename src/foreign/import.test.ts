@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../testing/cli.ts";
@@ -99,7 +99,7 @@ test("[O8] a conversation that went on is taken over from where it was", async (
     answered("a6", "u3", { id: "m4", part: { type: "text", text: "Third." } }),
   ];
   const report = await imported(world, "claude-code", claudeHistory(world, more));
-  assert.equal(report.turnsImported, 1);
+  assert.deepEqual([report.turnsImported, report.turnsKnown], [1, 3]);
   assert.match(await markdownOf(world, report.sessions[0]?.id ?? ""), /And now\?[^]*A third[^]*Third\./);
 });
 
@@ -131,6 +131,23 @@ test("[O8] a file of another form is refused with a code, and a link in a folder
   symlinkSync("/etc/hostname", join(folder, "l.jsonl"));
   const all = await world.run(["session", "import", "--from", "claude-code", "--yes", "--all", folder]);
   assert.match(all.stderr, /l\.jsonl is a link/);
+});
+
+test("[O8] each file of a folder that holds no conversation of the tool is named, and the others come", async (t) => {
+  const world = await cliWorld(t);
+  const folder = join(claudeHistory(world), "..");
+  writeFileSync(join(folder, "plain.jsonl"), "no history\n");
+  writeFileSync(join(folder, "later.jsonl"), lines([{ type: "future", version: "9.0.0", sessionId: "s" }]));
+  const run = await world.run(["session", "import", "--from", "claude-code", "--yes", "--all", folder]);
+  assert.equal(run.exit, 0, run.stderr);
+  assert.match(run.stdout, /\(3 turns\)/);
+  assert.match(run.stderr, /plain\.jsonl is not a history of claude-code; it was left out/);
+  assert.match(run.stderr, /claude-code 9\.0\.0 wrote \S+later\.jsonl in a form that is not known/);
+  rmSync(join(folder, "s-1.jsonl"));
+  const none = await world.run(["session", "import", "--from", "claude-code", "--yes", "--all", folder]);
+  assert.equal(none.exit, 2);
+  assert.match(none.stderr, /plain\.jsonl is not a history/);
+  assert.match(none.stderr, /fix: name a file or folder that claude-code wrote\n$/);
 });
 
 function codex(type: string, payload: object): object {

@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -43,6 +54,34 @@ test("[B6] content that breaks off leaves the old private file", async (t) => {
   await assert.rejects(writePrivateStream(path, broken), { message: "it broke off" });
   assert.equal(readFileSync(path, "utf8"), "one");
   assert.deepEqual(readdirSync(dir), ["secret"]);
+});
+
+test("[B6] a stream of content follows a link, also one to a file that does not exist yet, and the link stays", async (t) => {
+  const dir = await temporaryFolder(t);
+  writeFileSync(join(dir, "there"), "before");
+  mkdirSync(join(dir, "folder"));
+  for (const [link, target] of [
+    ["to-file", "there"],
+    ["to-none", "folder/new"],
+  ] as const) {
+    symlinkSync(target, join(dir, link));
+    await writePrivateStream(join(dir, link), Readable.from(["after"]));
+    assert.equal(readlinkSync(join(dir, link)), target);
+    assert.equal(readFileSync(join(dir, target), "utf8"), "after");
+  }
+  assert.deepEqual(readdirSync(dir).toSorted(), ["folder", "there", "to-file", "to-none"]);
+});
+
+test("[B6] a stream of content goes through a pipe, which stays one, and no folder is replaced", async (t) => {
+  const dir = await temporaryFolder(t);
+  const pipe = join(dir, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const [read] = await Promise.all([readFile(pipe, "utf8"), writePrivateStream(pipe, Readable.from(["on", "e"]))]);
+  assert.equal(read, "one");
+  assert.ok(statSync(pipe).isFIFO());
+  mkdirSync(join(dir, "folder"));
+  await assert.rejects(writePrivateStream(join(dir, "folder"), Readable.from(["x"])), { code: "EISDIR" });
+  assert.deepEqual(readdirSync(dir).toSorted(), ["folder", "pipe"]);
 });
 
 test("[B3] a file is created once, and large content is complete", async (t) => {

@@ -10,15 +10,19 @@ import {
   createWriteStream,
   fsync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   write,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
@@ -89,15 +93,32 @@ export function writePrivateFile(path: string, content: string): void {
   }
 }
 
-/** Does what `writePrivateFile` does with content that arrives piece by piece. */
+/**
+ * Does what `writePrivateFile` does with content that arrives piece by piece. A link stays, and the file that it names is
+ * replaced. A device or a pipe takes the content itself: a file in its place would be missed by all other programs.
+ */
 export async function writePrivateStream(path: string, content: Readable): Promise<void> {
-  const temporary = temporaryNameOf(path);
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isFile()) return await pipeline(content, createWriteStream(path));
+  const file = targetOf(path);
+  const temporary = temporaryNameOf(file);
   try {
     await pipeline(content, createWriteStream(temporary, { mode: 0o600, flush: true }));
-    renameSync(temporary, path);
+    renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
+  }
+}
+
+/** Returns the file that a path names through all links, also if it does not exist yet. */
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
   }
 }
 

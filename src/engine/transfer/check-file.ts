@@ -61,6 +61,8 @@ export interface CheckedExport {
   prompts: Map<string, CheckedPrompt>;
   /** The summaries of its sessions, by id. Files before format 3 have none. */
   summaries: Map<string, FileSummary>;
+  /** How many turns of the file are stored here and were not taken from it. Only a conversation of another tool has such turns. */
+  passed: number;
   /** The turns that are not in the file, and that its sessions and turns depend on. */
   outside: Set<string>;
 }
@@ -87,6 +89,7 @@ class FileCheck {
     turns: new Map(),
     prompts: new Map(),
     summaries: new Map(),
+    passed: 0,
     outside: new Set(),
   };
   readonly #stored = new Map<string, NamedTurn>();

@@ -189,7 +189,7 @@ function reportOf(file: CheckedExport, { turns, sessions, summaries }: ImportPla
       isNew: isNew.has(id),
     })),
     turnsImported: turns.length,
-    turnsKnown: file.turns.size - turns.length,
+    turnsKnown: file.passed + file.turns.size - turns.length,
     blobsImported: [...turns, ...summaries].reduce((sum, { blobs }) => sum + blobs.length, 0),
   };
 }

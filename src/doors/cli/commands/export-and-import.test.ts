@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import type { WireImportReport, WireSession } from "../../../client/client.ts";
@@ -93,6 +95,35 @@ test("[L1] what is cut is refused, and what cannot be read or written is named",
   const blocked = await world.run(["session", "export", "-o", "no/such/folder.aptove"]);
   assert.equal(blocked.exit, 1);
   assert.match(blocked.stderr, /cannot be written \(ENOENT\) \(storage_failed\)/);
+});
+
+test("[L1] the name of a file that is not there makes no data folder", async (t) => {
+  const world = await cliWorld(t);
+  const dataDir = join(world.dataDir, "absent");
+  const run = await world.run(["session", "import", "nowhere.aptove"], { env: { APTOVE_DATA_DIR: dataDir } });
+  assert.equal(run.exit, 2);
+  assert.ok(!existsSync(dataDir));
+});
+
+test("[L1] an import reads a pipe, as a shell gives it for a program that unpacks a file", async (t) => {
+  const world = await withTurns(t);
+  const { stdout } = await world.run(["session", "export"]);
+  const pipe = join(world.copy, "..", "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const other = await cliWorld(t);
+  const written = writeFile(pipe, stdout);
+  const read = await other.run(["session", "import", pipe]);
+  await written;
+  assert.equal(read.exit, 0, read.stderr);
+  assert.match(read.stderr, /^2 turns in/);
+});
+
+test("[L1] Markdown is no JSON: both go together only where the Markdown has a file", async (t) => {
+  const world = await withTurns(t);
+  const refused = await world.run(["session", "export", "--markdown", "--json"]);
+  assert.deepEqual([refused.exit, /--markdown and --json contradict/.test(refused.stdout)], [2, true]);
+  const written = await world.run(["session", "export", "--markdown", "--json", "-o", "page.md"]);
+  assert.equal((JSON.parse(written.stdout) as { file: string }).file, join(world.copy, "page.md"));
 });
 
 test("[L1] an export that fails leaves the file that was there, and nothing beside it", async (t) => {

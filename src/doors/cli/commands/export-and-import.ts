@@ -26,6 +26,9 @@ export async function exportSession(
   if (options.markdown === true && options.turn !== undefined) {
     throw new UsageError("--markdown and --turn contradict each other", "Markdown is exported for whole sessions only");
   }
+  if (invocation.json && options.markdown === true && options.output === undefined) {
+    throw new UsageError("--markdown and --json contradict each other", "write the Markdown to a file: --output");
+  }
   const client = await invocation.client();
   const session = await namedSession(client, id, (await invocation.copy()).repo);
   const content = await contentOf(client, session, options);
@@ -85,8 +88,11 @@ function writeFault(file: string, error: unknown): unknown {
 
 export async function importSessions(invocation: CliInvocation, from: string | undefined): Promise<ExitCode> {
   if (from === undefined) throw new UsageError("no file was named", "name a file, - for standard input, or --from");
+  const file = resolve(invocation.io.cwd, from);
+  // The client makes the data folder, which a mistyped name must not leave behind.
+  if (from !== "-") checkFile(file);
   const client = await invocation.client();
-  const source = from === "-" ? invocation.io.stdin : openFile(resolve(invocation.io.cwd, from));
+  const source = from === "-" ? invocation.io.stdin : createReadStream(file);
   const report = await client.sessions.import(Readable.toWeb(source) as ReadableStream<Uint8Array>);
   const { output } = invocation;
   if (invocation.json) {
@@ -103,10 +109,9 @@ export async function importSessions(invocation: CliInvocation, from: string | u
   return exitCodes.fine;
 }
 
-function openFile(file: string): Readable {
+/** Throws unless the path can be read from its beginning to its end: a file, or the pipe of a program that unpacks one. */
+function checkFile(file: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile()) {
-    throw new UsageError(`${file} is not a file`, "name one that session export wrote");
-  }
-  return createReadStream(file);
+  if (stat?.isFile() === true || stat?.isFIFO() === true) return;
+  throw new UsageError(`${file} is not a file`, "name one that session export wrote");
 }

@@ -67,13 +67,17 @@ async function previewsOf(
     // What a person names is wanted, wherever it took place.
     const isWanted = all || path !== undefined || preview.facts.folder === cwd;
     if (preview.turns > 0 && preview.facts.spawnedBy === null && isWanted) previews.unshift(preview);
-    if (path !== undefined && found.files.length === 1 && preview.turns === 0) throw noTurns(tool, preview);
+    if (preview.turns === 0 && path !== undefined && found.files.length === 1) throw noTurns(tool, preview);
+    // Who names a folder, or wants all, misses a file that is not taken.
+    if (preview.turns === 0 && (all || path !== undefined))
+      invocation.output.note(`${invocation.output.safeNote(noTurns(tool, preview).message)}; it was left out`);
     if (!all && previews.length > 0) break;
   }
   progress.clear();
   if (previews.length > 0) return previews;
   const about = all || path !== undefined ? "" : ` about ${cwd}`;
-  throw new UsageError(`there is no conversation of ${tool}${about} in ${place}`, "name its file, or give --all");
+  const fix = all ? `name a file or folder that ${tool} wrote` : "name its file, or give --all";
+  throw new UsageError(`there is no conversation of ${tool}${about} in ${place}`, fix);
 }
 
 function noTurns(tool: ForeignTool, { path, facts, unmapped, bytes: size }: HistoryPreview): Error {

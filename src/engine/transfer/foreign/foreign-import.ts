@@ -70,6 +70,7 @@ class ForeignFile {
     turns: new Map(),
     prompts: new Map(),
     summaries: new Map(),
+    passed: 0,
     outside: new Set(),
   };
   readonly #placed = new Map<string, Placed>();
@@ -116,6 +117,7 @@ class ForeignFile {
     const known = this.#known.get(turn.id);
     if (known !== undefined) {
       this.#head = known.id;
+      this.#file.passed += 1 + subagents.reduce((sum, { turns }) => sum + turns.length, 0);
       return;
     }
     const isFirst = this.#sequence === 0;
