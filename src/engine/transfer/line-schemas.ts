@@ -1,7 +1,8 @@
 /** The schemas of the lines of an export. */
 import * as z from "zod";
 import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, ExportedSummaryLine, TurnLine } from "./format.ts";
-import { exportedSessionSchema, exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
+import { exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
+import { exportedSessionSchema } from "./session-schema.ts";
 import { exportedSummarySchema } from "./summary-lines.ts";
 import {
   checkedValue,
