@@ -49,7 +49,8 @@ export async function apiErrorOf(response: Response): Promise<AptoveApiError> {
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfterMs = Number.isFinite(retryAfter) ? retryAfter * 1_000 : null;
   if (problem === null) {
-    const retryable = passing.has(status);
+    // A proxy answers with these while the server behind it is replaced.
+    const retryable = status >= 502 && status <= 504;
     const why = `status ${status} without a problem document`;
     return new AptoveApiError("answer_invalid", why, { status, retryable, retryAfterMs });
   }
@@ -62,9 +63,6 @@ export async function apiErrorOf(response: Response): Promise<AptoveApiError> {
     retryAfterMs,
   });
 }
-
-/** A proxy answers with these while the server behind it is replaced. */
-const passing: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function parse(text: string): Record<string, unknown> | null {
   try {

@@ -428,10 +428,10 @@ test("[H1] a wrong address is refused at once, with the fix, and without a passw
 });
 
 test("[H1] a key that cannot be sent is refused at once and is not quoted, and white space around a key is ignored", async () => {
-  for (const key of ["apt_1\napt_2", "apt_1 apt_2", "clé", 42 as unknown as string]) {
+  for (const key of ["apt_1\napt_2", "apt_1 apt_2", "clé"]) {
     const error = refusalOf(() => createClient({ url: "http://127.0.0.1:4377", key }));
     assert.equal(error.code, "request_invalid");
-    assert.ok(!error.message.includes(String(key)), error.message);
+    assert.ok(!error.message.includes(key), error.message);
   }
   const sent: (string | null)[] = [];
   const answer = (request: Request): Promise<Response> => {

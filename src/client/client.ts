@@ -233,8 +233,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     start: async (request, more = {}) => {
       // The same idempotency key returns the same turn.
       const sent = { ...executeSend(request, more), body: { ...request, transport: "stream" as const } };
-      const retries = { ...stream, signal: more.signal, hasAnswered: false };
-      return await sentAgain(async () => jsonOf(await send("execute", sent)), retries);
+      return await sentAgain(async () => jsonOf(await send("execute", sent)), { ...stream, signal: more.signal });
     },
     events: (turnId, more = {}) => turnEvents(stream, turnId, more),
     news: async function* ({ sessionId, ...listening } = {}) {
@@ -328,5 +327,5 @@ async function execute(
   if (turnId === null) throw new AptoveApiError("answer_invalid", "the stream named no turn");
   const id = turnId;
   const read = async (): Promise<ExecuteAnswer> => jsonOf(await streaming.send("getAnswer", { id, signal }));
-  return await sentAgain(read, { ...streaming, signal, hasAnswered: true });
+  return await sentAgain(read, { ...streaming, signal }, true);
 }

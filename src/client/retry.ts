@@ -9,7 +9,7 @@ export interface Retries {
   signal?: AbortSignal | undefined;
 }
 
-const noServerReasons = new Set(["ECONNREFUSED", "ENOTFOUND"]);
+const noServer = /^(?:ECONNREFUSED|ENOTFOUND)$/;
 
 /**
  * Returns whether the same request may work a moment later. Before a server has answered for the first time, every refusal goes to the
@@ -18,7 +18,7 @@ const noServerReasons = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 export function mayComeBack(error: unknown, hasAnswered: boolean): boolean {
   if (!(error instanceof AptoveApiError)) return isNetworkError(error);
   if (hasAnswered) return error.retryable;
-  return error.code === "unreachable" && !noServerReasons.has(String(error.facts["reason"]));
+  return error.code === "unreachable" && !noServer.test(String(error.facts["reason"]));
 }
 
 /** Returns true for a broken connection. `fetch` throws a TypeError if a body breaks off; errors of a socket have a code. */
@@ -28,15 +28,12 @@ function isNetworkError(error: unknown): boolean {
 
 /** Waits before the repetition that follows this failure, the first of which is 1. */
 export async function pauseAfter(fault: unknown, failures: number, { backoffMs, signal }: Retries): Promise<void> {
-  const requestedMs = fault instanceof AptoveApiError ? (fault.retryAfterMs ?? 0) : 0;
+  const requestedMs = (fault instanceof AptoveApiError && fault.retryAfterMs) || 0;
   await pause(Math.max(requestedMs, backoffMs * 2 ** (failures - 1)), signal);
 }
 
-/** Sends a request that changes nothing if it arrives twice, until it has an answer. Throws the last failure. */
-export async function sentAgain<T>(
-  send: () => Promise<T>,
-  { hasAnswered, ...retries }: Retries & { hasAnswered: boolean },
-): Promise<T> {
+/** Sends a request that changes nothing if it arrives twice, until it has an answer. Throws the last failure. `hasAnswered` is that of `mayComeBack`. */
+export async function sentAgain<T>(send: () => Promise<T>, retries: Retries, hasAnswered = false): Promise<T> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await send();
@@ -47,17 +44,16 @@ export async function sentAgain<T>(
   }
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const end = (): void => {
       clearTimeout(timer);
-      reject(signal?.reason as Error);
+      signal?.removeEventListener("abort", end);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end);
   });
 }

@@ -6,15 +6,12 @@ import { AptoveApiError } from "./api-error.ts";
 
 /** Returns the address without slashes at its end. In a browser it may be relative to the page. Throws an error that states the fix. */
 export function serverAddress(url: unknown): string {
-  if (typeof url !== "string") throw wrongAddress("the client needs `url`, the address of the server");
+  if (typeof url !== "string") throw wrongAddress("`url` is not a string");
   const shown = JSON.stringify(url);
   const page = (globalThis as { location?: { href: string } }).location?.href;
   const base = url.replace(/\/+$/, "");
   const parsed = parsedUrl(`${base}/`, page);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw wrongAddress(`${shown} is no address of a server`);
-  if (parsed.search !== "" || parsed.hash !== "") {
-    throw wrongAddress(`${shown} has a part that begins with ${parsed.search === "" ? "#" : "?"}; leave it out`);
-  }
+  if (parsed === null || !/^https?:[^?#]+$/.test(parsed.href)) throw wrongAddress(`${shown} is no address of a server`);
   // A request refuses such an address, and an error would quote the password.
   if (parsed.username !== "" || parsed.password !== "") {
     throw wrongAddress("the address has a user name or a password; leave them out, and give the key as `key`");
@@ -27,13 +24,9 @@ export function serverAddress(url: unknown): string {
  * the key for what cannot be sent in a header.
  */
 export function serverKey(key: unknown): string | undefined {
-  const text = typeof key === "string" ? key.trim() : key;
-  if (text === undefined || text === "") return undefined;
-  if (typeof text === "string" && /^[\x21-\x7e]+$/.test(text)) return text;
-  throw new AptoveApiError(
-    "request_invalid",
-    "`key` is not the secret of an API key; give it as `aptove key create` printed it, or leave `key` out",
-  );
+  const text = String(key ?? "").trim();
+  if (!/^[!-~]*$/.test(text)) throw new AptoveApiError("request_invalid", "`key` is not the secret of an API key");
+  return text === "" ? undefined : text;
 }
 
 /** Returns null for what is no address. Node 20 has no `URL.parse`. */
@@ -47,6 +40,6 @@ function parsedUrl(url: string, page: string | undefined): URL | null {
 }
 
 function wrongAddress(why: string): AptoveApiError {
-  const fix = 'an address begins with http:// or https://, for example "http://127.0.0.1:4870"';
+  const fix = 'an address begins with http:// or https:// and has no ? or #, for example "http://127.0.0.1:4870"';
   return new AptoveApiError("request_invalid", `${why}; ${fix}`);
 }
