@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../testing/any-character.ts";
-import { argumentsJson, argumentsObject, isObjectText, ObjectPieces } from "./call-arguments.ts";
+import { argumentsJson, argumentsObject, isObjectText, ObjectPieces, withoutTopChoices } from "./call-arguments.ts";
 
 test("[C5] arguments keep every digit that was written, and are whole characters", () => {
   const text =
@@ -11,6 +11,24 @@ test("[C5] arguments keep every digit that was written, and are whole characters
     JSON.stringify(argumentsObject(text)),
     '{"id":12345678901234567890,"price":1.0,"far":1e999,"deep":[{"n":-0}],"half":"\ufffd","\ufffd":1,"__proto__":2}',
   );
+});
+
+test("[T8] [P5] choices at the top of a schema are dropped with all their arguments kept, and those below stay", () => {
+  const a = { anyOf: [{ type: "string" }, { type: "null" }] };
+  const b = { type: "string" };
+  const properties = { a, b };
+  const besides = {
+    type: "object",
+    properties,
+    anyOf: [{ required: ["a"] }, { required: ["b"] }],
+    not: {},
+    enum: [{}],
+  };
+  assert.deepEqual(withoutTopChoices(besides), { type: "object", properties });
+  const within = { type: "object", oneOf: [{ properties: { a }, required: ["a"] }, { properties: { b } }, true] };
+  assert.deepEqual(withoutTopChoices(within), { type: "object", properties });
+  const plain = { type: "object", properties };
+  assert.equal(withoutTopChoices(plain), plain);
 });
 
 test("[C5] arguments that are not an object go under a name; an empty text means no arguments", () => {

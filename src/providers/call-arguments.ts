@@ -1,4 +1,4 @@
-/** The arguments of tool calls in the history, for wires that refuse a call whose arguments are not an object. */
+/** The arguments of tool calls: their schema, and those of the history for wires that refuse a call whose arguments are not an object. */
 import { isRecord } from "../system/guards.ts";
 
 /**
@@ -6,6 +6,24 @@ import { isRecord } from "../system/guards.ts";
  * complete.
  */
 const invalidName = "invalid_arguments";
+
+/** OpenAI and Anthropic refuse the whole request if the schema of one tool has these keywords at its top. */
+const choices = ["allOf", "anyOf", "oneOf", "enum", "not"];
+
+/**
+ * Returns the schema of a tool without choices at its top, and with the arguments of all of them. Choices only say which arguments go
+ * together, and the tool checks that itself.
+ */
+export function withoutTopChoices(schema: Record<string, unknown>): Record<string, unknown> {
+  if (!choices.some((keyword) => keyword in schema)) return schema;
+  const { allOf, anyOf, oneOf } = schema;
+  const branches = [allOf, anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  const properties = [...branches, schema].map((at) =>
+    isRecord(at) && isRecord(at["properties"]) ? at["properties"] : {},
+  );
+  const others = Object.entries(schema).filter(([keyword]) => !choices.includes(keyword));
+  return { ...Object.fromEntries(others), properties: Object.assign({}, ...properties) as Record<string, unknown> };
+}
 
 /**
  * Returns the arguments that a model wrote as an object for `JSON.stringify`. An empty text means no arguments. Numbers

@@ -7,6 +7,7 @@
  */
 import type { MessageCreateParamsStreaming, Tool, ToolChoice } from "@anthropic-ai/sdk/resources/messages/messages";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { withoutTopChoices } from "../call-arguments.ts";
 import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
 import { settingNotes } from "../setting-notes.ts";
@@ -100,7 +101,7 @@ function wireTool({ name, description, parameters, strict }: ToolDefinition): To
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: { type: "object", ...parameters },
+    input_schema: { type: "object", ...withoutTopChoices(parameters) },
     ...(strict === true && { strict }),
   };
 }

@@ -22,6 +22,7 @@ import * as z from "zod";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolResultItem } from "../../domain/history.ts";
 import type { AnswerFormat, ModelSettings } from "../../domain/context.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { withoutTopChoices } from "../call-arguments.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
 import type { HttpBody } from "../http-provider.ts";
@@ -114,7 +115,7 @@ function functionTool({ name, description, parameters, strict }: ToolDefinition)
     type: "function",
     name,
     ...(description !== undefined && { description }),
-    parameters,
+    parameters: withoutTopChoices(parameters),
     strict: strict ?? false,
   };
 }

@@ -105,7 +105,6 @@ test("[P5] a tool whose schema a provider would refuse is left out, and the othe
     ["type", { type: "object", properties: { x: { type: "date" } } }],
     ["required", { type: "object", properties: { x: { type: "string", required: true } } }],
     ["reference", { type: "object", properties: { x: { $ref: "#/$defs/none" } } }],
-    ["choice", { type: "object", oneOf: [{ required: ["a"] }] }],
   ];
   const { tools, faults } = checkToolList([
     ...faulty.map(([name, inputSchema]) => ({ name, inputSchema })),
@@ -116,21 +115,7 @@ test("[P5] a tool whose schema a provider would refuse is left out, and the othe
     'tools are left out that have a schema with an invalid type: "review", "type"',
     'tools are left out that have a schema with an invalid required: "required"',
     'tools are left out that have a schema with a $ref to nothing in it: "reference"',
-    'tools are left out that have a choice at the top of their schema and no properties beside it: "choice"',
   ]);
-});
-
-test("[P5] a choice at the top of a schema with properties is dropped, and those below stay", () => {
-  const properties = { a: { anyOf: [{ type: "string" }, { type: "null" }] }, b: { type: "string" } };
-  const inputSchema = {
-    type: "object",
-    properties,
-    anyOf: [{ required: ["a"] }, { required: ["b"] }],
-    not: {},
-    enum: [{}],
-  };
-  const [tool] = checkToolList([{ name: "t", inputSchema }]).tools;
-  assert.deepEqual(tool?.schema, { type: "object", properties });
 });
 
 test("[P5] a schema that refers to itself is kept unchanged", () => {

@@ -6,7 +6,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";
 import { shownText } from "../shown-text.ts";
-import { schemaFault, withoutTopChoices } from "./schema-fault.ts";
+import { schemaFault } from "./schema-fault.ts";
 
 /** A tool whose description by the server is valid for a model. */
 export interface ListedMcpTool {
@@ -59,17 +59,7 @@ function faultOf(tool: Record<string, unknown>, name: string, before: ReadonlyMa
   if (sizeOf(schema) > limits.mcpToolSchemaBytesMax)
     return `have a schema of more than ${limits.mcpToolSchemaBytesMax} bytes`;
   if (isDeeperThan(schema, limits.jsonDepthMax)) return `have a schema deeper than ${limits.jsonDepthMax} levels`;
-  const offered = offeredSchema(schema);
-  return offered === null
-    ? "have a choice at the top of their schema and no properties beside it"
-    : schemaFault(offered);
-}
-
-/** Returns the schema in the form that all providers take. Null if it has none. */
-function offeredSchema(schema: Record<string, unknown>): Record<string, unknown> | null {
-  const plain = withoutTopChoices(schema);
-  // Some providers refuse an object schema without properties.
-  return plain === null || isRecord(plain["properties"]) ? plain : { ...plain, properties: {} };
+  return schemaFault(schema);
 }
 
 function readTool(tool: Record<string, unknown>, name: string): ListedMcpTool {
@@ -79,7 +69,8 @@ function readTool(tool: Record<string, unknown>, name: string): ListedMcpTool {
   return {
     name,
     description: cut(description.toWellFormed(), limits.mcpToolDescriptionCharactersMax),
-    schema: offeredSchema(schema) ?? schema,
+    // Some providers refuse an object schema without properties.
+    schema: isRecord(schema["properties"]) ? schema : { ...schema, properties: {} },
     isReadOnly: annotations["readOnlyHint"] === true && annotations["destructiveHint"] !== true,
   };
 }

@@ -34,7 +34,7 @@ test("[P5] a keyword with a value that JSON Schema does not allow is found at an
   }
 });
 
-test("[P5] a reference must lead to a schema that comes with it", () => {
+test("[P5] a reference must lead to a schema that comes with it, or elsewhere", () => {
   const $defs = { b: { $anchor: "here" }, "c/d~e f": true, of: { $id: "https://example.org/of", $defs: { own: {} } } };
   const found = [
     "#",
@@ -45,17 +45,11 @@ test("[P5] a reference must lead to a schema that comes with it", () => {
     "#/$defs/own",
     "of",
     "https://example.org/of#",
+    // It is never loaded, so no one knows whether it exists.
+    "https://example.org/other",
   ];
   for (const $ref of found) assert.equal(faultOf({ $ref }, { $defs }), null, $ref);
-  const lost = [
-    "#/$defs/x",
-    "#there",
-    "#/type",
-    "#/$defs/%",
-    "#/__proto__",
-    "https://example.org/other",
-    "other.json#/a",
-  ];
+  const lost = ["#/$defs/x", "#there", "#/type", "#/$defs/%", "#/__proto__", "other.json#/a"];
   for (const $ref of lost) {
     assert.equal(faultOf({ $ref }, { $defs }), "have a schema with a $ref to nothing in it", $ref);
   }

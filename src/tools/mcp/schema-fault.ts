@@ -56,7 +56,8 @@ export function schemaFault(root: Schema): string | null {
   const resolves = ({ $ref }: Schema): boolean => {
     if (typeof $ref !== "string") return true;
     const [base = "", fragment = ""] = $ref.split("#", 2);
-    if (base !== "" && !ids.some((id) => id === base || id.endsWith(`/${base}`))) return false;
+    // What is elsewhere is never loaded, and a schema may name it.
+    if (base !== "" && !ids.some((id) => id === base || id.endsWith(`/${base}`))) return URL.canParse(base);
     if (fragment !== "" && !fragment.startsWith("/")) return anchors.has(fragment) || ids.includes(`#${fragment}`);
     return bases.some((schema) => pointsTo(schema, fragment));
   };
@@ -112,18 +113,4 @@ function decoded(part: string): string {
     // It has a per cent sign that encodes nothing.
     return part;
   }
-}
-
-/** Providers refuse these keywords at the top of a tool's schema. */
-const notAtTop = ["allOf", "anyOf", "oneOf", "enum", "not"];
-
-/**
- * Returns the schema without the keywords that providers refuse at its top. They only say which arguments go together, and the
- * server checks that itself. Null if the arguments are described nowhere else.
- */
-export function withoutTopChoices(schema: Schema): Schema | null {
-  if (!notAtTop.some((keyword) => keyword in schema)) return schema;
-  const { properties } = schema;
-  if (!isRecord(properties) || Object.keys(properties).length === 0) return null;
-  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !notAtTop.includes(keyword)));
 }
