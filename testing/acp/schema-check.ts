@@ -64,7 +64,8 @@ export class WireCheck {
       asked,
       fault: error !== undefined ? null : answerTypeFault(asked.method, result),
     }));
-    const fitting = faults.find(({ fault }) => fault === null) ?? faults[0];
+    // Both sides may use one id. Where the sender is not known, the newest request counts: a prompt waits for those that the agent sends meanwhile.
+    const fitting = faults.findLast(({ fault }) => fault === null) ?? faults[0];
     const rest = open.filter((asked) => asked !== fitting?.asked);
     if (rest.length === 0) this.#open.delete(key);
     else this.#open.set(key, rest);
