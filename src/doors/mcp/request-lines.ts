@@ -1,6 +1,7 @@
 /** Reads the messages of a client, one JSON text a line. An invalid or too long line is a fault that is answered, and the reading goes on. */
 import { type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import { isRecord } from "../../system/guards.ts";
+import { linePieces } from "../../system/line-pieces.ts";
 
 export type RequestLine = { message: JSONRPCMessage } | { fault: LineFault };
 
@@ -11,7 +12,6 @@ export interface LineFault {
   id: string | number | null | undefined;
 }
 
-const lineFeed = 0x0a;
 const parseError = -32_700;
 const invalidRequest = -32_600;
 /** How much is kept of both ends of a line that is too long: clients write the id of a request first or last. */
@@ -28,13 +28,10 @@ export class RequestLines {
   }
 
   *push(chunk: Uint8Array): Generator<RequestLine> {
-    let from = 0;
-    for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, from)) {
-      this.#keep(chunk.subarray(from, at));
-      yield* this.end();
-      from = at + 1;
+    for (const { bytes, isLast } of linePieces(chunk)) {
+      this.#keep(bytes);
+      if (isLast) yield* this.end();
     }
-    this.#keep(chunk.subarray(from));
   }
 
   /** Yields the line that was read so far, at the end of the input too. */

@@ -10,15 +10,7 @@ import {
 } from "../workspaces/memory.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
-
-const faults = [
-  "workspace_unknown",
-  "workspace_invalid",
-  "workspace_damaged",
-  "workspace_busy",
-  "data_newer",
-  "storage_failed",
-] as const;
+import { workspaceFaults } from "./workspaces.ts";
 
 export const memoryRoutes = {
   listFacts: {
@@ -27,7 +19,7 @@ export const memoryRoutes = {
     params: memoryParamsSchema,
     status: 200,
     answer: memorySchema,
-    errors: faults,
+    errors: workspaceFaults,
   },
   addFact: {
     summary: "Adds a fact to the memory of a workspace. If there is one with the same text, it is returned.",
@@ -36,7 +28,7 @@ export const memoryRoutes = {
     body: factStartSchema,
     status: 201,
     answer: factSchema,
-    errors: ["fact_invalid", "storage_full", ...faults],
+    errors: ["fact_invalid", "storage_full", ...workspaceFaults],
   },
   getFact: {
     summary: "Returns a fact.",
@@ -44,7 +36,7 @@ export const memoryRoutes = {
     params: factParamsSchema,
     status: 200,
     answer: factSchema,
-    errors: faults,
+    errors: workspaceFaults,
   },
   changeFact: {
     summary: "Replaces the text of a fact. The model gets the new text with its next turn.",
@@ -53,7 +45,7 @@ export const memoryRoutes = {
     body: factEditSchema,
     status: 200,
     answer: factSchema,
-    errors: ["fact_invalid", "fact_changed", "storage_full", ...faults],
+    errors: ["fact_invalid", "fact_changed", "storage_full", ...workspaceFaults],
   },
   forgetFact: {
     summary: "Removes a fact from the memory and from every later request, and names the turns that were given it.",
@@ -61,6 +53,6 @@ export const memoryRoutes = {
     params: factParamsSchema,
     status: 200,
     answer: forgottenSchema,
-    errors: faults,
+    errors: workspaceFaults,
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

@@ -13,7 +13,8 @@ import {
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 
-const faults = [
+/** What each route of one workspace, and of its memory, may answer. */
+export const workspaceFaults = [
   "workspace_unknown",
   "workspace_invalid",
   "workspace_damaged",
@@ -45,7 +46,7 @@ export const workspaceRoutes = {
     params: workspaceParamsSchema,
     status: 200,
     answer: workspaceSchema,
-    errors: ["bindings_damaged", ...faults],
+    errors: ["bindings_damaged", ...workspaceFaults],
   },
   deleteWorkspace: {
     summary: "Deletes a workspace with its transcripts and settings, and unbinds its devices. Its sessions stay.",
@@ -53,7 +54,7 @@ export const workspaceRoutes = {
     params: workspaceParamsSchema,
     query: workspaceDeletionSchema,
     status: 204,
-    errors: ["bindings_damaged", "storage_full", ...faults],
+    errors: ["bindings_damaged", "storage_full", ...workspaceFaults],
   },
   getTranscript: {
     summary: "Returns the content of `session.md`, the conversation of the workspace's current session.",
@@ -61,7 +62,7 @@ export const workspaceRoutes = {
     params: workspaceParamsSchema,
     status: 200,
     answer: transcriptSchema,
-    errors: faults,
+    errors: workspaceFaults,
   },
   correctTranscript: {
     summary: "Replaces the content of `session.md`. The next session of the workspace begins with it.",
@@ -70,7 +71,7 @@ export const workspaceRoutes = {
     body: transcriptCorrectionSchema,
     status: 200,
     answer: transcriptSchema,
-    errors: ["transcript_invalid", "transcript_changed", "storage_full", ...faults],
+    errors: ["transcript_invalid", "transcript_changed", "storage_full", ...workspaceFaults],
   },
   listPermissions: {
     summary: "Lists what the tools may do in a workspace without asking.",
@@ -78,7 +79,7 @@ export const workspaceRoutes = {
     params: workspaceParamsSchema,
     status: 200,
     answer: permissionListSchema,
-    errors: faults,
+    errors: workspaceFaults,
   },
   forgetPermission: {
     summary: "Removes a permission, so that the tools ask again.",
@@ -86,6 +87,6 @@ export const workspaceRoutes = {
     params: workspaceParamsSchema,
     query: permissionChoiceSchema,
     status: 204,
-    errors: ["storage_full", ...faults],
+    errors: ["storage_full", ...workspaceFaults],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

@@ -1,26 +1,23 @@
 /** Splits a server's standard output into messages: one line each, of limited length (P5). */
 import { limits } from "../../domain/limits.ts";
-
-const lineFeed = 0x0a;
+import { linePieces } from "../../system/line-pieces.ts";
 
 export class MessageLines {
-  #parts: Buffer[] = [];
+  #parts: Uint8Array[] = [];
   #length = 0;
 
   /** Adds a chunk. Returns the lines that are now complete, without empty ones. Null if a line is too long: then no more may be read. */
-  push(chunk: Buffer): string[] | null {
+  push(chunk: Uint8Array): string[] | null {
     const lines: string[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      if (!this.#add(chunk.subarray(start, end))) return null;
-      const line = this.#take();
+    for (const { bytes, isLast } of linePieces(chunk)) {
+      if (!this.#add(bytes)) return null;
+      const line = isLast ? this.#take() : "";
       if (line !== "") lines.push(line);
-      start = end + 1;
     }
-    return this.#add(chunk.subarray(start)) ? lines : null;
+    return lines;
   }
 
-  #add(part: Buffer): boolean {
+  #add(part: Uint8Array): boolean {
     this.#length += part.length;
     if (this.#length > limits.mcpMessageBytesMax) {
       this.#parts = [];

@@ -1,5 +1,6 @@
 /** Reads JSON-RPC messages from bytes, one per line. A bad message gets an error, and the connection continues. */
 import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { linePieces } from "../../../system/line-pieces.ts";
 import { formFault } from "./message-form.ts";
 
 export interface RpcError {
@@ -9,8 +10,6 @@ export interface RpcError {
 
 /** A line: a message, or a fault that is answered with an error. `id` is null if the request's id is unknown. */
 export type ReadLine = { message: AnyMessage } | { fault: RpcError; id: string | number | null };
-
-const newline = 0x0a;
 
 /** Splits bytes into lines. A line may arrive in many pieces. */
 export class LineReader {
@@ -23,13 +22,10 @@ export class LineReader {
   }
 
   *push(chunk: Uint8Array): Generator<ReadLine> {
-    let from = 0;
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
-      this.#keep(chunk.subarray(from, at));
-      yield* this.#take();
-      from = at + 1;
+    for (const { bytes, isLast } of linePieces(chunk)) {
+      this.#keep(bytes);
+      if (isLast) yield* this.#take();
     }
-    this.#keep(chunk.subarray(from));
   }
 
   /** Yields the last line, which may have no line break. */

@@ -1,5 +1,6 @@
 /** Bodies of lines, as requests and as responses. Only one line is in memory at a time. */
 import { AptoveError } from "../../../domain/errors.ts";
+import { linePieces } from "../../../system/line-pieces.ts";
 
 /** Yields the lines of a body, without line breaks. Throws `body_too_large` for a line longer than `lineBytesMax`. */
 export async function* bodyLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<string> {
@@ -21,18 +22,13 @@ export async function* bodyLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax
     return line;
   };
   for await (const piece of pieces) {
-    let from = 0;
-    for (let at = piece.indexOf(newline); at !== -1; at = piece.indexOf(newline, from)) {
-      add(piece.subarray(from, at));
-      yield endLine();
-      from = at + 1;
+    for (const { bytes, isLast } of linePieces(piece)) {
+      add(bytes);
+      if (isLast) yield endLine();
     }
-    add(piece.subarray(from));
   }
   if (size > 0) yield endLine();
 }
-
-const newline = 0x0a;
 
 function lineText(bytes: Uint8Array, number: number): string {
   try {
