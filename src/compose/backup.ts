@@ -272,7 +272,8 @@ async function filesToWrite(
     return { ...beside, files: beside.files.filter((path) => !same.includes(path)) };
   }
   const more = other.length > namedMax ? ` and ${other.length - namedMax} more` : "";
-  const what = `${folder.dir} has ${other.slice(0, namedMax).join(", ")}${more}, which are not as in the backup and would be lost`;
+  const named = `${other.slice(0, namedMax).join(", ")}${more}`;
+  const what = `${folder.dir} has other files than the backup at these places, which would be lost: ${named}`;
   throw new AptoveError("backup_refused", `${what}; move them away, or set APTOVE_DATA_DIR to another folder`);
 }
 

@@ -63,7 +63,7 @@ test("[B3] a restore does not replace a configuration or a file of a workspace t
   write("newer");
   const refused = await cli.run(["restore", copy]);
   assert.equal(refused.exit, 1);
-  assert.match(refused.stderr, /has config.toml, workspaces\/mine\/memory\/note.md, which are not as in the backup/);
+  assert.match(refused.stderr, /would be lost: config.toml, workspaces\/mine\/memory\/note.md; move them away/);
   assert.match(refused.stderr, /move them away.*backup_refused\)\nfix: .*no session was changed/);
   const content = (): string[] => [config, note].map((file) => readFileSync(file ?? "", "utf8"));
   assert.deepEqual(content(), ["# newer\n", "# newer\n"]);
