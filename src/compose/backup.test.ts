@@ -264,7 +264,10 @@ test("[B4] a data folder that lost the database with all contents is noticed by 
     assert.match(stdout + stderr, /workspace mine has a transcript, .*lost or empty; put .* back from a backup/);
   }
   assert.equal(existsSync(join(cli.dataDir, "records.db")), false);
-  assert.match((await cli.run(["restore", copy])).stderr, /workspaces\/mine\/session.md, .* move them away/);
+  assert.match(
+    (await cli.run(["restore", copy])).stderr,
+    /would be lost: workspaces\/mine\/session.md; move them away/,
+  );
   rmSync(join(cli.dataDir, "workspaces"), { recursive: true });
   assert.equal((await cli.run(["restore", copy])).exit, 0);
   assert.match((await cli.run(["session", "list"])).stdout, /hello/);
